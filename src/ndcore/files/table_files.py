@@ -9,8 +9,6 @@ import csv
 import datetime
 import importlib.util
 import itertools
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.output_paths import check_output
 from ndcore.storage.disk_space import naming
+from ndcore.storage.staging import Staging
 
 __all__ = ["Column", "Table", "TableFile", "write_json_lines"]
 
@@ -59,6 +58,8 @@ class TableFile:
 
     Raises
     ------
+    BlockingIOError
+        Another job writes this file; in the ``with`` statement.
     UsageError
         The path cannot be written to, its suffix is not a format, or pyarrow is missing for Parquet.
     """
@@ -66,28 +67,31 @@ class TableFile:
     def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
         self.path, self._target = path, Path(path)
         self._format = self._target.suffix.lower()
+        self._overwrite = overwrite
         check_output(path, "table", overwrite=overwrite, inputs=inputs)
         if self._format not in WRITERS:
             raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(WRITERS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
-        target = Path(os.path.realpath(self._target))
-        self._new = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
+        self._staging = Staging(path)
 
     def __enter__(self) -> TableFile:
+        self._staging.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._new.unlink(missing_ok=True)
+        self._staging.__exit__(None, None, None)
 
     def write(self, table: Table) -> int:
         """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
-        with naming(self.path, inside=self._new):
-            return WRITERS[self._format](self._new, table)
+        new = self._staging.new
+        with naming(self.path, inside=new):
+            return WRITERS[self._format](new, table)
 
     def commit(self) -> None:
         """Give the table its name."""
-        self._new.replace(Path(os.path.realpath(self._target)))
+        check_output(self.path, "table", overwrite=self._overwrite)  # another job may have ended since
+        self._staging.commit()
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:

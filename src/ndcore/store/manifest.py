@@ -23,7 +23,7 @@ __all__ = ["COPY", "DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_begu
 DESCRIPTION, COPY = "store.json", "store.copy.json"
 FORMAT = 1
 MOST = 1 << 20  # bytes of a description
-_UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+\.tmp")
+_UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+(\.ndcore)?\.tmp")
 
 
 @dataclass(frozen=True)
