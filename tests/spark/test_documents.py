@@ -63,7 +63,7 @@ UNSTABLE = {
 ], ids=["near_duplicates", "cluster", "sketch", "hamming_join", "against"])
 def test_ids_that_change_are_refused(spark, name, function):
     df = spark.createDataFrame([(1, "a"), (2, "b")], "n bigint, text string")
-    with pytest.raises(ValueError, match="a second reading may give other values, because of .*") as caught:
+    with pytest.raises(ValueError, match=r"a second reading may give other values, because of .*") as caught:
         function(UNSTABLE[name](df))
     assert "Write the rows as Parquet" in str(caught.value)
 
