@@ -90,7 +90,8 @@ def test_refusals():
 
 
 @pytest.mark.parametrize(("ids", "message"), [
-    (["a", "b", "a"], "2 documents have the id 'a'; ids are unique"), (["a", None, "b"], "1 ids are missing (null), the first in row 1"),
+    (["a", "b", "a"], "2 documents have the id 'a'; ids are unique"),
+    (["a", None, "b"], "1 ids are missing (null), the first in row 1"),
 ])
 def test_ids_that_repeat_or_are_missing(ids, message):
     design = nd.design_filter(0.8)

@@ -88,7 +88,7 @@ def test_names_of_results_are_refused_as_keys(spark, function, name):
 
 
 def test_other_tables_and_keys_are_refused(spark):
-    with pytest.raises(TypeError, match="documents must be a DataFrame of Spark, got builtins.list"):
+    with pytest.raises(TypeError, match=r"documents must be a DataFrame of Spark, got builtins\.list"):
         near_duplicates([{"id": 1, "text": "a"}], id="id")
     df = spark.createDataFrame([({"a": 1}, "a")], "id map<string,int>, text string")
     with pytest.raises(TypeError, match="id='id' is a column of type map<string,int>"):

@@ -44,12 +44,13 @@ def check_ids(ids: Any) -> None:
 
     if ids.null_count:
         row = pc.index(pc.is_null(ids), True).as_py()
-        raise ValueError(f"{ids.null_count} ids are missing (null), the first in row {row}; give every document an id")
+        raise ValueError(f"{ids.null_count} ids are missing (null), the first in row {row}; give every "
+                         "document an id")
     counts = pc.value_counts(ids)
     if len(counts) < len(ids):
         worst = counts[int(np.argmax(counts.field("counts").to_numpy()))].as_py()
-        raise ValueError(f"{worst['counts']} documents have the id {worst['values']!r:.80}; ids are unique: make them so, or "
-                         "use another column")
+        raise ValueError(f"{worst['counts']} documents have the id {worst['values']!r:.80}; ids are unique: make them so, "
+                         "or use another column")
 
 
 def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1000) -> Bools:

@@ -60,8 +60,8 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
 
     if not isinstance(df, DataFrame):
         kind = f"{type(df).__module__.partition('.')[0]}.{type(df).__name__}"
-        raise TypeError(f"documents must be a DataFrame of Spark, got {kind}; give spark.createDataFrame(…) of it, or use the "
-                        "function of ndcore itself, which needs no Spark")
+        raise TypeError(f"documents must be a DataFrame of Spark, got {kind}; give spark.createDataFrame(…) of it, or use "
+                        "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
             df.selectExpr(*_FILE_KEY.values())
@@ -95,7 +95,7 @@ def refuse_unstable(rows: DataFrame, role: str) -> None:
     The plan is optimized without what is cached: a cached partition that is lost is computed again. Columns that are not
     read do not count.
     """
-    execution = rows._jdf.queryExecution()  # type: ignore[attr-defined]
+    execution = rows._jdf.queryExecution()
     plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())
     if plan.deterministic():
         return

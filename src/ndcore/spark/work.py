@@ -67,8 +67,8 @@ class Work:
                           "--packages org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
             raise ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}") from error
         if steps := sorted(name for name in names if re.fullmatch(r"[0-9]{3,}-.*", name)):
-            raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or remove "
-                             "this one")
+            raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or "
+                             "remove this one")
 
     def describe(self, step: str) -> None:
         """Name the jobs that follow, as Spark's user interface shows them."""
