@@ -196,7 +196,7 @@ def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
 def in_small_parts(batch: Any) -> Iterator[Any]:
     """Yield a batch in slices in which no column of strings in a dictionary has more than about 8 MiB when decoded.
 
-    A row of a dictionary is a number, whatever the length of its string: a small batch may hold many long strings.
+    A row of a dictionary is a number, even of a long string: a small batch may hold many long strings.
     """
     import numpy as np
     import pyarrow as pa
