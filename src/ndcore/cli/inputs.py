@@ -65,6 +65,8 @@ def select_inputs(
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
     found = [find(paths, accept, selection, binary) for paths, accept in groups]
+    for inputs in found:
+        inputs.limit(options.max_record)
     refuse_overlaps([path for inputs in found for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)

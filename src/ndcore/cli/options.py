@@ -10,6 +10,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.strict_parser import Parser
 from ndcore.cli.values import Lines, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
+from ndcore.files.sources import LONGEST
 from ndcore.text.units import NORMALIZED, UNITS
 
 FORMATS = (
@@ -77,6 +78,7 @@ class RecordOptions(Options):
     text_field: list[str] | None
     id_field: str | None
     html_part: str | None
+    max_record: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +147,10 @@ def add_record(
         "--html", dest="html_part", type=part, choices=PARTS,
         help="text of HTML: the whole page, or its main content (the whole page if none is recognized). With this option "
         "the text fields of records are HTML too (default: page, and text fields are plain text)",
+    )
+    group.add_argument(
+        "--max-record", type=memory, default=LONGEST, metavar="SIZE",
+        help=f"a longer line, row, record or text is an error, or with --on-error skip left out (default 256M; {SIZES})",
     )
 
 

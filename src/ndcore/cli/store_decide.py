@@ -225,7 +225,7 @@ def _answer_crawler(options: DecideOptions) -> int:
         if given:
             raise UsageError(f"{name} does nothing with -, where verdicts go to standard output as JSON lines; leave it out")
     form = LineFormat(tuple(options.text_field or ["text"]), options.id_field or "key", options.date_field or "date",
-                      options.date, options.html_part)
+                      options.date, options.html_part, options.max_record)
     with open_store(options.store, read_only=False, durability="batch", threads=options.threads) as store:
         answer_lines(store, sys.stdin.buffer, standard_output(False, ""), form, options.outcome,
                      each=options.durability == "each", skip=options.on_error == "skip")

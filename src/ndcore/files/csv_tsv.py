@@ -16,9 +16,8 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong
 
-LONGEST = 256 << 20  # bytes of a row in memory
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _SPECIAL = re.compile(rb'["\r\n]')
@@ -37,14 +36,15 @@ class Rows:
             line = header_row if header_row.endswith(b"\n") else header_row + b"\n"
             self.opening = append_fields(line, DELIMITERS[self._source.kind], self._added) if self._added else line
         for number, row in rows:
-            yield number, b"", row if row.strip(b"\r\n") else b""
+            yield number, b"", row if isinstance(row, TooLong) or row.strip(b"\r\n") else b""
 
 
 def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield the line where a row begins (from 1) and its bytes, line end included; the first row is the header.
 
     A field that begins with a quote ends at the next quote that is not doubled, and may hold line ends. Elsewhere a quote
-    is a character like others.
+    is a character like others. A TooLong stands for a row longer than ``source.longest``, which is passed over; where its
+    quoted fields end is told by counting quotes.
 
     Raises
     ------
@@ -54,20 +54,27 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
     delimiter = DELIMITERS[source.kind]
     following = lines(source)
     for number, line in following:
-        if b'"' not in line:
+        if b'"' not in line and not isinstance(line, TooLong):
             yield number, line
             continue
-        row = bytearray(line)
+        row, too_long = bytearray(line), isinstance(line, TooLong)
         at, inside = _scan(row, len(UTF8) if number == 1 and line.startswith(UTF8) else 0, False, delimiter)
+        if isinstance(line, TooLong):
+            at, inside = 0, line.odd_quotes
         while inside:
-            more = next(following, None)
-            if more is None or len(row) > LONGEST:
-                why = "is not closed" if more is None else f"is not closed within {LONGEST >> 20} MiB"
-                reason = f"a quoted field of this row {why}; nothing from here on can be read"
+            _, more = next(following, (0, None))
+            if more is None:
+                reason = "a quoted field of this row is not closed; nothing from here on can be read"
                 raise DocumentError(source.path, number, reason)
-            row += more[1]
+            too_long = too_long or isinstance(more, TooLong) or len(row) + len(more) > source.longest
+            if too_long:
+                row, at = bytearray(), 0
+            if isinstance(more, TooLong):
+                inside ^= more.odd_quotes
+                continue
+            row += more
             at, inside = _scan(row, at, inside, delimiter)
-        yield number, bytes(row)
+        yield number, TooLong.of("the row", source.longest) if too_long else bytes(row)
 
 
 def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int, bool]:
@@ -133,6 +140,8 @@ def header(source: Source) -> list[str]:
         _, row = next(raw_rows(source), (1, b""))
     except DocumentError as error:  # without it the file has no records
         raise DocumentError(source.path, None, error.reason) from error
+    if isinstance(row, TooLong):
+        raise DocumentError(source.path, None, row.reason)
     try:
         names = [name.decode() for name in cells(without_mark(row), DELIMITERS[source.kind])]
     except RecordError as error:

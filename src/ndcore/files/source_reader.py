@@ -17,7 +17,7 @@ from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong
 from ndcore.text.inputs import Extracted
 
 Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
@@ -82,7 +82,9 @@ class SourceReader:
         """Parse the wanted records of a file that is cut into records."""
         parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
         for number, _, raw in raw_records(source):
-            if not raw:
+            if isinstance(raw, TooLong):
+                yield number, raw.reason
+            elif not raw:
                 yield None
             elif wanted(number):
                 try:

@@ -23,6 +23,7 @@ from ndcore.files.remote import is_remote
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
+LONGEST = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise
 
 
 @dataclass(slots=True)
@@ -51,6 +52,8 @@ class Source:
         As in `Format`.
     named : bool
         The user named this file; otherwise it was found in a directory.
+    longest : int
+        Bytes that one record of it may have, decompressed; see `too_long`.
     """
 
     path: str
@@ -64,6 +67,38 @@ class Source:
     encoding: str = ""
     problem: str = ""
     named: bool = True
+    longest: int = LONGEST
+
+
+class TooLong(bytes):
+    """Stands for a record that was passed over because it is too long; it has no bytes itself.
+
+    Attributes
+    ----------
+    reason : str
+    odd_quotes : bool
+        It holds an odd number of double quotes: in CSV a quoted field begins or ends in it.
+    """
+
+    reason: str
+    odd_quotes: bool
+
+    @classmethod
+    def of(cls, what: str, longest: int, odd_quotes: bool = False) -> TooLong:
+        """Return the stand-in of a record; `what` names it, as in "the line"."""
+        made = cls()
+        made.reason, made.odd_quotes = too_long(what, longest), odd_quotes
+        return made
+
+
+def too_long(what: str, longest: int) -> str:
+    """Say that something is longer than `longest` bytes, and how to have it read."""
+    return f"{what} is longer than {shown_bytes(longest)}; a larger --max-record has it read"
+
+
+def shown_bytes(count: int) -> str:
+    """Show a number of bytes in MiB where it is a whole number of them."""
+    return f"{count >> 20:,} MiB" if count and count % (1 << 20) == 0 else f"{count:,} bytes"
 
 
 class Ignored(NamedTuple):
@@ -97,6 +132,11 @@ class Inputs:
     excluded: int = 0
     companions: list[tuple[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+
+    def limit(self, longest: int) -> None:
+        """Bound the bytes of a record in every source."""
+        for source in self.sources:
+            source.longest = longest
 
 
 def is_stream(path: str) -> bool:
