@@ -14,7 +14,7 @@ _OTHERS = (  # UTF-32 first: its little-endian mark begins with the one of UTF-1
 
 
 def other_encoding(head: bytes) -> str:
-    """Return the encoding that a mark names, as ``utf-16-le`` or ``utf-32-be``; an empty string for UTF-8 and without a mark."""
+    """Return the encoding that a mark names, as ``utf-16-le``; an empty string for UTF-8 and without a mark."""
     return next((encoding for mark, encoding in _OTHERS if head.startswith(mark)), "")
 
 

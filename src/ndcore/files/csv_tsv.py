@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ndcore.files.byte_order_mark import UTF8, without_mark
-from ndcore.files.errors import DocumentError
 from ndcore.files.compression import Damaged
+from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines, open_reader, reading
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
@@ -87,7 +87,7 @@ def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
 
 def in_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
     """Return bytes of a table in UTF-8."""
-    return row if encoding == "utf-8" else row.decode(encoding, errors).encode("utf-8", "surrogatepass")
+    return row if encoding == "utf-8" else row.decode(encoding, errors).encode()
 
 
 def _ends_lines_alike(encoding: str) -> bool:
@@ -146,14 +146,17 @@ def _detected(source: Source) -> str:
     try:
         with open_reader(source) as stream:
             try:
+                escapes = False
                 while data := stream.read(1 << 20):
                     decode(data)
-                return "utf-8"
+                    escapes = escapes or b"\x1b$" in data
+                if not escapes:
+                    return "utf-8"
             except UnicodeDecodeError:
                 pass
         with open_reader(source) as stream:
             while len(sample) < _SAMPLE and (line := stream.readline(_SAMPLE)):
-                sample += b"" if line.isascii() else line
+                sample += line if b"\x1b" in line or not line.isascii() else b""
     except (EOFError, Damaged, OSError):  # reported by who reads the rows
         pass
     return detected_encoding(bytes(sample))

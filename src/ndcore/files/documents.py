@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class Documents:
         Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
     form : TextForm, optional
         Where `inputs` are paths: the encoding and the delimiter of text. None: they are detected.
+    told : callable, optional
+        Gets the sources when the documents are closed, to tell how they were read.
     named_by : (str, str)
         The options of a command that name `text_field` and `id_field`, for messages.
 
@@ -105,6 +107,7 @@ class Documents:
         include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False,
         threads: int | None = 1,
         form: TextForm | None = None,
+        told: Callable[[Sequence[Source]], None] | None = None,
         named_by: tuple[str, str] = ("--text-field", "--id-field"),
     ) -> None:
         if on_error not in ("stop", "skip"):
@@ -124,7 +127,7 @@ class Documents:
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
-        self._work = WorkDirectory()
+        self._work, self._told = WorkDirectory(), told
         self._complete = False
         self._position = Position(self.sources)
         self._reset()
@@ -153,6 +156,9 @@ class Documents:
         """Remove the temporary copies of streams, and end other processes."""
         self._reader.workers.close()
         self._work.close()
+        if self._told is not None:
+            self._told(self.sources)
+            self._told = None
 
     def __len__(self) -> int:
         """Count the documents without the rejected ones. Reads everything where no pass has been made yet."""

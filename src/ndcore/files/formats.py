@@ -140,7 +140,7 @@ class Format(NamedTuple):
     compression : str
         Empty or a key of `FORMATS`.
     encoding : str
-        The encoding of text and tables where a byte order mark, or NULs at every second byte, name another than UTF-8.
+        The encoding of text and tables where a byte order mark, the user, or NULs at every second byte name it.
     problem : str
         Why it cannot be read, where the first bytes tell; else empty.
     binary : str

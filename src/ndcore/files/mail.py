@@ -1,8 +1,8 @@
 """Mail as documents: a message of a ``.eml`` file or of a Maildir, and each message of an mbox.
 
-Messages: RFC 5322, *Internet Message Format*; parts: RFC 2045 and 2046, *MIME*; words of headers: RFC 2047. Mbox: RFC 4155; a
-line ``From …`` with a time and a year begins a message, at the beginning of the file or after an empty line. Headers and codings
-are read by `email`. Parts are cut here, because the parser of `email` asks every open multipart about every line.
+Messages: RFC 5322, *Internet Message Format*; parts: RFC 2045 and 2046, *MIME*; words of headers: RFC 2047. Mbox: RFC 4155;
+a line ``From …`` with a time and a year begins a message, at the beginning of the file or after an empty line. Headers are
+read by `email`. Parts are cut here, because the parser of `email` asks every open multipart about every line.
 
 The text of a message is what a reader sees: its parts of plain text, and HTML where there is no plain alternative. All other
 parts are attachments. Refused are messages without a header, or with one of more than 1 MiB; parts nested more than 50 deep;
@@ -26,7 +26,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ndcore.checks import missing
-from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole, reading
 from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
@@ -75,7 +74,7 @@ class Messages:
 
 
 def _cut(source: Source) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, offset and bytes of each message of an mbox; of a longer one than LONGEST its first LONGEST bytes and one.
+    """Yield number, offset and bytes of each message of an mbox; of a longer one than LONGEST its beginning.
 
     Raises DocumentError where the file cannot be read.
     """
@@ -169,7 +168,7 @@ class _Values:
         self._message, self._attachments = message, attachments
 
     def record(self, fields: Fields, number: int | None, offset: int | None, data: bytes) -> Record:
-        """Make a document without its text, which is the bytes of the message so far. RecordError where a field is missing."""
+        """Make a document whose text is the bytes of the message as yet. RecordError where a field is missing."""
         for name in fields.text:
             if name.lower() not in _BODY and self.value(name) is MISSING:
                 raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
@@ -279,7 +278,10 @@ def _has_words(leaves: Sequence[_Leaf]) -> bool:
 
 
 def _header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
-    """Parse the header at `start`; return it and where the body begins. RecordError where it is too long, or `needed` and not there."""
+    """Parse the header at `start`; return it and where the body begins.
+
+    RecordError where it is too long, or `needed` and not there.
+    """
     if data.startswith((b"\n", b"\r\n"), start) and not needed:
         return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
     found = _HEADER_END.search(data, start, min(end, start + _HEADER))

@@ -18,7 +18,7 @@ from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.sources import Source
-from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding, is_utf8
+from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding
 from ndcore.text.inputs import Extracted
 
 Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
@@ -116,15 +116,15 @@ class SourceReader:
         if source.kind == "html":
             text = html_reader(source.path, self._part)(data, source.form.encoding or None)
         elif not source.as_bytes:
-            text = _decoded(source, data)
+            text = decoded_text(source, data)
         yield Record(None, text, None, (), max(len(data), len(text)))
 
 
-def _decoded(source: Source, data: bytes) -> str | bytes:
+def decoded_text(source: Source, data: bytes) -> str | bytes:
     """Decode a text; UTF-8 stays as it is. DocumentError where its encoding cannot be told, or is not what was named."""
     try:
         if not source.encoding:
-            source.set_encoding("utf-8" if is_utf8(data) and b"\x1b$" not in data else detected_encoding(data))
+            source.set_encoding(detected_encoding(data))
         if source.encoding == "utf-8":
             return data
         text = decoded(data, source.encoding)

@@ -26,10 +26,13 @@ STDIN_NAME = "stdin.jsonl"
 
 
 class TextForm(NamedTuple):
-    """What the user says of text: the encoding of files without a byte order mark, and the delimiter of CSV; empty: detect it."""
+    """The encoding of files without a byte order mark, and the delimiter of tables, as the user named them; empty: detected."""
 
     encoding: str = ""
     delimiter: str = ""
+
+
+_DETECTED = TextForm()
 
 
 @dataclass(slots=True)
@@ -79,7 +82,7 @@ class Source:
     encoding: str = ""
     problem: str = ""
     named: bool = True
-    form: TextForm = TextForm()
+    form: TextForm = _DETECTED
     as_bytes: bool = False
     delimiter: str = ""
     told: list[str] = field(default_factory=list)
@@ -92,7 +95,7 @@ class Source:
 
 
 def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
-    """Return how sources were read that are not UTF-8, or tables with another delimiter than their name says; and their paths."""
+    """Return how sources were read that are not UTF-8, or tables whose delimiter was detected, with their paths."""
     found: dict[str, list[str]] = {}
     for source in sources:
         for how in source.told:

@@ -1,7 +1,7 @@
 """The encoding of plain text, tables and mail: named by a byte order mark or by the user, or detected.
 
 Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, then statistics
-(resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. Nothing is replaced: what an encoding cannot decode is refused.
+(resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def checked_encoding(name: str) -> str:
     """
     try:
         found = codecs.lookup(name).name
-        b"".decode(found)
+        b"a".decode(found, "ignore")  # LookupError for codecs of other things than text
     except (LookupError, ValueError):
         found = "undefined"
     if found in _NO_TEXT:
@@ -52,10 +52,13 @@ def wide_encoding(head: bytes) -> str:
 
     NULs must stand on one side of the units, and the units must be assigned characters, no controls.
     """
-    part = head[: min(_LOOK, len(head)) // 4 * 4] or head[: len(head) // 2 * 2]
-    if b"\0" not in part:
+    part = head[: min(_LOOK, len(head)) // 2 * 2]
+    count = part.count(b"\0")
+    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # ASCII with some NULs is no text in two bytes a unit
         return ""
     for encoding, width, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
+        if len(part) % width and len(head) <= _LOOK:
+            continue
         units = len(part) // width
         if part.count(b"\0") - part[high::width].count(b"\0") > (2 * units if width == 4 else 0):
             continue
