@@ -118,7 +118,9 @@ def _source(path: str, name: str, label: str, found: Format, named: bool) -> Sou
     )
 
 
-def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm) -> None:
+def _find_remote(
+    url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
 
     def formats(urls: list[str]) -> Iterator[Format]:
@@ -142,7 +144,9 @@ def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Sel
         source.location = ""
 
 
-def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm) -> None:
+def _find_in_directory(
+    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
     _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary, form.encoding) for path in paths))

@@ -135,7 +135,8 @@ class Format(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``text``, ``html`` and ``mail`` (one document), ``mbox`` (messages), ``jsonl``, ``json`` (an array of objects, or what should be one), ``object``
+        ``text``, ``html`` and ``mail`` (one document), ``mbox`` (messages), ``jsonl``, ``json`` (an array of objects, or
+        what should be one), ``object``
         (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive`` or ``sketches``.
     compression : str
         Empty or a key of `FORMATS`.
@@ -213,7 +214,8 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
-    found = _content("" if untold else name, head, default, encoding)  # a suffix that hides the compression says nothing of the data
+    # A suffix that hides the compression says nothing of the data.
+    found = _content("" if untold else name, head, default, encoding)
     if found.kind == "object":
         more = _beginning(file, compression, _LONGEST_HEAD, name) or head
         found = found._replace(kind=_lines_or_object(more, named))
@@ -382,7 +384,8 @@ def _unknown(head: bytes) -> str:
 def _refusal(binary: str) -> str:
     """Say why a binary file is not read, and what to do."""
     if binary == UNKNOWN:
-        return "not text: NUL bytes, or many other control characters, begin it; convert it to UTF-8, or name its encoding: --encoding"
+        return ("not text: NUL bytes, or many other control characters, begin it; convert it to UTF-8, or name its encoding "
+                "with --encoding")
     if "archive" in binary or "package" in binary:
         return f"not text ({binary}), and ndcore does not look into archives; unpack it, and name the files in it"
     if binary.startswith("data of"):

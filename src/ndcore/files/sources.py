@@ -26,7 +26,7 @@ STDIN_NAME = "stdin.jsonl"
 
 
 class TextForm(NamedTuple):
-    """The encoding of files without a byte order mark, and the delimiter of tables, as the user named them; empty: detected."""
+    """The encoding of files without a byte order mark, and the delimiter of tables, as named; empty: detected."""
 
     encoding: str = ""
     delimiter: str = ""
