@@ -163,7 +163,7 @@ def _detected(source: Source) -> str:
 
 
 def _delimiter(source: Source) -> str:
-    """Detect the delimiter of a table: one that is in the header and cuts the first rows into as many fields; else the comma."""
+    """Detect the delimiter of a table: the one in the header that cuts the first rows into as many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
         rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))
@@ -174,8 +174,8 @@ def _delimiter(source: Source) -> str:
     if len(fits) == 1:
         return fits[0].decode()
     if (fits or present) not in ([], [b","]):
-        source.told.append("with commas between fields, though " + " or ".join(_NAMES[c.decode()] for c in present if c != b",")
-                           + " are in its header; --delimiter names another")
+        others = " or ".join(_NAMES[candidate.decode()] for candidate in present if candidate != b",")
+        source.told.append(f"with commas between fields, though {others} are in its header; --delimiter names another")
     return ","
 
 
@@ -203,7 +203,7 @@ def row_cells(source: Source, row: bytes) -> list[str]:
 
 
 def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
-    """Append fields to a row of a table; the row itself stays as it is. DocumentError for what its encoding does not have."""
+    """Append fields to a row of a table, which stays as it is. DocumentError for what its encoding does not have."""
     encoding = source.encoding
     if encoding == "utf-8":
         return append_fields(row, source.delimiter.encode(), added)
@@ -321,7 +321,7 @@ class Table:
         ]
 
     def parse(self, number: int, row: bytes) -> Record:
-        """Parse a row. RecordError where it has more or fewer fields than the header, or is not in the encoding of the file."""
+        """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
         found = row_cells(self._source, row)
         if len(found) != self._count:
             raise RecordError(f"{len(found)} fields, where the header has {self._count}")

@@ -40,7 +40,7 @@ def checked_encoding(name: str) -> str:
     except (LookupError, ValueError):
         found = "undefined"
     if found in _NO_TEXT:
-        raise EncodingError(f"{name!r} is no encoding of text; examples are utf-8, cp1252, shift_jis, gb18030, utf-16-le")
+        raise EncodingError(f"{name!r} does not name an encoding of text; examples are utf-8, cp1252, shift_jis, gb18030, utf-16-le")
     if found in ("utf-16", "utf-32"):
         raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
                             "decides where there is one)")
