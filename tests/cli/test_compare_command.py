@@ -143,7 +143,8 @@ def test_long_documents_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_nothing_that_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[31mred\x1b[0m [bold]one[/bold] :smile: \u202etwo\x07 \r three"
-    assert run("compare", *write(tmp_path, hostile.encode() + b"\xff", hostile + " four"), "--width", 2, "--encoding", "utf-8") == 0
+    assert run("compare", *write(tmp_path, hostile.encode() + b"\xff", hostile + " four"), "--width", 2,
+               "--encoding", "utf-8") == 0
     report = capsys.readouterr().out
     assert all(c.isprintable() or c == "\n" for c in report)
     shown = ("31mred\\x1b[0m", "[bold]one[/bold]", ":smile:", "\\u202etwo\\x07")
@@ -212,7 +213,7 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = "".join(tree.text)
     assert all(code in content for code in ("U+202E", "U+0007", "\\xFF", "alert(1)", "<b>.txt"))
     assert f"{nd.resemblance(hostile, b'zero one two three', nd.Shingling(width=3)):.4f}" in content
-    assert run("compare", a, b, "--width", 3, "--report", out, "--overwrite", "--json") == 0  # pages of ndcore are replaced
+    assert run("compare", a, b, "--width", 3, "--encoding", "utf-8", "--report", out, "--overwrite", "--json") == 0  # pages of ndcore are replaced
     assert json.loads(capsys.readouterr().out)["shared_shingles"] == 1
     assert "<b>" not in "".join(Tree(out.read_text("utf-8")).text)
 

@@ -163,7 +163,7 @@ def _detected(source: Source) -> str:
 
 
 def _delimiter(source: Source) -> str:
-    """Detect the delimiter of a table: the one in the header that cuts the first rows into as many fields; else the comma."""
+    """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
         rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))

@@ -40,7 +40,7 @@ def checked_encoding(name: str) -> str:
     except (LookupError, ValueError):
         found = "undefined"
     if found in _NO_TEXT:
-        raise EncodingError(f"{name!r} does not name an encoding of text; examples are utf-8, cp1252, shift_jis, gb18030, utf-16-le")
+        raise EncodingError(f"{name!r} does not name an encoding of text; examples are cp1252, gb18030, utf-16-le")
     if found in ("utf-16", "utf-32"):
         raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
                             "decides where there is one)")
@@ -54,7 +54,7 @@ def wide_encoding(head: bytes) -> str:
     """
     part = head[: min(_LOOK, len(head)) // 2 * 2]
     count = part.count(b"\0")
-    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # ASCII with some NULs is no text in two bytes a unit
+    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # not two bytes a unit
         return ""
     for encoding, width, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
         if len(part) % width and len(head) <= _LOOK:
