@@ -213,7 +213,8 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = "".join(tree.text)
     assert all(code in content for code in ("U+202E", "U+0007", "\\xFF", "alert(1)", "<b>.txt"))
     assert f"{nd.resemblance(hostile, b'zero one two three', nd.Shingling(width=3)):.4f}" in content
-    assert run("compare", a, b, "--width", 3, "--encoding", "utf-8", "--report", out, "--overwrite", "--json") == 0  # pages of ndcore are replaced
+    assert run("compare", a, b, "--width", 3, "--encoding", "utf-8", "--report", out,
+               "--overwrite", "--json") == 0
     assert json.loads(capsys.readouterr().out)["shared_shingles"] == 1
     assert "<b>" not in "".join(Tree(out.read_text("utf-8")).text)
 
