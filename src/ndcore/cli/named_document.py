@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 from ndcore._types import Text
-from ndcore.cli.inputs import text_field
+from ndcore.cli.inputs import text_field, text_form
 from ndcore.cli.options import RecordOptions
+from ndcore.cli.summary import print_readings
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
@@ -17,7 +18,8 @@ from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, format_of, is_stream, is_url, too_long
+from ndcore.files.source_reader import decoded_text
+from ndcore.files.sources import STDIN, Source, format_of, is_stream, is_url, too_long
 from ndcore.files.stream_copies import read_path
 from ndcore.human import printable
 
@@ -96,16 +98,16 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
         refuse_own(name)
         if Path(name).is_dir():
             raise DocumentError(name, None, "is a directory; name one document")
-        found = find([name], binary=in_bytes)
+        found = find([name], binary=in_bytes, form=text_form(options))
         source = found.sources[0]
         _refuse(name, source.problem, advice)
         if source.kind not in WHOLE:
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
         found.limit(options.max_record)
-        with Documents(found, html=options.html_part) as documents:
+        with Documents(found, html=options.html_part, told=print_readings) as documents:
             return next(documents.batches())[0]
     data = read_path(name, options.max_record)
-    format_ = recognise("stdin.txt", io.BytesIO(data))
+    format_ = recognise("stdin.txt", io.BytesIO(data), encoding=options.encoding or "")
     _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
     if format_.compression:
         try:
@@ -114,7 +116,12 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
             raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
     if len(data) > options.max_record:
         raise DocumentError(name, None, too_long("the text", options.max_record))
-    return data.decode(format_.encoding, "replace") if format_.encoding and not in_bytes else data
+    if in_bytes:
+        return data
+    source = Source(name, name, name, "text", "", "", "", encoding=format_.encoding)
+    text = decoded_text(source, data)
+    print_readings([source])
+    return text
 
 
 def _refuse(name: str, problem: str, advice: str) -> None:
@@ -135,6 +142,8 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
         require_id=options.id_field is not None and isinstance(wanted, str),
         on_error="skip",
         html=options.html_part,
+        form=text_form(options),
+        told=print_readings,
         named_by=named_by,
     ) as documents:
         position = 0

@@ -9,6 +9,7 @@ from ndcore.files.csv_tsv import Rows
 from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.json_elements import Elements
+from ndcore.files.mail import Messages
 from ndcore.files.sources import Source, TooLong
 
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
@@ -50,10 +51,12 @@ class Lines:
 
 
 def raw_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
-    """Cut a file of one of the kinds SPLIT into records; the header of a table gets the columns `added`.
+    """Cut a file of one of the kinds SPLIT, or an mbox, into records; the header of a table gets the columns `added`.
 
     Iterating raises DocumentError where the file cannot be read or is damaged.
     """
     if source.kind in DELIMITERS:
         return Rows(source, added)
+    if source.kind == "mbox":
+        return Messages(source)
     return Lines(source) if source.kind == "jsonl" else Elements(source)

@@ -289,7 +289,7 @@ class Directory:
         return not self.read_only and self._process != os.getpid()
 
     def check_usable(self) -> None:
-        """Raise ValueError where the store is closed or this process is a fork of the writer, OSError where the state is lost."""
+        """Raise ValueError where the store is closed or was forked from its writer, OSError where its state is lost."""
         if self.forked:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
                              "fork of it may not use it; open it in this process with read_only=True, or write through its "
