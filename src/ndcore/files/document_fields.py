@@ -81,7 +81,7 @@ class Ids:
         hashes = np.empty(len(self), np.int64)
         for start in range(0, len(self), ROWS_AT_ONCE):
             part = np.arange(start, min(start + ROWS_AT_ONCE, len(self)))
-            hashes[part] = self._packed(part).hashes()
+            hashes[part] = list(map(hash, self._packed(part).tolist()))
         ordered = np.sort(hashes)
         shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         seen: set[tuple[type, str | int]] = set()
