@@ -56,7 +56,7 @@ def test_the_cost_reads_a_sample_of_the_signatures_that_is_spread_over_all(monke
 def test_a_sample_has_one_position_of_each_part(n, most):
     chosen = dedup_costs._spread(n, most)
     assert len(chosen) == min(n, most) and (np.diff(chosen) > 0).all()
-    assert not len(chosen) or (0 <= chosen[0] and chosen[-1] < n and np.diff(chosen).max() <= 2 * -(-n // most))
+    assert not len(chosen) or (chosen[0] >= 0 and chosen[-1] < n and np.diff(chosen).max() <= 2 * -(-n // most))
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])

@@ -66,7 +66,9 @@ def test_ids_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ids.are_numbers()
 
 
-@pytest.mark.parametrize(("value", "small"), [(2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False), ("1", False)])
+@pytest.mark.parametrize(("value", "small"), [
+    (2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False), ("1", False),
+])
 def test_ids_that_are_integers_of_64_bits(value: str | int, small: bool) -> None:
     ids = Ids()
     for each in (5, value, -3):

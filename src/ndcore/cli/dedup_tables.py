@@ -89,6 +89,7 @@ def _pairs(findings: Findings, places: _Places) -> Iterator[list[list[Any]]]:
 def _are_numbers(findings: Findings) -> bool:
     """Tell whether all ids are integers of 64 bits."""
     return all(
-        ids.are_numbers() if isinstance(ids, Ids) else all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
+        ids.are_numbers() if isinstance(ids, Ids)
+        else all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
         for ids in (findings.verdicts.ids, findings.verdicts.against)
     )

@@ -119,7 +119,7 @@ class Verdicts:
         return self._of_sides(positions, *sides)[0]
 
     def places(self, positions: Ints) -> list[list[Any]]:
-        """Return where documents stand, as the columns of `Place`, all None where it is not known; positions as in `name`."""
+        """Return where documents stand, as columns of `Place`, all None where it is not known; positions as in `name`."""
         return self._of_sides(positions, self._places or _nowhere, self._against_places or _nowhere)
 
     def _of_sides(self, positions: Ints, of_texts: Places, of_against: Places) -> list[list[Any]]:
