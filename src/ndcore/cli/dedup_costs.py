@@ -47,7 +47,7 @@ def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
 
 
 def _spread(n: int, most: int) -> Ints:
-    """Choose at most so many of n positions: one, at random, of each of that many parts of nearly equal length."""
+    """Choose at most `most` of n positions: one, at random, of each of `most` parts of nearly equal length."""
     if n <= most:
         return np.arange(n)
     ends = np.arange(most + 1) * n // most
