@@ -60,8 +60,8 @@ class Findings:
             texts.sketched,
             known is not None and known.sketched,
             known is not None,
-            texts.place,
-            None if known is None else known.place,
+            texts.places,
+            None if known is None else known.places,
         )
 
     @classmethod

@@ -280,7 +280,8 @@ def promise(summary: dict[str, Any]) -> str:
     if complete is None:
         return sentence
     looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])
-    return f"{sentence}\n--filter complete misses none: it reads {size} of shingles, and looks up {looked_up:.0f} of 100."
+    costs = f"it reads about {size} of shingles, and looks up {looked_up:.0f} of 100."
+    return f"{sentence}\n--filter complete misses none: {costs}"
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -229,6 +230,12 @@ class Documents:
     def place(self, position: int) -> Place:
         """Return where a document stands. O(log files)."""
         return self._places.place(position, self._source(position).path)
+
+    def places(self, positions: Ints) -> tuple[list[Any], ...]:
+        """Return where documents stand, as the columns of `Place`."""
+        behind = np.searchsorted(np.frombuffer(self._firsts, np.int64), positions, "right")
+        files = [self.sources[index - 1].path for index in np.minimum(behind, len(self.sources)).tolist()]
+        return files, *self._places.columns(positions)
 
     def saved_places(self) -> SavedPlaces:
         """Return where all documents stand, for storage. Reads everything where no pass has been made yet."""

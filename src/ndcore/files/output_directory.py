@@ -114,5 +114,5 @@ def write_summary(output: OutputDirectory, summary: dict[str, Any]) -> None:
 def write_clusters(output: OutputDirectory, verdicts: Verdicts) -> None:
     """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for position in verdicts.by_loss().tolist():
-            file.write(to_json(verdicts.line(position)) + b"\n")
+        for line in verdicts.lines(verdicts.by_loss()):
+            file.write(to_json(line) + b"\n")

@@ -9,7 +9,7 @@ import csv
 import datetime
 import importlib.util
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -21,7 +21,7 @@ from ndcore.files.output_paths import check_output
 from ndcore.storage.disk_space import naming
 from ndcore.storage.staging import Staging
 
-__all__ = ["Column", "Table", "TableFile", "write_json_lines"]
+__all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
 
 BATCH = 1 << 15  # rows
 Kind = Literal["id", "string", "integer", "number", "truth", "time"]
@@ -35,6 +35,17 @@ class Column:
     kind: Kind
 
 
+class Blocks:
+    """Rows in blocks: for each block a list of values for each column. They can be iterated once, also as rows."""
+
+    def __init__(self, blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+        self.blocks = blocks
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for block in self.blocks:
+            yield from zip(*block, strict=True)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns, and rows with a value for each, which can be iterated once. Ids are all int, or all str."""
@@ -42,6 +53,12 @@ class Table:
     columns: list[Column]
     rows: Iterable[tuple[Any, ...]]
     ids_are_numbers: bool = False
+
+    def blocks(self) -> Iterable[Sequence[Sequence[Any]]]:
+        """Return the rows in blocks, as `Blocks` has them."""
+        if isinstance(self.rows, Blocks):
+            return self.rows.blocks
+        return (list(zip(*batch, strict=True)) for batch in _batches(self.rows))
 
 
 class TableFile:
@@ -97,8 +114,12 @@ class TableFile:
 def write_json_lines(file: IO[bytes], table: Table) -> int:
     """Write each row as an object on a line, and return the number of rows."""
     names, count = [column.name for column in table.columns], 0
+    times = [at for at, column in enumerate(table.columns) if column.kind == "time"]
     for row in table.rows:
-        file.write(to_json(dict(zip(names, map(_plain, row), strict=True))) + b"\n")
+        record = dict(zip(names, row, strict=True))
+        for at in times:
+            record[names[at]] = _plain(row[at])
+        file.write(to_json(record) + b"\n")
         count += 1
     return count
 
@@ -115,9 +136,13 @@ def _write_csv(path: Path, table: Table) -> int:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in table.columns])
-        for row in table.rows:
-            writer.writerow([_in_csv(value) for value in row])
-            count += 1
+        cells = {"truth": _truth, "time": _plain}
+        for block in table.blocks():
+            changes = [cells.get(column.kind) for column in table.columns]
+            values = [column if change is None else list(map(change, column))
+                      for column, change in zip(block, changes, strict=True)]
+            writer.writerows(zip(*values, strict=True))  # None is an empty cell
+            count += len(block[0])
     return count
 
 
@@ -132,15 +157,17 @@ def _write_parquet(path: Path, table: Table) -> int:
     }
     schema, count = pa.schema([(column.name, types[column.kind]) for column in table.columns]), 0
     with pq.ParquetWriter(path, schema) as writer:
-        for batch in _batches(table.rows):
-            columns = list(zip(*batch, strict=True))
-            texts = [pa.types.is_string(field.type) for field in schema]
-            arrays = [
-                pa.array([to_string(value) for value in values] if text else values, field.type)
-                for values, text, field in zip(columns, texts, schema, strict=True)
-            ]
+        for block in table.blocks():
+            arrays = []
+            for values, field in zip(block, schema, strict=True):
+                try:
+                    arrays.append(pa.array(values, field.type))
+                except (pa.ArrowException, UnicodeEncodeError):
+                    if not pa.types.is_string(field.type):
+                        raise
+                    arrays.append(pa.array([to_string(value) for value in values], field.type))
             writer.write_batch(pa.record_batch(arrays, schema=schema))
-            count += len(batch)
+            count += len(block[0])
     return count
 
 
@@ -151,11 +178,9 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         yield batch
 
 
-def _in_csv(value: Any) -> Any:
-    """Convert a value to a cell of CSV."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else _plain(value)
+def _truth(value: bool | None) -> str | None:
+    """Convert a truth value to a cell of CSV."""
+    return None if value is None else "true" if value else "false"
 
 
 def _plain(value: Any) -> Any:
