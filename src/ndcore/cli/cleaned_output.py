@@ -50,7 +50,7 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
 
 
 def cut_documents(shingling: Shingling, threads: int | None, documents: Documents, ranges: Ranges) -> Iterator[Text]:
-    """Yield each document without ranges of its tokens. Bytes are cut at whole characters, since they are written as text."""
+    """Yield each document without ranges of its tokens. Bytes are cut at whole characters, for they are written as text."""
     left = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
     return (joined(pieces, of_str) for of_str, pieces in left)
 
