@@ -32,7 +32,7 @@ class Places(NamedTuple):
 
 
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> Places:
-    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i: whole characters, shared by no other token.
+    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i, without characters that others share.
 
     Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
     is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels
