@@ -162,7 +162,8 @@ def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[i
         removed up to the blanks of ASCII that follow and are in no token; each goes up to the next one. A character that it
         shares with a token before it or behind it stays.
     """
-    found, i = [], 0
+    found: list[tuple[int, int]] = []
+    i = 0
     while i < len(ranges):
         n = 1
         while i + n < len(ranges) and ranges[i + n][0] == ranges[i + n - 1][1]:

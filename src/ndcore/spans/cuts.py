@@ -30,7 +30,7 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole:
 
     The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
     stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
-    too, as a str is; otherwise those of unit byte are cut at any byte.
+    too, as a str is; otherwise tokens of unit byte are cut at any byte.
     """
     if not len(firsts):
         return [text] if text else []
