@@ -7,9 +7,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ndcore.cli.cleaned_output import the_text_field
+from ndcore.cli.cleaned_output import cut_documents, the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
 from ndcore.cli.options import (
@@ -151,7 +152,8 @@ def run_repeats(options: RepeatsOptions) -> int:
             stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, found, shingling, work, stack)
         with reporting(not options.quiet) as report:
-            written = write_result(options.write, options.copies, field, result, sides[0], output, stdout, report)
+            cut = partial(cut_documents, shingling, options.threads)
+            written = write_result(options.write, options.copies, field, result, sides[0], cut, output, stdout, report)
             if output is not None:
                 write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:

@@ -1,8 +1,8 @@
 """Documents as JSON Lines (https://jsonlines.org) on standard output: ``ndcore dedup -o -``.
 
-A record of JSON stays as it is, on one line. A row of a table or of a file of columns becomes an object of its columns. Any
-other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with two columns of one name,
-and values that JSON does not have.
+A record of JSON stays as it is, on one line, but for a text that is new. A row of a table or of a file of columns becomes an
+object of its columns. Any other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with
+two columns of one name, and values that JSON does not have.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-import math
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -24,10 +23,11 @@ from ndcore.files.csv_tsv import header, row_cells
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.json_edits import with_text
 from ndcore.files.json_values import to_json
 from ndcore.files.output_records import numbered, raw_documents
 from ndcore.files.raw_records import SPLIT
-from ndcore.files.records import ANNOTATION
+from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
 from ndcore.files.sources import Source
 from ndcore.progress import Progress
 
@@ -56,12 +56,18 @@ class Edited(NamedTuple):
         text = self.text(position)
         if text is None:
             return False
-        name, place = self.field, record
-        while name not in place and "." in name:
-            outer, _, name = name.partition(".")
-            place = place[outer]
-        place[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        _put(record, self.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
         return True
+
+
+def _put(record: dict[str, Any], field: str, text: str) -> None:
+    """Replace the value of a field, which is there; see `records.lookup`."""
+    if field in record:
+        record[field] = text
+        return
+    inner, rest = next((record[first], rest) for first, rest in splits(field)
+                       if first in record and lookup(record[first], rest) is not MISSING)
+    _put(inner, rest, text)
 
 
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such bytes
@@ -83,7 +89,7 @@ def write_lines(
     report : Progress
         Gets ("writing", documents gone through, n).
     edited : Edited, optional
-        New texts. Records whose text changes are encoded anew.
+        New texts. Of a record of JSON only the text changes; all its other bytes stay.
 
     Returns
     -------
@@ -144,27 +150,15 @@ def _write_records(
 
 
 def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -> bytes:
-    """Put the new text of a document into its record of JSON. NaN and infinities stay, as in other records."""
+    """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
+    text = edited.text(position)
+    if text is None:
+        return line
     try:
-        record = json.loads(line)
-        if not edited.change(record, position):
-            return line
-        try:
-            return to_json(record)
-        except ValueError:
-            json.loads(line, parse_float=_finite)
-            return to_json(record, allow_nan=True)
-    except ValueError as error:
+        return with_text(line, edited.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+    except (ValueError, RecursionError) as error:
         place = documents.place(position)
         raise DocumentError(place.file, place.line, f"cannot be written with its new text: {error}") from error
-
-
-def _finite(digits: str) -> float:
-    """Convert a number. ValueError where it is too large."""
-    value = float(digits)
-    if math.isinf(value):
-        raise ValueError(f"the number {digits:.40} is beyond the range of a float")
-    return value
 
 
 def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,

@@ -197,7 +197,8 @@ class Contamination(Frozen):
     def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
         """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
 
-        A cut takes the blanks that follow. It joins nothing: where no blank is left between two pieces, a space is put.
+        A cut takes the blanks that follow and are in no token. It joins nothing: where no blank is left between two pieces,
+        a space is put.
 
         Parameters
         ----------
