@@ -80,6 +80,25 @@ def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not any(line.endswith(" ") for line in table.splitlines())
 
 
+def test_equal_words_beside_a_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One changed word breaks the only shingle of five words: the four words beside it are marked as equal."""
+    paths = write(tmp_path, "The tenant shall pay Monday", "the tenant shall pay Tuesday")
+    assert run("compare", *paths, "--report", tmp_path / "page.html") == 0
+    Tree((tmp_path / "page.html").read_text("utf-8"))
+    capsys.readouterr()
+    assert run("compare", *paths) == 0
+    out = capsys.readouterr().out
+    assert "0 of 2 shingles are in both" in out
+    assert out.partition("again: repeated\n")[2].splitlines() == [
+        f"{'   = The tenant shall pay':50}   = the tenant shall pay", f"{'   - Monday':50}   + Tuesday",
+    ]
+    found = as_json(capsys, *paths)
+    for side, words in (("a", ("The tenant shall pay", "Monday")), ("b", ("the tenant shall pay", "Tuesday"))):
+        assert [(p["text"], p["number"], p["short"]) for p in found[side]["passages"]] == [
+            (words[0], 1, True), (words[1], 0, False),
+        ]
+
+
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [

@@ -11,7 +11,7 @@ from ndcore.human import counted, human_bytes
 from ndcore.report.comparison_page import comparison, title_of
 from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value
 from ndcore.report.html import overview
-from ndcore.report.side_by_side import fragment
+from ndcore.report.side_by_side import LEGEND, fragment
 from ndcore.serve.answers import (
     About,
     Cluster,
@@ -299,10 +299,7 @@ def _marked(compared: Compared) -> Callable[[int], str]:
     def marked(limit: int) -> str:
         found = compared.found.shortened(limit)
         notes = "; ".join(f"{each.name}: {each.note}" for each in (found.a, found.b) if each.note)
-        legend = (
-            '<p class="faint legend-line">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠'
-            "</span> a passage that stands on this side alone.</p>"
-        )
+        legend = f'<p class="faint legend-line">{LEGEND}</p>'
         note = f'<p class="cut-note">{show_text(notes)}</p>' if notes else ""
         names = (found.a.name, found.b.name)
         return f"{legend}{note}{overview(found.passages)}{fragment(found.a.shown, found.b.shown, found.passages, names)}"
