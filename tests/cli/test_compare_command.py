@@ -102,7 +102,7 @@ def test_equal_words_beside_a_change(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [
-        (text(1), text(1), "identical, byte for byte"),
+        (text(1), text(1), "identical: the same text, character for character"),
         (text(1), text(1).upper(), "lexically equivalent"),
         ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
         (text(1), text(2), "not near-duplicates"),
@@ -111,8 +111,8 @@ def test_equal_words_beside_a_change(tmp_path: Path, capsys: pytest.CaptureFixtu
         (text(1), text(1, 3), "not near-duplicates, but each is contained in the other"),  # 30 of 37, and 30 of 44
         ("...", text(2), "cannot be compared: A has no shingles"),
         ("...", "!!", "cannot be compared: A and B have no shingles"),
-        ("...", "...", "identical, byte for byte"),
-        ("", "", "identical, byte for byte"),
+        ("...", "...", "identical: the same text, character for character"),
+        ("", "", "identical: the same text, character for character"),
     ],
 )
 def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b: str, verdict: str) -> None:

@@ -194,11 +194,11 @@ def _equal_runs(tokens: tuple[UInts, UInts], gaps: list[Ints]) -> list[tuple[int
     distinct_tokens, symbols = np.unique(np.concatenate(tokens), return_inverse=True)
     sides, size = np.split(symbols, [len(tokens[0])]), len(distinct_tokens)
     for _ in range(ROUNDS):
-        elements = [np.where(gap >= 0, gap * size + own, -1) for gap, own in zip(gaps, sides, strict=True)]
-        common = np.intersect1d(*(own[own >= 0] for own in elements))
+        a, b = (np.where(gap >= 0, gap * size + own, -1) for gap, own in zip(gaps, sides, strict=True))
+        common = np.intersect1d(a[a >= 0], b[b >= 0])
         if not len(common):
             break
-        tiles = _in_one_order(tile(*(_numbered(own, common) for own in elements)), gaps)
+        tiles = _in_one_order(tile(_numbered(a, common), _numbered(b, common)), gaps)
         chosen += tiles
         for side, gap in enumerate(gaps):
             gaps[side] = _divided(gap, [(each[side], each[side] + each[2]) for each in tiles])

@@ -20,7 +20,7 @@ from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
 
 _MEANING = {
-    "identical": "equal to its representative, byte for byte (of HTML: the text)",
+    "identical": "the same text as its representative, character for character",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "version": "another document of the same value of --one-per comes first",

@@ -47,7 +47,7 @@ PASTED = 200_000  # characters of a text that its page offers for a second look
 FIGURES = {"forgotten": "replaced or removed", "log_bytes": "of log", "derived_bytes": "of indexes"}
 VERDICTS = {
     "kept": "new: nothing like it is stored",
-    "identical": "identical, byte for byte",
+    "identical": "identical: the same text, character for character",
     "lexical": "lexically equivalent: the same tokens in the same order",
     "shingle": "shingle-equivalent: the same set of shingles",
     "near": "near-duplicate",
@@ -282,7 +282,7 @@ def _judgement(answer: Peeked) -> str:
         ("resemblance" + about, show_score(judged.resemblance, True)),
         ("share of the text that is in the representative", _share(judged.contained)),
         ("share of the representative that is in the text", _share(judged.containing)),
-        ("the same bytes", "–" if judged.equal is None else key_link(judged.equal)),
+        ("the same text", "–" if judged.equal is None else key_link(judged.equal)),
     ]
     lines = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
     return f'<div class="wide">{grid("Verdict", (("Figure", False), ("Value", False)), lines)}</div>'
