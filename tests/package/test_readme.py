@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -242,6 +243,16 @@ def test_the_line_of_clusters(files: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- the pages as a whole
+
+
+def test_the_page_on_installing_lists_the_extras() -> None:
+    text = (ROOT / "docs" / "installing.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted([*listed, "test", "bench", "lint"]) == sorted(declared)
+    for page in [*PAGES, *(ROOT / "src" / "ndcore").rglob("*.py")]:
+        for extras in re.findall(r"ndcore\[([a-z,]+)\]", page.read_text("utf-8")):
+            assert set(extras.split(",")) <= set(declared), page.name
 
 
 def test_the_readme_is_short() -> None:

@@ -97,7 +97,7 @@ class Repeats:
         their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. Rows of token ids,
         and of a callable unit, have no characters and bytes.
 
-        Raises ImportError without pyarrow: ``pip install 'ndcore[arrow]'``.
+        Raises ImportError without pyarrow: ``pip install 'ndcore[parquet]'``.
         """
         pa = imported("pyarrow", "Repeats.rows")
         return pa.table({name: pa.array(column) for name, column in self.columns.items()})
