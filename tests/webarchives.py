@@ -15,6 +15,7 @@ import pytest
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
+from ndcore.files.sources import LONGEST
 from ndcore.files.web_archive import Entry, entries
 
 LOREM = re.findall(
@@ -91,8 +92,10 @@ def texts(path: str, **options: Any) -> list[str | bytes]:
     return found
 
 
-def read_entries(path: str, **options: Any) -> list[Entry]:
-    return list(entries(find([path]).sources[0], **options))
+def read_entries(path: str, longest: int = LONGEST) -> list[Entry]:
+    inputs = find([path])
+    inputs.limit(longest)
+    return list(entries(inputs.sources[0]))
 
 
 def run(*arguments: object) -> int:

@@ -3,6 +3,7 @@
 import duckdb
 
 import ndcore as nd
+from ndcore.phases.one_place import check_ids
 
 
 def deduplicate(connection, source, id="id", text="text", **options):
@@ -12,6 +13,7 @@ def deduplicate(connection, source, id="id", text="text", **options):
     `options` are those of nd.near_duplicates.
     """
     pages = connection.sql(f"SELECT {id} AS id, {text} AS text FROM {source} ORDER BY 1").to_arrow_table()
+    check_ids(pages["id"])
     result = nd.near_duplicates(pages["text"], ids=pages["id"].to_pylist(), **options)
     connection.register("verdicts", result.to_arrow())
     return connection.sql(f"SELECT * FROM {source} WHERE {id} IN (SELECT id FROM verdicts WHERE class = 'kept')")

@@ -23,13 +23,21 @@ cdef extern from *:
     #else
     #define ND_READY(text) 0 /* every str is */
     #endif
+    #ifdef Py_GIL_DISABLED  /* another thread may take an item out of the list at any time */
+    #define ND_LOOK_AT(items, i) PyList_GetItemRef(items, i)
+    #define ND_LEAVE(item) Py_DECREF(item)
+    #else                   /* borrowed: counting references would write to the memory of every document */
+    #define ND_LOOK_AT(items, i) (PyList_GET_ITEM(items, i))
+    #define ND_LEAVE(item) ((void)(item))
+    #endif
     """
     int ND_READY(object text) except -1
+    PyObject *ND_LOOK_AT(list items, Py_ssize_t i) except NULL
+    void ND_LEAVE(PyObject *item)
 
 
 cdef extern from "Python.h":
     Py_ssize_t PyList_GET_SIZE(list items)
-    PyObject *PyList_GET_ITEM(list items, Py_ssize_t i)  # borrowed
     bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
@@ -240,19 +248,22 @@ cdef class Batch:
 def text_lengths(list documents not None):
     """Count the bytes, or the code points of a str, of every document; int64 (n,), −1 for other objects."""
     cdef Py_ssize_t i
-    cdef PyObject *document  # borrowed: counting references would write to the memory of every document
+    cdef PyObject *document
     cdef int64_t[::1] out = np.empty(len(documents), np.int64)
     for i in range(out.shape[0]):
         if i % STRIDE == 0:
             check_signals()
         if i >= PyList_GET_SIZE(documents):
             raise IndexError("the list of texts became shorter while it was read")
-        document = PyList_GET_ITEM(documents, i)
-        if PyUnicode_Check(<object> document):
-            ND_READY(<object> document)
-            out[i] = PyUnicode_GET_LENGTH(<object> document)
-        else:
-            out[i] = PyBytes_GET_SIZE(<object> document) if PyBytes_Check(<object> document) else -1
+        document = ND_LOOK_AT(documents, i)
+        try:
+            if PyUnicode_Check(<object> document):
+                ND_READY(<object> document)
+                out[i] = PyUnicode_GET_LENGTH(<object> document)
+            else:
+                out[i] = PyBytes_GET_SIZE(<object> document) if PyBytes_Check(<object> document) else -1
+        finally:
+            ND_LEAVE(document)
     return np.asarray(out)
 
 

@@ -43,7 +43,8 @@ def members_under(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], documents: NDArray[np.int64], masks: NDArray[np.uint64]
 ) -> NDArray[np.int64]: ...
 def sample_keys(
-    values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None, key: int, ascending: bool = True
+    values: NDArray[np.uint64], offsets: NDArray[np.int64], moduli: NDArray[np.uint64] | None, key: int,
+    ascending: bool = True,
 ) -> NDArray[np.uint64]: ...
 def will_need(array: NDArray[Any], first: NDArray[np.int64], last: NDArray[np.int64]) -> int: ...
 

@@ -33,10 +33,15 @@ cdef extern from "entries.h" nogil:
     void nd_entries_runs(
         const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders, uint32_t *holders, uint32_t *ends,
         size_t *runs, nd_common *common, size_t *commons)
-    void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume)
+    ctypedef struct nd_runs:
+        const uint32_t *holders
+        const uint32_t *ends
+        size_t runs
+        size_t size
+        size_t n
+    int nd_runs_volume(const nd_runs *r, int64_t *volume)
     int nd_runs_scatter(
-        const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last, int64_t *cursor,
-        const int64_t *starts, uint32_t *others)
+        const nd_runs *r, size_t first, size_t last, int64_t *cursor, const int64_t *starts, uint32_t *others)
     size_t nd_runs_count(
         uint32_t *others, const int64_t *starts, size_t first, size_t last, size_t *at, uint32_t *counter, uint32_t *scratch,
         uint32_t *a, uint32_t *b, uint32_t *common, size_t room)
@@ -166,10 +171,15 @@ def runs(const uint64_t[::1] keys not None, const uint32_t[::1] documents not No
 
 def volume(const uint32_t[::1] holders not None, const uint32_t[::1] ends not None, int64_t[::1] out not None):
     """Count the pairs (a, b), a < b, of these runs, with repeats, in out[a]. ValueError or IndexError if these are none."""
+    cdef nd_runs r
+    cdef bint unchanged
     _check_runs(holders, ends, out.shape[0])
-    if ends.shape[0]:
+    if ends.shape[0] and holders.shape[0]:
+        r = nd_runs(&holders[0], &ends[0], ends.shape[0], holders.shape[0], out.shape[0])
         with nogil:
-            nd_runs_volume(&holders[0], &ends[0], ends.shape[0], &out[0])
+            unchanged = nd_runs_volume(&r, &out[0])
+        if not unchanged:
+            raise ValueError("the runs changed while their pairs were counted")
 
 
 cdef class Counts:
@@ -186,6 +196,7 @@ cdef class Counts:
         cdef const uint32_t[::1] holders
         cdef const uint32_t[::1] ends
         cdef int64_t[::1] cursor
+        cdef nd_runs r
         cdef bint fit
         if not first <= last <= n or volume.shape != (last - first,) or volume.min(initial=0) < 0:
             raise ValueError(f"no volume of the documents from {first} to {last} of {n}")
@@ -197,10 +208,10 @@ cdef class Counts:
         self.counter = np.zeros(n + 1, np.uint32)
         for holders, ends in all_runs:
             _check_runs(holders, ends, n)
-            if ends.shape[0]:
+            if ends.shape[0] and holders.shape[0]:
+                r = nd_runs(&holders[0], &ends[0], ends.shape[0], holders.shape[0], n)
                 with nogil:
-                    fit = nd_runs_scatter(&holders[0], &ends[0], ends.shape[0], first, last, &cursor[0], &self.starts[0],
-                                          &self.others[0])
+                    fit = nd_runs_scatter(&r, first, last, &cursor[0], &self.starts[0], &self.others[0])
                 if not fit:
                     raise ValueError(f"the runs of documents from {first} to {last} have more pairs than their volume")
         if not np.array_equal(np.asarray(cursor)[:-1], starts[1:]):

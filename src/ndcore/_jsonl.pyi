@@ -27,5 +27,6 @@ class Lines:
 class LineReader:
     def __new__(cls, text: str, id: str, refused: str | None = None, required: bool = False) -> Self: ...
     def read(
-        self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None
+        self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None,
+        longest: int = 33554432,
     ) -> Lines: ...

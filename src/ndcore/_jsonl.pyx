@@ -107,7 +107,7 @@ cdef class LineReader:
             self.fields.refused = <const uint8_t *> PyBytes_AS_STRING(self.refused_name)
             self.fields.refused_size = <size_t> len(self.refused_name)
 
-    def read(self, const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, int64_t number, wanted=None):
+    def read(self, const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, int64_t number, wanted=None, int64_t longest=LONGEST):
         """Read lines until an unusual one, the end, or 65,536 lines.
 
         Parameters
@@ -120,6 +120,8 @@ cdef class LineReader:
             Of the first line.
         wanted : int64 array, optional
             Numbers of the lines to read, ascending, none below `number`; other lines are passed over. None: all.
+        longest : int
+            Lines of more bytes are unusual, as lines of more than 32 MiB are.
 
         Returns
         -------
@@ -145,6 +147,7 @@ cdef class LineReader:
         cdef Py_ssize_t at = start, behind, n = 0, blank = 0, ids = 0, checked = start
         cdef bint some = wanted is not None
         cdef int kind = ND_JSONL_BLANK
+        cdef int64_t most = min(longest, <int64_t> LONGEST)
         if stop > start:
             base = &buffer[0]
         with nogil:
@@ -155,7 +158,7 @@ cdef class LineReader:
                     checked = behind
                     check_signals()
                 if not some or number == chosen[n]:
-                    if behind - at > LONGEST:
+                    if behind - at > most:
                         kind = -1
                         break
                     kind = nd_jsonl_line(base + at, base + behind, &self.fields, out, &record)

@@ -236,6 +236,8 @@ cdef class Segment:
             raise ValueError(f"fields of {form.rest_bits + form.document_bits} bits: they must have from 1 to 57")
         self.groups, self.base, self.span, self.value_bits = len(lists), base, span, value_bits
         self.lists = <nd_postings *> calloc(self.groups, sizeof(nd_postings))
+        if self.lists == NULL:
+            raise MemoryError
         self.alive = []
         for i, (directory, words) in enumerate(lists):
             if <size_t> directory.shape[0] != nd_postings_blocks(&form) + 1 or words.shape[0] == 0:
@@ -269,7 +271,7 @@ cdef class Segment:
         made = np.empty(most + 1, np.uint64)
         cdef uint64_t *entries = <uint64_t *> data_of(made)
         with nogil:
-            n = nd_postings_read(p, 0, nd_postings_blocks(&p.form), NULL, 0, 0, 0, entries)
+            n = nd_postings_read(p, 0, nd_postings_blocks(&p.form), NULL, 0, 0, 0, entries, most)
         if n == SIZE_MAX:
             self.damaged(group)
         return (made[:n] >> np.uint64(ND_POSTINGS_DOCUMENT_BITS),
@@ -282,7 +284,7 @@ cdef size_t read_range(Segment source, size_t group, unsigned bits, size_t piece
     cdef nd_postings *p = &source.lists[group]
     cdef unsigned finer = p.form.block_bits - bits
     cdef size_t found = nd_postings_read(p, piece << finer, (piece + 1) << finer, drop, drop_bits, source.base,
-                                         <uint64_t> (source.base - base), packer.entries + at)
+                                         <uint64_t> (source.base - base), packer.entries + at, packer.room - at)
     if found == SIZE_MAX:
         with gil:
             source.damaged(group)

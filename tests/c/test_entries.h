@@ -135,7 +135,8 @@ static void test_runs(void)
 
         const size_t first = random_below(FEW_DOCUMENTS), last = first + random_below(FEW_DOCUMENTS - first + 1);
         int64_t volume[FEW_DOCUMENTS] = {0}, starts[FEW_DOCUMENTS + 1] = {0}, cursor[FEW_DOCUMENTS + 1];
-        nd_runs_volume(holders, ends, runs, volume);
+        const nd_runs made = {holders, ends, runs, written, FEW_DOCUMENTS};
+        CHECK(nd_runs_volume(&made, volume), "all is within bounds");
         size_t longest = 0;
         for (size_t d = 0; d < FEW_DOCUMENTS; d++) {
             int64_t pairs = 0;
@@ -149,17 +150,29 @@ static void test_runs(void)
         }
         memcpy(cursor, starts, sizeof starts);
         uint32_t *others = guarded(5, BACK, 4 * (size_t)starts[last - first], 0), counter[FEW_DOCUMENTS] = {0};
-        CHECK(nd_runs_scatter(holders, ends, runs, first, last, cursor, starts, others)
+        CHECK(nd_runs_scatter(&made, first, last, cursor, starts, others)
               && memcmp(cursor, starts + 1, 8 * (last - first)) == 0, "every list is full, %zu to %zu", first, last);
         if (starts[last - first]) {         /* lists with less room than the runs need are not written past */
             int64_t shorter[FEW_DOCUMENTS + 1];
             for (size_t d = 0; d <= last - first; d++)
                 cursor[d] = shorter[d] = starts[d] - (starts[d] == starts[last - first]);
-            CHECK(!nd_runs_scatter(holders, ends, runs, first, last, cursor, shorter, guarded(5, BACK, 4 * (size_t)shorter[last - first], 0)),
+            CHECK(!nd_runs_scatter(&made, first, last, cursor, shorter, guarded(5, BACK, 4 * (size_t)shorter[last - first], 0)),
                   "a list is too short");
             others = guarded(5, BACK, 4 * (size_t)starts[last - first], 0);
             memcpy(cursor, starts, sizeof starts);
-            nd_runs_scatter(holders, ends, runs, first, last, cursor, starts, others);
+            nd_runs_scatter(&made, first, last, cursor, starts, others);
+        }
+
+        if (runs) {                         /* runs that change after they were checked end a call */
+            uint32_t *const where = random_below(2) ? &ends[random_below(runs)] : &holders[random_below(written)], was = *where;
+            int64_t ignored[FEW_DOCUMENTS] = {0};
+            *where = where >= ends && where < ends + runs ? (uint32_t)written + 1 : FEW_DOCUMENTS;
+            memcpy(cursor, starts, sizeof starts);
+            CHECK(!nd_runs_volume(&made, ignored), "what is outside is not read");
+            nd_runs_scatter(&made, first, last, cursor, starts, others);
+            *where = was;
+            memcpy(cursor, starts, sizeof starts);
+            nd_runs_scatter(&made, first, last, cursor, starts, others);
         }
 
         const size_t room = longest + random_below(40);

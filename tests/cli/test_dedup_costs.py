@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 from deduplicated import WORDS
 
 import ndcore as nd
+from ndcore.cli import dedup_costs
 from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter
+from ndcore.sketch.cardinality import BLOCK, signature_sizes
 
 TEXTS = [" ".join(f"d{d}w{i}" for i in range(100)) for d in range(60)]
 
@@ -23,6 +28,46 @@ def test_the_cost_is_of_the_sets_of_compared_documents():
     cost = cost_of_completeness(nd.near_duplicates([*TEXTS, TEXTS[0]], shingling=WORDS))
     assert cost["shingles"] == pytest.approx(6000, rel=0.08) and cost["shingle_bytes"] == 8 * cost["shingles"]
     assert cost["looked_up_of_100"] == pytest.approx(21, abs=0.6)
+
+
+def test_the_cost_reads_a_sample_of_the_signatures_that_is_spread_over_all(monkeypatch):
+    # 30 short documents of 50 shingles, then 30 of 300: 10,500 shingles. A sample of 20 takes 10 of either kind.
+    texts = [" ".join(f"d{d}w{i}" for i in range(50 if d < 30 else 300)) for d in range(60)]
+    result = nd.near_duplicates(texts, shingling=WORDS)
+    monkeypatch.setattr(dedup_costs, "SAMPLED", 20)
+
+    class Counted:  # the signatures, which count the rows that are read of them
+        rows, read = result.sources.rows, 0
+
+        def __getitem__(self, which):
+            self.read += len(which)
+            return self.rows[which]
+
+        def __len__(self):
+            return len(self.rows)
+
+    counted = Counted()
+    cost = cost_of_completeness(dataclasses.replace(result, sources=dataclasses.replace(result.sources, rows=counted)))
+    assert counted.read == cost["sampled"] == 20
+    assert cost["shingles"] == pytest.approx(10_500, rel=0.08)
+
+
+@pytest.mark.parametrize(("n", "most"), [(0, 5), (5, 5), (6, 5), (1001, 1000), (10**6, 1000)])
+def test_a_sample_has_one_position_of_each_part(n, most):
+    chosen = dedup_costs._spread(n, most)
+    assert len(chosen) == min(n, most) and (np.diff(chosen) > 0).all()
+    assert not len(chosen) or (chosen[0] >= 0 and chosen[-1] < n and np.diff(chosen).max() <= 2 * -(-n // most))
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_sizes_in_blocks_are_the_sizes_of_each_row(dtype):
+    rows = np.random.default_rng(3).integers(0, np.iinfo(dtype).max, (2 * BLOCK // 84 + 5, 84), dtype) >> dtype(6)
+    rows[7] = np.iinfo(dtype).max
+    valid = np.arange(len(rows)) % 5 > 0
+    whole = signature_sizes(rows, valid)
+    assert whole.tolist() == [float(signature_sizes(rows[i : i + 1], valid[i : i + 1])[0]) for i in range(len(rows))]
+    minima = (rows[1].astype(np.float64) + 0.5) / 2.0 ** (8 * rows.itemsize)
+    assert whole[1] == pytest.approx(83 / np.sum(-np.log1p(-minima)))
 
 
 def test_no_cost_where_there_is_nothing_to_say():

@@ -174,10 +174,11 @@ def test_pairs_of_an_index_take_no_other_distance(tmp_path, capsys):
     assert rows(capsys.readouterr().out) == [tuple(map(str, row)) for row in PAIRS]
 
 
-def test_a_closed_standard_output_is_no_error(tmp_path, monkeypatch):
+def test_a_closed_standard_output_is_an_error(tmp_path, monkeypatch, capsys):
     np.save(tmp_path / "f.npy", np.array(VALUES, np.uint64))
     monkeypatch.setattr(sys, "stdout", None)
-    assert run("pairs", tmp_path / "f.npy") == 0
+    assert run("pairs", tmp_path / "f.npy") == 1
+    assert "standard output: Bad file descriptor" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("content", "message"), [

@@ -8,8 +8,10 @@ import pytest
 
 from ndcore.cli.door import Outcome
 from ndcore.cli.job_output import JobOutput
+from ndcore.cli.main import main
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.job_description import REPEATS
+from ndcore.storage.staging import Staging
 
 MINE = {"inputs": [["a.jsonl", 3, 7]]}
 
@@ -64,3 +66,19 @@ def test_something_else_there_is_a_fault_of_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"^{tmp_path} exists and holds something else"), output.refuse_others():
         REPEATS.begin(tmp_path, {}, MINE)
     assert (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("command", ["dedup", "repeats", "cluster", "contamination", "sketch"])
+def test_two_jobs_on_one_output_are_one_too_many(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    pytest.importorskip("fcntl")
+    (tmp_path / "in.jsonl").write_text('{"text": "a b c d e f"}\n')
+    (tmp_path / "items.jsonl").write_text('{"text": "u v w x y z"}\n')
+    given = [str(tmp_path / ("items.jsonl" if command == "contamination" else "in.jsonl"))]
+    given += ["--in", str(tmp_path / "in.jsonl"), "--min-tokens", "3"] if command == "contamination" else []
+    given += ["-o", str(tmp_path / "out"), "-q"]
+    with Staging(tmp_path / "out"):
+        assert main([command, *given]) == 1
+    assert capsys.readouterr().err == (f"ndcore: {tmp_path}/out: open for writing by this process; another job writes this "
+                                       "output: wait until it has ended, or give another name\n")
+    assert main([command, *given]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "items.jsonl", "out"]

@@ -18,7 +18,7 @@ from commands import RUN, jsonl, refused, run, text
 from store_commands import PAGES, VERDICTS, answers
 
 from ndcore.cli.store_pipe import lines_as_they_come
-from ndcore.files.errors import DocumentError
+from ndcore.files.sources import TooLong
 from ndcore.store.store import Store
 
 PATIENCE = 60.0  # seconds: a machine may be busy
@@ -212,7 +212,7 @@ class Parts(io.BytesIO):
 
 def test_lines_as_they_come() -> None:
     def cut(*parts: bytes) -> list[list[bytes]]:
-        return list(lines_as_they_come(Parts(*parts), lambda source: None))
+        return list(lines_as_they_come(Parts(*parts), lambda source: None, 100))
 
     assert cut() == []
     assert cut(b"a\nb\nc") == [[b"a", b"b"], [b"c"]]
@@ -220,9 +220,10 @@ def test_lines_as_they_come() -> None:
     assert cut(b"a\r\n\n") == [[b"a\r", b""]]
 
 
-def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ndcore.cli.store_pipe._LONGEST", 10)
-    lines = lines_as_they_come(Parts(b"a\nb\n", b"c" * 8, b"c" * 8), lambda source: None)
-    assert next(lines) == [b"a", b"b"]
-    with pytest.raises(DocumentError, match="standard input:3: longer than"):
-        next(lines)
+def test_a_line_that_is_too_long() -> None:
+    """It is passed over, whether it comes at once or in parts; the lines after it are read."""
+    parts = Parts(b"a\nb\n", b"c" * 8, b"c" * 8, b"\nd\n" + b"e" * 11 + b"\n", b"f" * 30)
+    lines = lines_as_they_come(parts, lambda source: None, 10)
+    shown = [[line.reason if isinstance(line, TooLong) else line for line in some] for some in lines]
+    reason = "the line is longer than 10 bytes; a larger --max-record has it read"
+    assert shown == [[b"a", b"b"], [reason, b"d", reason], [reason]]

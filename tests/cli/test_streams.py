@@ -60,7 +60,7 @@ def test_documents_without_fields_on_standard_output(tmp_path: Path, capfdbinary
     (folder / "a.txt").write_text(text(1), encoding="utf-8")
     (folder / "b.txt").write_text(text(1), encoding="utf-8")
     (folder / "c.txt").write_bytes(b"caf\xe9 is Latin-1")
-    out, err = printed(capfdbinary, "dedup", folder, "-o", "-")
+    out, err = printed(capfdbinary, "dedup", folder, "-o", "-", "--encoding", "utf-8")
     assert [json.loads(line) for line in out.splitlines()] == [
         {"id": "a.txt", "text": text(1)}, {"id": "c.txt", "text": "caf\ufffd is Latin-1"},
     ]

@@ -137,8 +137,8 @@ def test_two_at_once_are_refused(corpus, tmp_path, capsys, more):
     capsys.readouterr()
     with REPEATS.alone(tmp_path / "out.unfinished"):
         assert run(corpus, "-o", tmp_path / "out", *more) == 1
-    assert capsys.readouterr().err == (f"ndcore: {tmp_path}/out.unfinished: open for writing by this process; wait until it "
-                                       "has ended, or take another directory\n")
+    assert capsys.readouterr().err == (f"ndcore: {tmp_path}/out.unfinished: open for writing by this process; another job "
+                                       "works there: wait until it has ended, or take another directory\n")
     assert run(corpus, "-o", tmp_path / "out") == 0
 
 

@@ -11,6 +11,7 @@ import ndcore as nd
 from ndcore.collection import build, cluster, phase1_sketches
 from ndcore.collection.manifest import describe
 from ndcore.collection.shelf import DirectoryShelf
+from ndcore.storage.job_description import COLLECTION
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +234,13 @@ def test_a_description_half_written_is_no_obstacle(tmp_path, texts):
     (tmp_path / "d").mkdir()
     describe(tmp_path / "d", {"recipe": "another"}, None, finished=False)  # nothing was done but this
     assert len(nd.Collection.build(tmp_path / "d", texts)) == len(texts)
+
+
+def test_a_second_job_in_the_directory_is_refused(tmp_path):
+    pytest.importorskip("fcntl")
+    made = nd.Collection.build(tmp_path / "c", ["one text of some words", "another text"])
+    with COLLECTION.alone(tmp_path / "c"), pytest.raises(BlockingIOError, match="another job works there"):
+        made.rethreshold(0.9)
+    with COLLECTION.alone(tmp_path / "d"), pytest.raises(BlockingIOError, match="another job works there"):
+        nd.Collection.build(tmp_path / "d", ["one text of some words"])
+    assert not list(tmp_path.rglob("*.lock"))

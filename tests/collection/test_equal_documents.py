@@ -49,7 +49,7 @@ def test_equal_keys_are_not_equal_sketches(monkeypatch):
 
 
 def test_nobody_can_write_samples_with_one_key(monkeypatch):
-    """Check samples that a chain of public bijections, h = fmix64(h ^ value), takes to one key: each is compared once at most."""
+    """Check samples that a chain of public bijections, h = fmix64(h ^ value), takes to one key."""
     rng, state = random.Random(7), fmix64(2 + fmix64(1) + 1)
     first, second = sorted(rng.randrange(TOP) for _ in range(2))
     target, samples = fmix64(state ^ first) ^ second, []

@@ -227,7 +227,7 @@ JUDGE = _candidates.Judge(np.zeros((2, 4), np.uint64), 2, 2, 1, 1, 9)
     (lambda: _sets.common(SETS, OFFSETS, np.array([-1]), ONE), IndexError),
     (lambda: _sets.common(SETS, np.array([0, 9]), ONE, ONE), IndexError),
     (lambda: _sets.common(SETS, OFFSETS, ONE, NO), ValueError),
-    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, NOT, None, np.zeros((1, 3), np.int64)), IndexError),
+    (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE + 2, 9, NOT, None, COUNTS), IndexError),
     (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, NOT, None, np.zeros((0, 3), np.int64)), ValueError),
     (lambda: _sets.overlaps(SETS, OFFSETS, ONE, SETS, OFFSETS, ONE, 9, NOT, None, np.zeros((1, 2), np.int64)), ValueError),
     (lambda: _sets.equal_items(ROWS, ONE + 2, ROWS, ONE, COUNTS), IndexError),

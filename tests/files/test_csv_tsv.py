@@ -48,7 +48,7 @@ def test_rows_of_any_table(tmp_path_factory: pytest.TempPathFactory, table: list
         (b'id,text\n1,"a\nb"\n2,b,c\n', 4, "3 fields, where the header has 2"),
         (b'id,text\n1,"a"b\n', 2, "after the closing quote of field 2 comes 'b'"),
         (b'id,text\n1,"a\n2,b\n', 2, "a quoted field of this row is not closed"),
-        (b"id,text\n1,caf\xe9\n", 2, "the row is not UTF-8"),
+        ("id,text\n1,éàüöñ éàüöñ\n".encode() + b"2,\xe9\n", 3, "the row is not UTF-8"),
         (b"id,text\r1,a\r2,b\r", None, "its lines end with CR alone"),
         (b"\n", None, "has no header: its first line is empty"),
         (b"", None, "has no header: its first line is empty"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from recordfiles import dedup
 from textfiles import ROWS, jsonl, read, refusal, texts, write, write_parquet
 
+from ndcore.files import document_fields
 from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
@@ -48,6 +50,30 @@ def test_ids_column() -> None:
     assert (list(ids), len(ids), ids.repeated()) == (values, 10, 3)
     with pytest.raises(IndexError):
         ids[10]
+
+
+def test_ids_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_fields, "ROWS_AT_ONCE", 3)
+    values: list[str | int] = ["a", 1, "1", "", "\udc80é", 10**30, -7, "a", 1, "a", "1"]
+    ids = Ids()
+    assert (list(ids), ids.take(np.arange(0)), ids.repeated(), ids.are_numbers()) == ([], [], 0, True)
+    for value in values:
+        ids.append(value)
+    assert (list(ids), ids.repeated()) == (values, 4)
+    order = np.array([10, 0, 4, 4, 5, 3])
+    assert ids.take(order) == [values[i] for i in order]
+    ids.append("more")  # no view of the buffers is left
+    assert not ids.are_numbers()
+
+
+@pytest.mark.parametrize(("value", "small"), [
+    (2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False), ("1", False),
+])
+def test_ids_that_are_integers_of_64_bits(value: str | int, small: bool) -> None:
+    ids = Ids()
+    for each in (5, value, -3):
+        ids.append(each)
+    assert ids.are_numbers() is small
 
 
 def test_fields_are_collected(tmp_path: Path) -> None:

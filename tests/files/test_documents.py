@@ -48,8 +48,8 @@ def test_parquet_types(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.md", "a.txt.gz", "a.xz"])
 def test_any_other_file_is_one_document(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path / name, b"\xef\xbb\xbfone\r\n\x1btwo\xff")
-    assert read(path) == ([b"\xef\xbb\xbfone\r\n\x1btwo\xff"], [name])
+    path = write(tmp_path / name, "\ufeffone\r\n\x1btwo éàüöñ".encode() + b"\xff")
+    assert read(path) == (["\ufeffone\r\n\x1btwo éàüöñ".encode() + b"\xff"], [name])
 
 
 def test_directory_sorted_by_path_with_records_inside(tmp_path: Path) -> None:

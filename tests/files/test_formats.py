@@ -213,13 +213,12 @@ def test_texts_with_a_byte_order_mark_are_decoded(tmp_path: Path, encoding: str)
     assert read(path)[0] == [text(3)]
     dedup(tmp_path, path, write(tmp_path / "b.txt", text(3).upper().encode()))
     assert (tmp_path / "out" / "kept" / "a.txt").read_bytes() == data
-    assert f"its encoding is UTF-{encoding[4:6]}" in refusal(write(tmp_path / "a.csv", data)).reason
-    assert "is not" in refusal(write(tmp_path / "c.txt", data + b"\xd8")).reason
+    assert f"its encoding is UTF-{encoding[4:6]}" in refusal(write(tmp_path / "a.jsonl", data)).reason
+    assert "not UTF-" in refusal(write(tmp_path / "c.txt", data + b"\xd8")).reason
 
 
-def test_text_in_other_encodings_stays_text(tmp_path: Path) -> None:
-    for data in ("Straße, déjà vu".encode("latin-1"), "Привет мир".encode("koi8-r"), b"\x1b[31mred\x1b[0m\x0c", b"\xff\xfb"):
-        assert read(write(tmp_path / "a.txt", data))[0] == [data]
+def test_text_with_controls_stays_text(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "a.txt", b"\x1b[31mred\x1b[0m\x0c"))[0] == [b"\x1b[31mred\x1b[0m\x0c"]
     assert read(write(tmp_path / "a.txt", b"word " * 2000 + b"\0"))[0] == [b"word " * 2000 + b"\0"]
 
 

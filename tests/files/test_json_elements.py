@@ -14,6 +14,7 @@ from recordfiles import KEPT, ROWS, dedup, pretty, refusal, source, write
 from ndcore.cli.main import main
 from ndcore.files import json_elements as elements_module
 from ndcore.files.json_elements import Elements
+from ndcore.files.sources import TooLong
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
@@ -59,11 +60,18 @@ def test_json_that_is_none(tmp_path: Path, data: bytes, number: int | None, reas
     assert (error.number, reason in error.reason) == (number, True), error.reason
 
 
-def test_a_long_element_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements_module, "LONGEST", 10_000)
-    monkeypatch.setattr(elements_module, "_CHUNK", 1000)
-    path = write(tmp_path / "a.json", b'[{"text":"a"},{"text":"' + b"b" * 30_000 + b'"}]')
-    assert (refusal(path).number, "longer than" in refusal(path).reason) == (2, True)
+def test_a_long_element_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strings of its rest hold brackets, quotes and escapes, which stand at the ends of what is read at once."""
+    monkeypatch.setattr(elements_module, "_CHUNK", 997)
+    long = b'{"text":["' + b'b\\"]}\\\\' * 3_000 + b'",{"c":"}"}]}'
+    data = b'[{"text":"a"},' + long + b',{"text":"c"},{"text":"' + b"d" * 10_000 + b'"}]'
+    opened = source(write(tmp_path / "a.json", data), "json")
+    opened.longest = 10_000
+    (_, _, first), (_, _, second), (_, _, third), (_, _, fourth) = Elements(opened)
+    assert (first, third) == (b'{"text":"a"}', b'{"text":"c"}')
+    assert isinstance(second, TooLong)
+    assert isinstance(fourth, TooLong)
+    assert second.reason == "the element is longer than 10,000 bytes; a larger --max-record has it read"
 
 
 def test_splitting_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ PRIME = 2**61 - 1
 
 @given(samples, st.integers(0, 2**64 - 1))
 def test_keys_are_values_of_a_polynomial(listed, key):
-    """The size, the modulus and the values, in halves of 32 bits, are the coefficients; the first ones have the highest powers."""
+    """The size, the modulus and the values, in halves of 32 bits, are the coefficients, the highest powers first."""
     joined, offsets = laid_out(listed)
     moduli = np.array([2 ** (i % 64) for i in range(len(listed))], np.uint64)
     wanted = []

@@ -67,6 +67,19 @@ def test_polars_files(tmp_path: Path) -> None:
         i for i in kept_by_row()["id"] if i > 70]
 
 
+def test_polars_with_a_column_of_any_name() -> None:
+    module = adapter("polars")
+    frame = module.pl.DataFrame({**ROWS, "row": SHUFFLED, "row_row": SHUFFLED})
+    assert module.deduplicate(frame, threshold=0.7)["row"].to_list() == kept_by_row()["id"]
+
+
+@pytest.mark.parametrize("ids", ["(1), (1)", "(1), (NULL)"])
+def test_duckdb_refuses_ids_that_name_no_document(ids: str) -> None:
+    module = adapter("duckdb")
+    with pytest.raises(ValueError, match=r"2 documents have the id 1|1 ids are missing"):
+        module.deduplicate(module.duckdb.connect(), f"(SELECT id, 'words' AS text FROM (VALUES {ids}) AS pages(id))")
+
+
 def test_duckdb() -> None:
     module, arrow = adapter("duckdb"), pytest.importorskip("pyarrow")
     connection = module.duckdb.connect()

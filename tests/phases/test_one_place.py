@@ -87,3 +87,16 @@ def test_refusals():
         find_contenders(table, design=nd.design_filter(0.7))
     with pytest.raises(ValueError, match="max_holders"):
         find_contenders(table, design=nd.design_filter(0.8), max_holders=0)
+
+
+@pytest.mark.parametrize(("ids", "message"), [
+    (["a", "b", "a"], "2 documents have the id 'a'; ids are unique"),
+    (["a", None, "b"], "1 ids are missing (null), the first in row 1"),
+])
+def test_ids_that_repeat_or_are_missing(ids, message):
+    design = nd.design_filter(0.8)
+    table = pa.table({"id": ids, "text": ["one text", "two texts", "three texts"]})
+    sketches = sketch_table(table, text="text", sketcher=nd.MinHasher(design.num_perm), design=design)
+    with pytest.raises(ValueError) as caught:
+        find_contenders(sketches, design=design)
+    assert message in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import defaultdict
 
@@ -56,9 +57,10 @@ def test_sets_in_parts(members, monkeypatch):
     shingling = nd.Shingling(width=2)
     batches = cut_batches(rng, SCHEMA, list(zip(range(len(texts)), hashes, texts, strict=True)))
     found = defaultdict(list)
-    for i, _, part, values in rows_of(form_sets(
+    for i, _, part, values, of_bytes in rows_of(form_sets(
             batches, text="text", shingling=shingling, wanted=filter_of([hashes[i] for i in wanted], 64))):
         assert part == len(found[i]) and len(values) <= 8 * members
+        assert of_bytes == hashlib.blake2b(texts[i].encode(), digest_size=16).digest()
         found[i].append(values)
     assert wanted <= set(found) and len(found) < len(texts)
     for i, parts in found.items():

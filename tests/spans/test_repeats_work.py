@@ -165,7 +165,7 @@ def test_an_error_leaves_no_directory_of_nothing(tmp_path):
 
 def test_two_at_once_are_refused(tmp_path, expected):
     def second(stage, done, total):
-        with pytest.raises(BlockingIOError, match="open for writing by this process; wait until it has ended"):
+        with pytest.raises(BlockingIOError, match="open for writing by this process; another job works there"):
             search(tmp_path / "w")
 
     check_same(search(tmp_path / "w", progress=second), expected)

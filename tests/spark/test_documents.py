@@ -5,12 +5,14 @@ from __future__ import annotations
 import decimal
 
 import pytest
+from sparks import settings
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from pyspark.sql import functions as F
 
-from ndcore.spark.documents import key_columns, scope_of, with_keys
+from ndcore.spark import cluster, hamming_join, near_duplicates, sketch
+from ndcore.spark.documents import key_columns, refuse_unstable, scope_of, with_keys
 
 
 def test_columns_with_odd_names(spark):
@@ -36,3 +38,58 @@ def test_a_missing_label(spark, kind, value):
     df = spark.createDataFrame([(value,)], f"label {kind}")
     with pytest.raises(Exception, match="a label is missing"):
         df.select(scope_of(df, F.col("label")).alias("scope")).collect()
+
+
+def test_two_instants_of_a_night_in_november_are_two_labels(spark):
+    with settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+        df = spark.range(2).selectExpr("timestamp_seconds(1793511000 + 3600 * id) as label")  # 01:30, before and after
+        assert df.selectExpr("count(distinct string(label)) as n").first().n == 1
+        assert df.select(scope_of(df, F.col("label")).alias("scope")).distinct().count() == 2
+
+
+UNSTABLE = {
+    "monotonically_increasing_id": lambda df: df.repartition(3).withColumn("id", F.monotonically_increasing_id()),
+    "rand": lambda df: df.withColumn("id", F.rand()),
+    "cache": lambda df: df.withColumn("id", F.monotonically_increasing_id()).cache(),
+    "<lambda>": lambda df: df.withColumn("id", F.udf(lambda n: n, "bigint").asNondeterministic()("n")),
+}
+
+
+@pytest.mark.parametrize("name", UNSTABLE)
+@pytest.mark.parametrize("function", [
+    lambda df: near_duplicates(df, id="id"), lambda df: cluster(df, id="id"), lambda df: sketch(df, id="id"),
+    lambda df: hamming_join([1], df, id="id", column="n"),
+    lambda df: near_duplicates(df.drop("id"), id="n", against=df.withColumn("n", F.col("id").cast("bigint"))),
+], ids=["near_duplicates", "cluster", "sketch", "hamming_join", "against"])
+def test_ids_that_change_are_refused(spark, name, function):
+    df = spark.createDataFrame([(1, "a"), (2, "b")], "n bigint, text string")
+    with pytest.raises(ValueError, match=r"a second reading may give other values, because of .*") as caught:
+        function(UNSTABLE[name](df))
+    assert "Write the rows as Parquet" in str(caught.value)
+
+
+def test_stable_plans_pass(spark, tmp_path):
+    df = spark.createDataFrame([(1, "a"), (2, "b")], "id bigint, text string")
+    refuse_unstable(df.withColumn("random", F.rand()).select("id", "text"), "df")  # what is not read does not count
+    numbered = df.drop("id").withColumn("id", F.monotonically_increasing_id())
+    refuse_unstable(numbered.localCheckpoint(), "df")
+    numbered.write.parquet(str(tmp_path / "written"))
+    refuse_unstable(spark.read.parquet(str(tmp_path / "written")), "df")
+
+
+@pytest.mark.parametrize(("function", "name"), [
+    *((near_duplicates, name) for name in ("class", "Representative", "against", "resemblance", "cluster_size")),
+    (cluster, "class"), (sketch, "sketch"),
+])
+def test_names_of_results_are_refused_as_keys(spark, function, name):
+    df = spark.createDataFrame([(1, "a")], f"`{name}` bigint, text string")
+    with pytest.raises(ValueError, match=f"id='{name}' is also a column of the result"):
+        function(df, id=name)
+
+
+def test_other_tables_and_keys_are_refused(spark):
+    with pytest.raises(TypeError, match=r"documents must be a DataFrame of Spark, got builtins\.list"):
+        near_duplicates([{"id": 1, "text": "a"}], id="id")
+    df = spark.createDataFrame([({"a": 1}, "a")], "id map<string,int>, text string")
+    with pytest.raises(TypeError, match="id='id' is a column of type map<string,int>"):
+        near_duplicates(df, id="id")

@@ -10,6 +10,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.phases.verification import Judgement
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.text.inputs import digest
 
 TEXTS = ["a b c d e f", "a b c d e g", "x y", "", "a b c d e f g h"]
 
@@ -21,8 +22,8 @@ def test_sets_and_pairs(spark, work):
     how = Judgement(nd.MinHasher(num_perm=8, shingling=shingling), design, 0, 0.7, 0, 0)
     texts = spark.createDataFrame([((i,), False, text) for i, text in enumerate(TEXTS)],
                                   "key struct<id:bigint>, against boolean, text string").repartition(3)
-    wanted = spark.createDataFrame([(10 * i, (i,), False) for i in (0, 1, 4)],
-                                   "rank bigint, key struct<id:bigint>, against boolean")
+    wanted = spark.createDataFrame([(10 * i, (i,), False, digest(TEXTS[i].encode())) for i in (0, 1, 4)],
+                                   "rank bigint, key struct<id:bigint>, against boolean, bytes binary")
     sets = read_sets(work, texts, wanted, how)
     sizes = {row.rank: len(row.members) // 8 for row in sets.collect()}
     assert sizes == {0: 6, 10: 6, 40: 8}
@@ -31,3 +32,19 @@ def test_sets_and_pairs(spark, work):
         (0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
     measured = measure_pairs(work, pairs.select("a", "b"), sets, how, "all pairs")
     assert sorted(map(tuple, measured.collect())) == [(0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("second", "message"), [
+    ({"a": "a b c d e"}, 'the document {"id":"b"} is not there when the input is read again'),
+    ({"a": "a b c d e", "b": "other"}, 'the document {"id":"b"} has another text when the input is read again'),
+])
+def test_a_second_reading_that_differs(spark, work, second, message):
+    how = Judgement(nd.MinHasher(num_perm=8), nd.FilterDesign.of(8, 1, threshold=0.5), 0, 0.7, 0, 0)
+    kinds = "key struct<id:string>, against boolean"
+    texts = spark.createDataFrame([((name,), False, text) for name, text in second.items()], f"{kinds}, text string")
+    wanted = spark.createDataFrame([(rank, (name,), False, digest(b"a b c d e")) for rank, name in enumerate("ab")],
+                                   f"rank bigint, {kinds}, bytes binary")
+    with pytest.raises(Exception) as caught:
+        read_sets(work, texts, wanted, how)
+    assert message in str(caught.value) and "write the rows as Parquet" in str(caught.value)

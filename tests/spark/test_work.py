@@ -34,3 +34,15 @@ def test_a_cluster_needs_a_directory():
     session = SimpleNamespace(sparkContext=SimpleNamespace(master="spark://host:7077"))
     with pytest.raises(ValueError, match="name a directory that all executors reach"):
         Work(session, None)
+
+
+def test_directories_that_cannot_be_used(spark, tmp_path):
+    Work(spark, str(tmp_path / "job")).keep(spark.range(2).toDF("id"), "step")
+    with pytest.raises(ValueError, match="has 001-step, a step of another job; name a new directory"):
+        Work(spark, str(tmp_path / "job"))
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"file/job' cannot be used: .*; name one that the driver and all executors"):
+        Work(spark, str(tmp_path / "file" / "job"))
+    for place in ("s3a://bucket/job", "nowhere://host/job"):
+        with pytest.raises(ValueError, match=r"cannot be used: .*; Spark has no jar for this file system"):
+            Work(spark, place)

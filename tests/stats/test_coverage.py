@@ -111,7 +111,7 @@ def test_intervals_of_one_pair_that_a_sketch_nearly_holds_cover(a, b, common):
 
 
 def test_a_full_sketch_of_a_whole_set_is_compared_whole():
-    """Sets of exactly 200 elements, 160 in common, and a part of one of them: resemblances are exact where sizes are counted."""
+    """Compare sets of exactly 200 elements, 160 in common, and a half of one of them: exact where sizes are counted."""
     rng = np.random.default_rng(6)
     hashes = rng.integers(0, 2**64, 240, np.uint64)
     sets = [hashes[:200], hashes[40:], hashes[:100], rng.integers(0, 2**64, 201, np.uint64)]

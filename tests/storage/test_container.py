@@ -1,5 +1,6 @@
 """Files of arrays: round trips, damage, hostile headers, atomic replacement."""
 
+import errno
 import hashlib
 import json
 import os
@@ -406,3 +407,17 @@ def test_the_kind_of_any_file(tmp_path):
         container.kind_of(path)
     path.write_bytes(b"something else that is long enough to be a file of ours")
     assert container.kind_of(path) is container.kind_of(tmp_path) is container.kind_of(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(("number", "raises"), [(errno.EIO, True), (errno.ENOSPC, True), (errno.EINVAL, False)])
+def test_a_disk_that_fails_is_told_and_a_system_that_cannot_tell_is_not(tmp_path, monkeypatch, number, raises):
+    def failing(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", failing)
+    if not raises:
+        container.sync(tmp_path)
+        return
+    with pytest.raises(OSError) as caught:
+        container.sync(tmp_path)
+    assert (caught.value.errno, caught.value.filename) == (number, str(tmp_path))

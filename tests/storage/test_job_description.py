@@ -83,7 +83,7 @@ def test_one_works_at_a_time(tmp_path):
     JOB.make(tmp_path)
     with JOB.alone(tmp_path):
         JOB.begin(tmp_path, {}, None)
-        with pytest.raises(BlockingIOError, match="this process; wait until it has ended"), JOB.alone(tmp_path):
+        with pytest.raises(BlockingIOError, match="this process; another job works there"), JOB.alone(tmp_path):
             pass
     with JOB.alone(tmp_path):
         JOB.remove(tmp_path)

@@ -104,7 +104,10 @@ def test_an_append_is_one_write_and_one_sync(place, monkeypatch):
     log.append([b"a", b"b", b"c"])
     log.sync()
     log.sync()
-    assert calls == ["write", "sync"]
+    assert calls == ["write", "sync", "write"]  # the last one is the mark
+    log.append([b"d"])
+    log.append([b"e"])
+    assert calls[3:] == ["write", "write"]
 
 
 def test_every_prefix_of_the_writes_opens(tmp_path, small_files, monkeypatch):
@@ -227,7 +230,7 @@ def test_damage_in_the_middle_of_several_files(place, small_files):
     assert all(found[p] == payload for p, payload in zip(positions, some, strict=True) if p in found)
     in_two = [p for p in positions if p >> 40 == 2]
     assert lost == [[p for p in positions if p >> 40 == 1][-1], *in_two, next(p for p in positions if p >> 40 == 3)]
-    assert len(log.damage) == 3 and any("missing" in each for each in log.damage)
+    assert len(log.damage) == 3 and any("missing" in each for each in log.damage) and log.missing == ["00000002.log"]
     for position in lost:
         with pytest.raises(CorruptFile, match="goes on without it"):
             log.read(position)
@@ -246,12 +249,72 @@ def test_a_file_of_another_store_is_never_cut(tmp_path):
     log = Log.create(tmp_path / "log", b"mine")
     log.append([b"ours"])
     log.close()
-    (tmp_path / "log" / "00000001.log").write_bytes(content)
-    log = Log.open(tmp_path / "log")
-    log.append([b"more"])
-    assert [payload for _, payload in log.scan()] == [b"ours", b"more"] and "its first 32 bytes" in log.damage[0]
+    with pytest.raises(CorruptFile, match="belongs to another store, with the tag 6d696e65 and not 74616721"):
+        Log.open(tmp_path / "log", tag=TAG)
+    (tmp_path / "log" / "00000001.log").write_bytes(content + b"torn")
+    with pytest.raises(CorruptFile, match="it says that it is the file 00000000.log"):
+        Log.open(tmp_path / "log")
+    assert (tmp_path / "log" / "00000001.log").read_bytes() == content + b"torn"
+
+
+def test_what_cannot_be_read_is_not_taken_for_damage(place, small_files, monkeypatch):
+    some = [b"%d" % i * 60 for i in range(6)]
+    log = Log.create(place, TAG)
+    positions = [log.append([payload])[0] for payload in some]
     log.close()
-    assert (tmp_path / "log" / "00000001.log").read_bytes() == content
+
+    def too_many(self, path, flags):
+        self.descriptor = -1
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    for read_only in (False, True):
+        log = Log.open(place, read_only=read_only)
+        with monkeypatch.context() as patched:
+            patched.setattr(log_files.LogFile, "__init__", too_many)
+            with pytest.raises(OSError, match="Too many open files"):
+                list(log.scan())
+            with pytest.raises(OSError, match="Too many open files"):
+                log.read(positions[0])
+        assert log.damage == [] and [payload for _, payload in log.scan()] == some
+        log.close()
+
+
+@pytest.mark.parametrize("synced", [0, 1, 2, 3])
+def test_behind_the_last_mark_the_log_is_a_prefix(place, synced):
+    """The loss of power keeps a later write and drops an earlier one. Before a mark that costs one payload."""
+    log = Log.create(place, TAG)
+    positions = []
+    for i in range(4):
+        positions += log.append([b"%d" % i * 100])
+        if i < synced:
+            log.sync()
+    del log
+    content = bytearray((place / "00000000.log").read_bytes())
+    content[positions[1] + 20 : positions[1] + 60] = bytes(40)
+    (place / "00000000.log").write_bytes(content)
+    expected = [b"%d" % i * 100 for i in ((0,) if synced < 2 else (0, 2, 3))]
+    for read_only in (True, False):
+        assert payloads_of(place, read_only=read_only) == (expected, payloads_of(place, read_only=True)[1])
+    assert len(payloads_of(place)[1]) == (synced >= 2)
+
+
+def test_threads_that_sync_while_another_one_begins_a_file(place, small_files, monkeypatch):
+    """The entry of a new file is on disk before its first payload, whoever waits for the file before."""
+    log, order = Log.create(place, TAG), []
+    data, sync = log_module._sync_data, log_files.sync
+    monkeypatch.setattr(log_files, "sync", lambda path: (order.append("entry"), sync(path)))
+    log.append([b"a" * 100])
+
+    def meanwhile(descriptor):
+        monkeypatch.setattr(log_module, "_sync_data", data)
+        log.append([b"b" * 100])
+        data(descriptor)
+
+    monkeypatch.setattr(log_module, "_sync_data", meanwhile)
+    log.sync()
+    assert order == ["entry"] and len(list(place.iterdir())) == 2
+    log.close()
+    assert payloads_of(place) == ([b"a" * 100, b"b" * 100], [])
 
 
 def test_another_format_is_refused(place):

@@ -29,7 +29,7 @@ def test_the_first_bytes_by_hand(tmp_path):
     first = b"\x89NDLOG\r\n" + struct.pack("<I", 1) + TAG + struct.pack("<QI", 5, 0)
     assert path.read_bytes() == first + struct.pack("<I", zlib.crc32(first)) and START == 32
     assert read_start(path, 5) == (TAG, "")
-    assert read_start(path, 6).tag is None
+    assert read_start(path, 6) == (TAG, "it says that it is the file 00000005.log")
     assert "No such file" in read_start(tmp_path / "missing", 0).problem
     path.write_bytes(first)
     assert read_start(path, 5) == (None, "cut short, 28 bytes")

@@ -18,7 +18,7 @@ def test_documents_of_both_are_found(tmp_path):
     index.flush()
     index.close()
     for below, first in ((None, 0), (Index.open(tmp_path, name="features", read_only=True), 40)):
-        both = TailedIndex(below)
+        both = TailedIndex(below, 4, 2)
         both.add(np.arange(first, 60), rows[first:])
         wanted = np.packbits(rng.random(64) < 0.7, bitorder="little")
         bits = np.unpackbits(wanted, bitorder="little")[:60].astype(bool)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import array
 import io
 from collections import UserList, deque
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.inputs import as_texts, lengths, pieces
 
 TEXTS = ["a rose", "", "ein Straßenname", "人", "x\ud800y"]
 UTF8 = ["a rose", "", "ein Straßenname", "人"]  # what Arrow can hold
@@ -185,3 +186,21 @@ def test_pieces_are_consecutive_and_bounded(lengths):
         assert first == at and part
         assert sum(map(len, part)) <= 10 or len(part) == 1
         at += len(part)
+
+
+class OfMyOwn(list[str]):
+    """A list, as libraries derive theirs from it."""
+
+
+def test_lists_of_another_class_are_lists() -> None:
+    texts = ["a b c d e f", "a b c d e f!", "something else"]
+    assert type(as_texts(OfMyOwn(texts))) is list and lengths(OfMyOwn(texts)).tolist() == [11, 12, 14]
+    assert nd.near_duplicates(OfMyOwn(texts)).labels.tolist() == nd.near_duplicates(texts).labels.tolist() == [0, 0, 2]
+    assert (nd.MinHasher().sketch_many(OfMyOwn(texts)).values == nd.MinHasher().sketch_many(texts).values).all()
+
+
+@pytest.mark.parametrize("kind", [lambda text: np.bytes_(text.encode()), np.str_])
+def test_texts_of_numpy_are_cut_like_others(kind: Any) -> None:
+    texts = ["a b c d e f g h i j"] * 2
+    left = list(nd.repeats([kind(text) for text in texts], min_tokens=5).cleaned())
+    assert left == [texts[0].encode(), b""] if kind is not np.str_ else left == [texts[0], ""]

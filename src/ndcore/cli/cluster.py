@@ -44,6 +44,7 @@ from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
+from ndcore.storage.staging import Staging
 
 __all__ = ["add_cluster"]
 
@@ -111,7 +112,7 @@ def run_cluster(options: ClusterOptions) -> int:
         built = _make_collection(options, stack)
         if options.report is not None:
             _write_report(options, built)
-    options.outcome.written = True
+        options.outcome.written = True
     if options.json:
         print(json.dumps(describe(built), indent=2))
     elif not options.quiet:
@@ -129,6 +130,8 @@ def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Bu
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
         return regroup(options, old)
     output = _output(options)
+    output.check()
+    stack.enter_context(Staging(output.name))  # one job on this output until the report is written
     stack.enter_context(output.say_what_is_left())
     return build(options, output, stack) if old is None else rebuild(options, old, output)
 

@@ -93,7 +93,7 @@ class Built(NamedTuple):
 # ---- of a collection alone
 
 _REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "cluster", "guard", "threads", "quiet"}
-_READING = {"text_field", "id_field", "html_part", "include", "exclude", "hidden", "on_error"}
+_READING = {"text_field", "id_field", "html_part", "encoding", "delimiter", "include", "exclude", "hidden", "on_error"}
 
 
 def regroup(options: ClusterOptions, old: Collection) -> Built:

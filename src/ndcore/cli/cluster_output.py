@@ -39,13 +39,15 @@ class CollectionOutput(JobOutput):
 
     def remove(self) -> None:
         """Remove the directory, a finished collection with everything in it."""
-        shutil.rmtree(self.path)
+        with self.description.alone(self.path):
+            shutil.rmtree(self.path)
 
     def finished(self) -> Collection | None:
         """Return the collection here if an earlier run of the same source has finished it, else None."""
         if not is_collection(self.path):
             return None
-        there = described(self.path)
+        with self.description.alone(self.path):  # which removes the lock of a job that was killed
+            there = described(self.path)
         return Collection.open(self.name) if there["finished"] and there["source"] == self.source else None
 
     def _finished(self) -> str:

@@ -6,7 +6,7 @@ from ndcore.cli import summary
 from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.inputs import all_sketches
 from ndcore.files.errors import UsageError
-from ndcore.files.formats import RECORDS, WHOLE
+from ndcore.files.formats import BARE, RECORDS
 from ndcore.files.output_paths import STDOUT, check_apart
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
@@ -59,7 +59,7 @@ def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
         option = "--by" if options.by else "--one-per" if options.one_per else keep
         if sketched:
             raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-        whole = next((source for source in sources if source.kind in WHOLE), None)
+        whole = next((source for source in sources if source.kind in BARE), None)
         if by_field and whole is not None:
             kind = "an HTML" if whole.kind == "html" else "a text"
             raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")

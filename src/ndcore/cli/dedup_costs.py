@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._types import Ints
 from ndcore.dedup.result import NearDuplicates
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
@@ -16,6 +17,7 @@ from ndcore.sketch.cardinality import sizes_of_rows
 __all__ = ["cost_of_completeness", "describe_filter", "describe_losses"]
 
 LARGEST = 20  # losses that are listed
+SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search
 
 
 def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
@@ -27,19 +29,29 @@ def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
 def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
 
-    Sizes of shingle sets are estimated from the signatures, so no text is read again.
+    Sizes of shingle sets are estimated from the signatures of at most `SAMPLED` documents, so no text is read again.
     """
     documents = result.sources
     if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
         return None
-    compared = documents.valid & result.leaders.compared
-    sizes = sizes_of_rows(documents.rows[compared], np.ones(int(compared.sum()), np.bool_), documents.recipe)
+    compared = np.flatnonzero(documents.valid & result.leaders.compared)
+    sample = compared[_spread(len(compared), SAMPLED)]
+    sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
     shingles = float(sizes.sum())
     looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
+    whole = round(shingles * len(compared) / max(1, len(sample)))
     return {
-        "shingles": round(shingles), "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
-        "shingle_bytes": SHINGLE_BYTES * round(shingles),
+        "shingles": whole, "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
+        "shingle_bytes": SHINGLE_BYTES * whole, "sampled": len(sample),
     }
+
+
+def _spread(n: int, most: int) -> Ints:
+    """Choose at most `most` of n positions: one, at random, of each of `most` parts of nearly equal length."""
+    if n <= most:
+        return np.arange(n)
+    ends = np.arange(most + 1) * n // most
+    return np.random.default_rng(n).integers(ends[:-1], ends[1:])
 
 
 def describe_losses(verdicts: Verdicts) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ from ndcore.files.jsonl_output import write_ids, write_lines
 from ndcore.files.kept_output import write_kept, write_kept_ids
 from ndcore.files.output_directory import OutputDirectory, write_clusters, write_summary
 from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, is_stream, is_url
+from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
@@ -60,8 +60,8 @@ class Findings:
             texts.sketched,
             known is not None and known.sketched,
             known is not None,
-            texts.place,
-            None if known is None else known.place,
+            texts.places,
+            None if known is None else known.places,
         )
 
     @classmethod
@@ -111,7 +111,8 @@ class Findings:
         for field in options.text_field or ():
             words += ["--text-field", field]
         for option, value, default in (
-            ("--html", options.html_part, None), ("--unit", options.unit, None), ("--width", options.width, None),
+            ("--html", options.html_part, None), ("--encoding", options.encoding, None),
+            ("--delimiter", options.delimiter, None), ("--unit", options.unit, None), ("--width", options.width, None),
             ("--normalize", options.normalize, None), ("--stop-words", stop_words, None),
             ("--threshold", self.result.threshold, 0.8),
         ):
@@ -198,6 +199,7 @@ class Findings:
             "repeated_ids": repeated(run.texts.corpus),
             **({} if documents is None else summary.archive_counts(documents)),
             "inputs": _sketch_counts(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
+            "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
             "against": None if run.known is None else _against(run.known),
             "rejected": summary.rejected_list(rejected),
             "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
@@ -237,6 +239,8 @@ class Findings:
             "on_error": options.on_error,
             "annotate": options.annotate,
             "html": html,
+            "encoding": options.encoding,
+            "delimiter": options.delimiter,
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
 

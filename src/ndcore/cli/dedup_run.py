@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
-from ndcore.files.provenance import Place
 from ndcore.files.sources import Inputs, Source
+from ndcore.files.verdicts import Places
 from ndcore.filters.search import design_filter
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.loading import load
@@ -54,9 +54,9 @@ class Side:
         return ids_of(self.corpus)
 
     @property
-    def place(self) -> Callable[[int], Place] | None:
-        """The function from a position to where the document stands; None of saved sketches."""
-        return None if self.documents is None else self.documents.place
+    def places(self) -> Places | None:
+        """The function from positions to where these documents stand, as columns; None of saved sketches."""
+        return None if self.documents is None else self.documents.places
 
 
 class Run:

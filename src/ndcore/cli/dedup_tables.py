@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from ndcore._types import Ints
 from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.outputs import ASSIGNED, place_columns
-from ndcore.files.json_values import finite
-from ndcore.files.table_files import Column, Table
+from ndcore.files.document_fields import Ids
+from ndcore.files.json_values import finite_all
+from ndcore.files.table_files import BATCH, Blocks, Column, Table
 
 __all__ = ["documents_of", "pairs_of"]
+
+FLAGS = ("against", "estimated")  # True, or left out
 
 
 def documents_of(findings: Findings) -> Table:
@@ -22,7 +28,7 @@ def documents_of(findings: Findings) -> Table:
     more += [] if findings.verdicts.lost is None else [Column("lost", "integer")]
     more += [Column("against", "truth")] if run.known is not None else []
     more += [Column("estimated", "truth")] if run.estimated else []
-    rows = _documents(findings, places, [column.name for column in more])
+    rows = Blocks(_documents(findings, places, [column.name for column in more]))
     return Table([*columns, *more], rows, _are_numbers(findings))
 
 
@@ -35,14 +41,14 @@ def pairs_of(findings: Findings) -> Table:
         Column("class", "string"), Column("resemblance", "number"), Column("estimated", "truth"),
         *([Column("score", "number")] if findings.result.rules.scored else []),
     ]
-    return Table(columns, _pairs(findings, places), _are_numbers(findings))
+    return Table(columns, Blocks(_pairs(findings, places)), _are_numbers(findings))
 
 
 class _Places:
     """The columns that say where documents stand: all that the inputs or the documents of --against have."""
 
     def __init__(self, findings: Findings) -> None:
-        self.findings = findings
+        self.verdicts = findings.verdicts
         documents = [side for side in findings.run.sides if not side.sketched]
         archives = any(source.kind == "archive" for side in documents for source in side.sources)
         self.kinds = place_columns(archives) if documents else []
@@ -51,35 +57,39 @@ class _Places:
         """Return the columns, with a prefix to their names."""
         return [Column(prefix + column.name, column.kind) for column in self.kinds]
 
-    def of(self, position: int) -> tuple[Any, ...]:
-        """Return the values of the columns for a document."""
-        side, inside = self.findings.locate(position)
-        place: tuple[Any, ...] = (None,) * 4 if side.documents is None else side.documents.place(inside)
-        return place[: len(self.kinds)]
+    def of(self, positions: Ints) -> list[list[Any]]:
+        """Return the values of the columns for documents."""
+        return self.verdicts.places(positions)[: len(self.kinds)] if self.kinds else []
 
 
-def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator[tuple[Any, ...]]:
+def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
     verdicts = findings.verdicts
-    for position, label in enumerate(verdicts.labels.tolist()):
-        said = verdicts.describe(position)
-        yield (
-            verdicts.name(position), *places.of(position), label, verdicts.name(label), *places.of(label), said["class"],
-            said["resemblance"], said["cluster_size"], *(said.get(name, False) for name in more),
-        )
+    for start in range(0, len(verdicts), BATCH):
+        positions = np.arange(start, min(start + BATCH, len(verdicts)))
+        labels, said = verdicts.labels[positions], verdicts.columns(positions)
+        yield [
+            verdicts.names(positions), *places.of(positions), labels.tolist(), said["representative"], *places.of(labels),
+            said["class"], said["resemblance"], said["cluster_size"],
+            *([value is not None for value in said[name]] if name in FLAGS else said[name] for name in more),
+        ]
 
 
-def _pairs(findings: Findings, places: _Places) -> Iterator[tuple[Any, ...]]:
-    result, name = findings.result, findings.verdicts.name
-    columns = [*result.pairs, result.pair_classes, result.estimated]
-    columns += [result.pair_scores] if result.rules.scored else []
-    for start in range(0, len(result.estimated), 1 << 16):
-        part = [column[start : start + (1 << 16)].tolist() for column in columns]
-        for a, b, resemblance, verdict, estimated, *score in zip(*part, strict=True):
-            yield (a, name(a), *places.of(a), b, name(b), *places.of(b), verdict, finite(resemblance), estimated,
-                   *map(finite, score))
+def _pairs(findings: Findings, places: _Places) -> Iterator[list[list[Any]]]:
+    result, names = findings.result, findings.verdicts.names
+    for start in range(0, len(result.estimated), BATCH):
+        part = slice(start, start + BATCH)
+        a, b, resemblance = (column[part] for column in result.pairs)
+        scores = [finite_all(result.pair_scores[part])] if result.rules.scored else []
+        yield [
+            a.tolist(), names(a), *places.of(a), b.tolist(), names(b), *places.of(b), result.pair_classes[part].tolist(),
+            finite_all(resemblance), result.estimated[part].tolist(), *scores,
+        ]
 
 
 def _are_numbers(findings: Findings) -> bool:
     """Tell whether all ids are integers of 64 bits."""
-    sides = (findings.verdicts.ids, findings.verdicts.against)
-    return all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ids in sides for ident in ids)
+    return all(
+        ids.are_numbers() if isinstance(ids, Ids)
+        else all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)
+        for ids in (findings.verdicts.ids, findings.verdicts.against)
+    )

@@ -35,4 +35,5 @@ def stamp(file: Path) -> list[int]:
 
 def reading_of(options: FieldOptions) -> dict[str, Any]:
     """Describe how records are read."""
-    return {"text_field": text_field(options), "id_field": options.id_field, "html": options.html_part}
+    form = {name: value for name, value in (("encoding", options.encoding), ("delimiter", options.delimiter)) if value}
+    return {"text_field": text_field(options), "id_field": options.id_field, "html": options.html_part, **form}

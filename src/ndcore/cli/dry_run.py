@@ -180,7 +180,7 @@ def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher
 def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
     """Add a file to a sample, and tell whether it was read to its end."""
     begun, documents_read, text_bytes = time.perf_counter(), 0, 0
-    with open_documents(options, Inputs([dataclasses.replace(source)]), on_error="skip") as documents:
+    with open_documents(options, Inputs([dataclasses.replace(source)]), on_error="skip", told=None) as documents:
         batches, ended = documents.batches(), False
         while True:
             start = time.perf_counter()

@@ -29,6 +29,7 @@ from ndcore.files.output_paths import check_output
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.human import printable
+from ndcore.storage.staging import Staging
 
 __all__ = ["add_hamming"]
 
@@ -103,12 +104,15 @@ def run_build(options: BuildOptions) -> int:
 
     check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours, inputs=[options.input])
     check_search(options.max_distance, options.bits)
-    read = load(options.input, options.column)
-    plan = _planned_tables(options, len(read.fingerprints))
-    index = HammingIndex(
-        read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress, read.recipe
-    )
-    index.save(options.output)
+    with Staging(options.output):
+        check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
+        read = load(options.input, options.column)
+        plan = _planned_tables(options, len(read.fingerprints))
+        index = HammingIndex(
+            read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
+            read.recipe,
+        )
+        index.save(options.output)
     options.outcome.written = True
     if options.json:
         print(json.dumps(_describe_index(options.output, index), indent=2))

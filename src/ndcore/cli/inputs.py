@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
-from ndcore.cli.summary import nothing_found
+from ndcore.cli.summary import nothing_found, print_readings
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids
 from ndcore.files.documents import Documents
@@ -15,7 +15,7 @@ from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
-from ndcore.files.sources import STDIN, Inputs, Source
+from ndcore.files.sources import STDIN, Inputs, Source, TextForm
 from ndcore.human import counted, printable
 from ndcore.recipe import Recipe
 from ndcore.sketch.loading import load
@@ -25,7 +25,7 @@ from ndcore.text.shingling import Shingling
 __all__ = [
     "COLLECTION", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs", "ids_of",
     "load_sketches", "only_rejected", "open_documents", "refuse_nothing_read", "refuse_stdin_twice", "repeated",
-    "select_inputs", "text_field", "uniform",
+    "select_inputs", "text_field", "text_form", "uniform",
 ]
 
 
@@ -36,6 +36,11 @@ def text_field(options: RecordOptions) -> str | list[str]:
     """Return the name of the field that holds the text, or the names of several."""
     named = options.text_field or ["text"]
     return named[0] if len(named) == 1 else named
+
+
+def text_form(options: RecordOptions) -> TextForm:
+    """Return what the options say of text: its encoding, and the delimiter of tables."""
+    return TextForm(options.encoding or "", options.delimiter or "")
 
 
 def find_inputs(options: DocumentOptions, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:
@@ -64,7 +69,9 @@ def select_inputs(
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
-    found = [find(paths, accept, selection, binary) for paths, accept in groups]
+    found = [find(paths, accept, selection, binary, text_form(options)) for paths, accept in groups]
+    for inputs in found:
+        inputs.limit(options.max_record)
     refuse_overlaps([path for inputs in found for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
@@ -86,6 +93,7 @@ def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> Docu
         "on_error": options.on_error,
         "html": options.html_part,
         "threads": options.threads,
+        "told": None if options.quiet else print_readings,
     }
     return Documents(found, **{**reading, **more})
 

@@ -67,8 +67,10 @@ class JobOutput:
             raise
 
     def remove(self) -> None:
-        """Remove the directory."""
-        self.description.remove(self.path)
+        """Remove the directory, if it is there. Raises BlockingIOError where another process works in it."""
+        if self.path.is_dir():
+            with self.description.alone(self.path):
+                self.description.remove(self.path)
 
     @contextlib.contextmanager
     def say_what_is_left(self) -> Iterator[None]:

@@ -5,7 +5,9 @@ Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fau
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import errno
 import io
 import os
 import shlex
@@ -13,7 +15,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -27,17 +28,21 @@ from ndcore.storage.disk_space import FULL
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    Raises SystemExit(2) for errors in the arguments, and SystemExit(0) after --help and --version.
+    Raises SystemExit(2) for errors in the arguments, and SystemExit(0) after --help and --version, once they are printed.
     """
-    if sys.stdout is None:  # a shell closed it
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser(given).parse_args(given)
-    arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
+    arguments = argparse.Namespace(outcome=Outcome())
     try:
+        try:
+            arguments = parser(given).parse_args(given)
+        except SystemExit:
+            sys.stdout.flush()
+            raise
+        arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
         with _signals():
             code: int = arguments.run(arguments.options.parsed(arguments))
             sys.stdout.flush()
@@ -47,11 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _failed(str(error), 2)
     except BrokenPipeError:
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if not error.filename and error.errno in FULL:
+        if not error.filename and error.errno in (*FULL, errno.EBADF, errno.EIO):
             error.filename = "standard output"  # every other place is named where it is written
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}", 1, arguments.outcome)
@@ -65,6 +68,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(str(error), 1, arguments.outcome)
     except (ValueError, ImportError) as error:
         return _failed(str(error), 1, arguments.outcome)
+    finally:
+        _drop_unwritable()
+
+
+def _open_closed_streams() -> None:
+    """Open what a shell closed: standard input and output so that they fail, standard error so that nothing is written.
+
+    Otherwise the first file that a command opens would be its standard output.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(_closed(0, os.O_WRONLY), "r")), "utf-8")
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.FileIO(_closed(1, os.O_RDONLY), "w"), "utf-8", write_through=True)
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.FileIO(_closed(2, os.O_WRONLY), "w"), "utf-8", write_through=True)
+
+
+def _closed(number: int, flags: int) -> int:
+    """Open nothing under the number of a closed stream, where no file has it yet, and return the number."""
+    opened = os.open(os.devnull, flags)
+    with contextlib.suppress(OSError):
+        os.fstat(number)
+        return opened
+    os.dup2(opened, number)
+    os.close(opened)
+    return number
+
+
+def _drop_unwritable() -> None:
+    """Drop what standard output does not take, so that Python does not try again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ValueError:  # it is closed
+        pass
 
 
 def _failed(message: str, code: int, outcome: Outcome | None = None) -> int:

@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 from ndcore._types import Text
-from ndcore.cli.inputs import text_field
+from ndcore.cli.inputs import text_field, text_form
 from ndcore.cli.options import RecordOptions
+from ndcore.cli.summary import print_readings
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
@@ -17,7 +18,8 @@ from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, format_of, is_stream, is_url
+from ndcore.files.source_reader import decoded_text
+from ndcore.files.sources import STDIN, Source, format_of, is_stream, is_url, too_long
 from ndcore.files.stream_copies import read_path
 from ndcore.human import printable
 
@@ -53,12 +55,12 @@ def load_document(
         The file has many records.
     """
     if name == STDIN or Path(name).exists():
-        return _load_whole(name, unit, options.html_part, advice)
+        return _load_whole(name, unit, options, advice)
     record = _split_name(name)
     if record is not None:
         return _find_record(*record, options, named_by)
     if is_url(name):
-        return _load_whole(name, unit, options.html_part, advice)
+        return _load_whole(name, unit, options, advice)
     reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
     raise DocumentError(name, None, reason)
 
@@ -89,29 +91,37 @@ def _has_records(path: str) -> bool:
     return False
 
 
-def _load_whole(name: str, unit: str | None, html: str | None, advice: str) -> Text:
+def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str) -> Text:
     """Load a file or a stream as one document; a stream is always text."""
     in_bytes = unit == "byte"
     if is_url(name) or (name != STDIN and not is_stream(name)):
         refuse_own(name)
         if Path(name).is_dir():
             raise DocumentError(name, None, "is a directory; name one document")
-        found = find([name], binary=in_bytes)
+        found = find([name], binary=in_bytes, form=text_form(options))
         source = found.sources[0]
         _refuse(name, source.problem, advice)
         if source.kind not in WHOLE:
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
-        with Documents(found, html=html) as documents:
+        found.limit(options.max_record)
+        with Documents(found, html=options.html_part, told=print_readings) as documents:
             return next(documents.batches())[0]
-    data = read_path(name)
-    format_ = recognise("stdin.txt", io.BytesIO(data))
+    data = read_path(name, options.max_record)
+    format_ = recognise("stdin.txt", io.BytesIO(data), encoding=options.encoding or "")
     _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
     if format_.compression:
         try:
-            data = decompressed(io.BytesIO(data), format_.compression, name).read()
+            data = decompressed(io.BytesIO(data), format_.compression, name).read(options.max_record + 1)
         except (Damaged, EOFError) as error:
             raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
-    return data.decode(format_.encoding, "replace") if format_.encoding and not in_bytes else data
+    if len(data) > options.max_record:
+        raise DocumentError(name, None, too_long("the text", options.max_record))
+    if in_bytes:
+        return data
+    source = Source(name, name, name, "text", "", "", "", encoding=format_.encoding)
+    text = decoded_text(source, data)
+    print_readings([source])
+    return text
 
 
 def _refuse(name: str, problem: str, advice: str) -> None:
@@ -123,13 +133,17 @@ def _refuse(name: str, problem: str, advice: str) -> None:
 def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by: tuple[str, str]) -> Text:
     """Find the document with this id (str), or at this line (int). Raises DocumentError unless there is exactly one."""
     found: list[tuple[Place, Text]] = []
+    inputs = find([path])
+    inputs.limit(options.max_record)
     with Documents(
-        [path],
+        inputs,
         text_field=text_field(options),
         id_field=options.id_field or "id",
         require_id=options.id_field is not None and isinstance(wanted, str),
         on_error="skip",
         html=options.html_part,
+        form=text_form(options),
+        told=print_readings,
         named_by=named_by,
     ) as documents:
         position = 0

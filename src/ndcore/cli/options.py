@@ -8,14 +8,15 @@ from typing import TypeAlias
 
 from ndcore.cli.door import Options
 from ndcore.cli.strict_parser import Parser
-from ndcore.cli.values import Lines, lines, memory, part, positive, seed
+from ndcore.cli.values import Lines, delimiter, encoding, lines, memory, part, positive, seed
 from ndcore.files.html_text import PARTS
+from ndcore.files.sources import LONGEST
 from ndcore.text.units import NORMALIZED, UNITS
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
-    "header, HTML (.html, .htm, .xhtml), web archives (.warc, .wet, .arc), all of these also compressed by gzip, zstd, "
-    "bzip2 or xz, or Parquet, Arrow, Feather"
+    "header, HTML (.html, .htm, .xhtml), mail (.eml, .mbox), web archives (.warc, .wet, .arc), all of these also "
+    "compressed by gzip, zstd, bzip2 or xz, or Parquet, Arrow, Feather"
 )
 _FOUND = "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
 _READ = (
@@ -77,6 +78,9 @@ class RecordOptions(Options):
     text_field: list[str] | None
     id_field: str | None
     html_part: str | None
+    max_record: int
+    encoding: str | None
+    delimiter: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +149,19 @@ def add_record(
         "--html", dest="html_part", type=part, choices=PARTS,
         help="text of HTML: the whole page, or its main content (the whole page if none is recognized). With this option "
         "the text fields of records are HTML too (default: page, and text fields are plain text)",
+    )
+    group.add_argument(
+        "--max-record", type=memory, default=LONGEST, metavar="SIZE",
+        help=f"a longer line, row, record or text is an error, or with --on-error skip left out (default 256M; {SIZES})",
+    )
+    group.add_argument(
+        "--encoding", type=encoding, metavar="NAME",
+        help="encoding of text, CSV, and HTML files without a byte order mark, and of mail that names none, as cp1252 or "
+        "shift_jis (default: detected). JSON is UTF-8",
+    )
+    group.add_argument(
+        "--delimiter", type=delimiter, metavar="CHAR",
+        help="character between the fields of CSV and TSV, or tab (default: in .csv detected among , ; tab |)",
     )
 
 

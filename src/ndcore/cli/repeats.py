@@ -142,13 +142,13 @@ def run_repeats(options: RepeatsOptions) -> int:
     if options.dry_run:
         return _dry_run(options, found[0], shingling)
     with contextlib.ExitStack() as stack:
-        work = None
-        if output is not None:
-            work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
-            stack.enter_context(work.say_what_is_left())
         for each in (output, table):
             if each is not None:
                 stack.enter_context(each)
+        work = None
+        if output is not None:  # held by now, so no other command works in the directory of the work
+            work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
+            stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, found, shingling, work, stack)
         with reporting(not options.quiet) as report:
             written = write_result(options.write, options.copies, field, result, sides[0], output, stdout, report)

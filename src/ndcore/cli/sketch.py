@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import sys
@@ -51,6 +52,7 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import Idf
 from ndcore.sketch.winnow import Winnower
 from ndcore.storage.container import kind_of
+from ndcore.storage.staging import Staging
 from ndcore.text.inputs import pieces
 
 __all__ = ["OPTIONS", "add_sketch"]
@@ -145,7 +147,11 @@ def run_sketch(options: SketchOptions) -> int:
     sketcher = _planned_sketcher(options, found)
     if options.dry_run:
         return _dry_run(options, found, sketcher)
-    documents, sketches = _save_sketches(options, found, sketcher)
+    with contextlib.ExitStack() as stack:
+        for path in filter(None, (output, options.learn)):
+            stack.enter_context(Staging(path))
+        check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"))  # another job may have ended
+        documents, sketches = _save_sketches(options, found, sketcher)
     options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
     if options.json:

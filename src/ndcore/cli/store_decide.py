@@ -112,6 +112,7 @@ def run_decide(options: DecideOptions) -> int:
             found, text_field=text_field(options), id_field=options.id_field or "id",
             require_id=options.id_field is not None, date_field=options.date_field, date=options.date,
             on_error=options.on_error, html=options.html_part, threads=options.threads,
+            told=None if options.quiet else summary.print_readings,
         ))
         run = Deciding(options, store, pages)
         _write(options, run)
@@ -218,14 +219,15 @@ class Deciding:
 def _answer_crawler(options: DecideOptions) -> int:
     """Answer the lines of standard input."""
     useless = {"-o": options.output is not None, "--json": options.json, "--include": options.include,
-               "--exclude": options.exclude, "--hidden": options.hidden, "--overwrite": options.overwrite}
+               "--exclude": options.exclude, "--encoding": options.encoding,
+               "--delimiter": options.delimiter, "--hidden": options.hidden, "--overwrite": options.overwrite}
     if len(options.inputs) > 1:
         raise UsageError("- stands alone: pages come from standard input, and verdicts go to standard output, as JSON lines")
     for name, given in useless.items():
         if given:
             raise UsageError(f"{name} does nothing with -, where verdicts go to standard output as JSON lines; leave it out")
     form = LineFormat(tuple(options.text_field or ["text"]), options.id_field or "key", options.date_field or "date",
-                      options.date, options.html_part)
+                      options.date, options.html_part, options.max_record)
     with open_store(options.store, read_only=False, durability="batch", threads=options.threads) as store:
         answer_lines(store, sys.stdin.buffer, standard_output(False, ""), form, options.outcome,
                      each=options.durability == "each", skip=options.on_error == "skip")

@@ -24,6 +24,7 @@ from ndcore.files.html_text import html_reader
 from ndcore.files.json_records import RecordParser
 from ndcore.files.json_values import to_json
 from ndcore.files.records import Fields, RecordError
+from ndcore.files.sources import TooLong
 from ndcore.human import counted
 from ndcore.store.store import Store
 
@@ -33,7 +34,6 @@ _SKIP = "with --on-error skip, such lines are answered with the error"
 PLACE = "standard input"
 SYNC_SECONDS = 1.0  # at most, between a verdict and its sync, with durability "batch"
 _READ = 1 << 20  # bytes at a time
-_LONGEST = 256 << 20  # bytes of a line
 
 Item = tuple[str | int, Text, datetime.datetime | None]
 
@@ -50,6 +50,8 @@ class LineFormat:
         Date of a page without one; None: now.
     html : str or None
         The text is HTML, of which this part is read (see `html_reader`).
+    longest : int
+        Bytes that a line may have.
     """
 
     text: tuple[str, ...]
@@ -57,6 +59,7 @@ class LineFormat:
     date: str
     default: datetime.datetime | None
     html: str | None
+    longest: int
 
     def parser(self, store: Store) -> Callable[[int, bytes], Item]:
         """Return a function from (number of a line, line) to a page; it raises RecordError."""
@@ -64,6 +67,8 @@ class LineFormat:
         extract = None if self.html is None else html_reader(PLACE, self.html)
 
         def parse(number: int, line: bytes) -> Item:
+            if isinstance(line, TooLong):
+                raise RecordError(line.reason)
             record = records.parse(number, line)
             assert record.id is not None
             check_key(store, record.id)
@@ -102,13 +107,13 @@ def answer_lines(
     """
     parse, saver = form.parser(store), _Saver(store, each)
     number = decided = 0
-    for lines in lines_as_they_come(source, saver.wait):
+    for lines in lines_as_they_come(source, saver.wait, form.longest):
         answers: list[Any] = []
         items: list[Item] = []
         problem: DocumentError | None = None
         for line in lines:
             number += 1
-            if not line.strip():
+            if not line.strip() and not isinstance(line, TooLong):
                 continue
             try:
                 items.append(parse(number, line))
@@ -166,7 +171,7 @@ def _ready(source: IO[bytes], seconds: float) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None]) -> Iterator[list[bytes]]:
+def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], longest: int) -> Iterator[list[bytes]]:
     """Yield the lines that are complete, as soon as there are any; the last one may have no end.
 
     Parameters
@@ -175,15 +180,11 @@ def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None]) -> 
         With `read1`.
     wait : callable
         Called before each read with `source`; it may wait for input.
-
-    Raises
-    ------
-    DocumentError
-        A line has more than 256 MiB.
+    longest : int
+        A TooLong stands for a line of more bytes.
     """
     _widen(source)
-    rest = bytearray()
-    number = 1
+    rest = bytearray()  # of an unfinished line; of one that is too long, as much as tells that it is
     while True:
         wait(source)
         data = source.read1(_READ)  # type: ignore[attr-defined]
@@ -191,17 +192,19 @@ def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None]) -> 
             break
         end = data.rfind(b"\n") + 1
         if not end:
-            rest += data
-            if len(rest) > _LONGEST:
-                raise DocumentError(PLACE, number, f"longer than {_LONGEST >> 20} MiB; one page per line is expected")
+            rest += data[: longest + 1 - len(rest)]
             continue
         lines = (bytes(rest) + data[:end]).split(b"\n")
         lines.pop()
         rest = bytearray(data[end:])
-        number += len(lines)
-        yield lines
+        yield [_checked(line, longest) for line in lines]
     if rest:
-        yield [bytes(rest)]
+        yield [_checked(bytes(rest), longest)]
+
+
+def _checked(line: bytes, longest: int) -> bytes:
+    """Return a line, or a TooLong for it."""
+    return line if len(line) <= longest else TooLong.of("the line", longest)
 
 
 def _widen(source: IO[bytes]) -> None:

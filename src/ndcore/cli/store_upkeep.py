@@ -1,4 +1,4 @@
-"""``ndcore store stats``, ``check``, ``compact``, ``expire`` and ``merge``: the store as a whole."""
+"""``ndcore store stats``, ``check``, ``backup``, ``compact``, ``expire`` and ``merge``: the store as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.cli.values import moment
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
 
-__all__ = ["add_check", "add_compact", "add_expire", "add_merge", "add_stats"]
+__all__ = ["add_backup", "add_check", "add_compact", "add_expire", "add_merge", "add_stats"]
 
 MOST_PROBLEMS = 20  # in the output for people
 
@@ -33,6 +33,13 @@ class ChangeOptions(StoreOptions):
     """Options of the commands that change a store."""
 
     quiet: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions(ChangeOptions):
+    """Options of ``ndcore store backup``."""
+
+    copy: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,35 @@ def run_check(options: StoreOptions) -> int:
     return 1 if problems else 0
 
 
-# ---- compact, expire, merge
+# ---- backup, compact, expire, merge
+
+
+def add_backup(parts: Any) -> None:
+    """Add ``ndcore store backup`` to the commands."""
+    p = _add(parts, "backup", "copy a store",
+             "Copy a store as it is now, also while another process writes to it. The copy is a store of its own, and is "
+             "there as a whole or not at all. Files that are never written again are hard links where the file system "
+             "allows, so a copy on the same disk takes little room.",
+             run_backup, BackupOptions, "print the number of pages and the bytes of the copy")
+    p.add_argument("copy", metavar="DEST", help="directory to make; it must not exist, or be empty")
+
+
+def run_backup(options: BackupOptions) -> int:
+    """Run ``ndcore store backup``."""
+    with open_store(options.store, progress=not options.quiet) as store:
+        try:
+            store.backup(options.copy)
+        except FileExistsError:
+            raise UsageError(f"{options.copy} exists already; name another directory") from None
+    with open_store(options.copy) as copy:
+        live = len(copy)
+    size = _disk_bytes(options.copy)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "copy": options.copy, "live": live, "bytes": size})
+    elif not options.quiet:
+        print(f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}")
+    return 0
 
 
 def add_compact(parts: Any) -> None:

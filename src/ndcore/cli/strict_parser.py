@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -102,6 +103,10 @@ class Parser(argparse.ArgumentParser):
                 None, f"there is no command {value!r}{nearest(value, choices)} (commands: {', '.join(choices)})"
             )
         raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{nearest(str(value), choices)}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print a message; argparse would pass over an error of writing."""
+        (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         """Write the message and where help is, and exit with 2."""

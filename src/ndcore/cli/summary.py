@@ -5,6 +5,7 @@ Equal runs write equal bytes, so the account has no times.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
@@ -15,7 +16,7 @@ from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
-from ndcore.files.sources import Ignored
+from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
 
@@ -69,6 +70,7 @@ def what_was_read(documents: Documents) -> dict[str, Any]:
     """Return the part of an account that says what was read, rejected and passed over."""
     return {
         "inputs": input_counts(documents, None),
+        "read_otherwise": read_otherwise(documents.sources),
         "rejected": rejected_list(documents.rejected),
         "ignored": ignored_list(documents.ignored),
         "excluded": documents.excluded,
@@ -91,6 +93,13 @@ def print_ignored(ignored: list[Ignored], stream: TextIO) -> None:
     """Print a line for every path that was passed over, where no file lists them."""
     for item in ignored:
         print(f"ndcore: passed over {printable(item.path)}: {printable(item.kind)}", file=stream)
+
+
+def print_readings(sources: Sequence[Source]) -> None:
+    """Print, on standard error, how files were read that are not in UTF-8, or whose delimiter was detected."""
+    for how, paths in read_otherwise(sources).items():
+        more = f" and {len(paths) - 3:,} more" if len(paths) > 3 else ""
+        print(f"ndcore: note: read {how}: {', '.join(map(printable, paths[:3]))}{more}", file=sys.stderr)
 
 
 def lists(output: str) -> str:
@@ -272,7 +281,8 @@ def promise(summary: dict[str, Any]) -> str:
     if complete is None:
         return sentence
     looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])
-    return f"{sentence}\n--filter complete misses none: it reads {size} of shingles, and looks up {looked_up:.0f} of 100."
+    costs = f"it reads about {size} of shingles, and looks up {looked_up:.0f} of 100."
+    return f"{sentence}\n--filter complete misses none: {costs}"
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:

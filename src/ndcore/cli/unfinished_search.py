@@ -78,12 +78,6 @@ class UnfinishedSearch(JobOutput):
                 self.remove()
             raise
 
-    def remove(self) -> None:
-        """Remove the directory, if it is there. Raises BlockingIOError where another process works in it."""
-        if self.path.is_dir():
-            with REPEATS.alone(self.path):
-                super().remove()
-
     def refuse_nothing(self, documents: Documents, path: str) -> None:
         """Raise DocumentError as `refuse_nothing_read` does, and leave no search in nothing."""
         try:

@@ -12,6 +12,7 @@ from ndcore.checks import parsed_size
 from ndcore.files.dates import ACCEPTED, parsed_date
 from ndcore.files.html_text import PARTS
 from ndcore.files.records import RecordError
+from ndcore.files.text_encoding import EncodingError, checked_encoding
 
 
 def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
@@ -150,3 +151,19 @@ def part(text: str) -> str:
         return text
     page = f"; --report {text} writes a page for a browser" if text.lower().endswith((".html", ".htm")) else ""
     raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}, the parts of HTML that are text{page}")
+
+
+def encoding(text: str) -> str:
+    """Parse the name of an encoding of text."""
+    try:
+        return checked_encoding(text)
+    except EncodingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def delimiter(text: str) -> str:
+    """Parse the character between the fields of a table."""
+    character = "\t" if text in ("tab", "\\t") else text
+    if len(character) != 1 or not character.isascii() or character in '"\r\n\0':
+        raise argparse.ArgumentTypeError(f"{text!r} is not one ASCII character, not a quote; examples are ';', '|', tab")
+    return character

@@ -20,6 +20,7 @@ from ndcore.collection.shelf import DirectoryShelf
 from ndcore.collection.stored import save_clusters
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.sketches import Sketches
+from ndcore.storage.job_description import COLLECTION
 
 __all__ = ["IdArrays", "build_collection", "ids_to_pack", "packed_ids"]
 
@@ -37,24 +38,27 @@ def build_collection(
     ----------
     documents : mapping of arrays or None
         The slot ``documents``, where it is known from another collection.
+
+    Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
     """
     place = Path(path)
     parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
     shelf = DirectoryShelf(place)
-    begin(place, parameters, json.loads(json.dumps(source)))
-    shelf.mend()
-    shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
-    if documents is not None:
-        shelf.put(slots.DOCUMENTS, {}, documents)
-    with reporting(progress) as report:
-        found = run_phases(shelf, job, report, keep=True)
-        ids = id_arrays(len(found))
-    if not (shelf.has(slots.IDS) and _equal(slots.opened(shelf, slots.IDS, len(found))[1], ids)):
-        shelf.put(slots.IDS, {}, ids)
-    save_clusters(shelf, found)
-    slots.discard(shelf, "until finished")
-    shelf.sync()
-    describe(place, parameters, source, finished=True)
+    with COLLECTION.alone(place):
+        begin(place, parameters, json.loads(json.dumps(source)))
+        shelf.mend()
+        shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
+        if documents is not None:
+            shelf.put(slots.DOCUMENTS, {}, documents)
+        with reporting(progress) as report:
+            found = run_phases(shelf, job, report, keep=True)
+            ids = id_arrays(len(found))
+        if not (shelf.has(slots.IDS) and _equal(slots.opened(shelf, slots.IDS, len(found))[1], ids)):
+            shelf.put(slots.IDS, {}, ids)
+        save_clusters(shelf, found)
+        slots.discard(shelf, "until finished")
+        shelf.sync()
+        describe(place, parameters, source, finished=True)
 
 
 def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None = None) -> IdArrays:

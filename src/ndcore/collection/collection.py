@@ -26,6 +26,7 @@ from ndcore.sketch.from_recipe import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.storage.job_description import COLLECTION
 from ndcore.text.corpus import Corpus
 
 __all__ = ["Collection", "Resembling"]
@@ -123,7 +124,8 @@ class Collection:
             As in `cluster`, before anything is written; an unfinished collection of other parameters or another source; ids
             of an iterator that do not fit, after which a call with the right ones goes on.
         OSError
-            The disk is full, or will be. What is finished stays: make room, and build again.
+            The disk is full, or will be. What is finished stays: make room, and build again. BlockingIOError: another job
+            works in the directory.
         """
         given: Given
         documents = None
@@ -255,8 +257,9 @@ class Collection:
         if cluster == "popular":
             check_samples(self._stored)
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
-        groups = save_clusters(self._shelf, found)
-        self._shelf.sync()
+        with COLLECTION.alone(self.path):
+            groups = save_clusters(self._shelf, found)
+            self._shelf.sync()
         return type(self)(self._stored._replace(clustering=found, clusters=groups))
 
     # ---- asking
@@ -268,9 +271,10 @@ class Collection:
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep where the documents stand in the files that they were read from."""
-        self._shelf.sweep()  # files of a call that was killed here
-        self._shelf.put(slots.PLACES, header, arrays)
-        self._shelf.sync()
+        with COLLECTION.alone(self.path):
+            self._shelf.sweep()  # files of a call that was killed here
+            self._shelf.put(slots.PLACES, header, arrays)
+            self._shelf.sync()
 
     def __len__(self) -> int:
         return len(self.clustering)

@@ -82,30 +82,49 @@ void nd_entries_runs(const uint64_t *keys, const uint32_t *documents, size_t n, 
     }
 }
 
-void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume)
+int nd_runs_volume(const nd_runs *r, int64_t *volume)
 {
     size_t at = 0;
-    for (size_t r = 0; r < runs; r++)
-        for (const size_t end = ends[r]; at < end; at++)
-            volume[holders[at]] += (int64_t)(end - at - 1);
+    for (size_t run = 0; run < r->runs; run++) {
+        const size_t end = r->ends[run];
+        if (end > r->size)
+            return 0;
+        for (; at < end; at++) {
+            const size_t a = r->holders[at];
+            if (a >= r->n)
+                return 0;
+            volume[a] += (int64_t)(end - at - 1);
+        }
+    }
+    return 1;
 }
 
-int nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
-                    int64_t *cursor, const int64_t *starts, uint32_t *others)
+int nd_runs_scatter(const nd_runs *r, size_t first, size_t last, int64_t *cursor, const int64_t *starts, uint32_t *others)
 {
     size_t at = 0;
-    for (size_t r = 0; r < runs; r++) {
-        const size_t end = ends[r];
-        for (; at < end && holders[at] < last; at++)
-            if (holders[at] >= first) {
-                const size_t a = holders[at] - first;
-                uint32_t *to = others + cursor[a];
-                cursor[a] += (int64_t)(end - at - 1);
-                if (cursor[a] > starts[a + 1])
-                    return 0;
-                for (size_t i = at + 1; i < end; i++)
-                    *to++ = holders[i];
+    for (size_t run = 0; run < r->runs; run++) {
+        const size_t end = r->ends[run];
+        if (end > r->size)
+            return 0;
+        for (; at < end; at++) {
+            const size_t holder = r->holders[at], a = holder - first;
+            if (holder >= last)
+                break;
+            if (holder < first)
+                continue;
+            uint32_t *to = others + cursor[a];
+            cursor[a] += (int64_t)(end - at - 1);
+            if (cursor[a] > starts[a + 1])
+                return 0;
+            size_t highest = 0;
+            for (size_t i = at + 1; i < end; i++) {
+                const uint32_t other = r->holders[i];
+                highest = other > highest ? other : highest;
+                *to++ = other;
             }
+            if (highest >= r->n)
+                return 0;
+        }
         at = end;
     }
     return 1;

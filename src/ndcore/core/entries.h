@@ -27,14 +27,17 @@ typedef struct { uint64_t value, holders, example; } nd_common;
 void nd_entries_runs(const uint64_t *keys, const uint32_t *documents, size_t n, size_t max_holders,
                      uint32_t *holders, uint32_t *ends, size_t *runs, nd_common *common, size_t *commons);
 
+/* Runs of documents below n, in `size` holders. They may be mapped from a file that changes: what is read outside of these
+ * bounds ends a call, which returns 0 then. */
+typedef struct { const uint32_t *holders, *ends; size_t runs, size, n; } nd_runs;
+
 /* volume[a] += the number of documents after a in each run with a, which is the number of pairs (a, b), a < b, with
  * repeats. */
-void nd_runs_volume(const uint32_t *holders, const uint32_t *ends, size_t runs, int64_t *volume);
+int nd_runs_volume(const nd_runs *r, int64_t *volume);
 
-/* For first <= a < last, writes every b after a in a run with a to others[cursor[a − first]++]. Returns 0, and writes no
+/* For first <= a < last <= n, writes every b after a in a run with a to others[cursor[a − first]++]. Returns 0, and writes no
  * more, if that would go past starts[a − first + 1]. */
-int nd_runs_scatter(const uint32_t *holders, const uint32_t *ends, size_t runs, size_t first, size_t last,
-                    int64_t *cursor, const int64_t *starts, uint32_t *others);
+int nd_runs_scatter(const nd_runs *r, size_t first, size_t last, int64_t *cursor, const int64_t *starts, uint32_t *others);
 
 /* Writes pairs (a, b, common): for each a from *at on, the different b in others[starts[a − first] … starts[a − first +
  * 1] − 1], ascending, and how often each occurs there. Stops before an a whose pairs may not fit in room, or after

@@ -38,7 +38,7 @@ size_t nd_lookup_unseen(const nd_postings *p, size_t n, const uint64_t *values, 
     size_t found = 0;
     for (size_t i = 0, group = 0; i < n; i++, group = group + 1 == groups ? 0 : group + 1) {
         unseen[found] = i;
-        found += runs[i].begin < runs[i].end && !p[i].seen[nd_postings_block(&p[i].form, values[group])];
+        found += runs[i].begin < runs[i].end && !ND_POSTINGS_SEEN(p[i].seen + nd_postings_block(&p[i].form, values[group]));
     }
     return found;
 }
@@ -46,7 +46,9 @@ size_t nd_lookup_unseen(const nd_postings *p, size_t n, const uint64_t *values, 
 int nd_lookup_verify(const nd_postings *p, uint64_t value, const nd_postings_run *run)
 {
     const size_t block = nd_postings_block(&p->form, value);
-    return p->seen[block] = (uint8_t)nd_postings_sum_is_right(p, block, run);
+    const uint8_t right = (uint8_t)nd_postings_sum_is_right(p, block, run);
+    ND_POSTINGS_NOTE(p->seen + block, right);
+    return right;
 }
 
 size_t nd_lookup_part(const nd_postings *p, size_t n, const uint64_t *values, size_t groups, nd_postings_run *runs)

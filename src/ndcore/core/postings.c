@@ -118,9 +118,8 @@ static size_t read_part(const nd_postings *p, const nd_postings_run *run, uint64
 }
 
 size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const uint8_t *drop, uint64_t drop_bits,
-                        uint64_t base, uint64_t shift, uint64_t *entries)
+                        uint64_t base, uint64_t shift, uint64_t *entries, size_t room)
 {
-    const size_t most = nd_postings_most(p, block, until);
     size_t written = 0;
     for (; block < until; block++) {
         nd_postings_run run;
@@ -128,7 +127,7 @@ size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const 
             return SIZE_MAX;
         size_t before = 0;
         for (size_t part = 0; run.begin < run.end && part < ND_POSTINGS_PARTS; part++) {
-            if (!nd_postings_find_part(p, part, &run) || run.first != before || run.last - run.first > most - written)
+            if (!nd_postings_find_part(p, part, &run) || run.first != before || run.last - run.first > room - written)
                 return SIZE_MAX;
             before = run.last;
             const size_t here = read_part(p, &run, block << ND_POSTINGS_PART_BITS | part, drop, drop_bits, base, shift,

@@ -32,7 +32,8 @@ enum {
 /* The widths of a list. block_bits + ND_POSTINGS_PART_BITS + rest_bits are the bits of a value; a field has at most 57. */
 typedef struct { uint32_t block_bits, rest_bits, document_bits; } nd_postings_form;
 
-/* A list. size: words, with the one after the last block. seen: for each block, whether its checksum was right. span: document
+/* A list. size: words, with the one after the last block. seen: for each block, whether its checksum was right; several threads
+ * may read and write it, by ND_POSTINGS_SEEN and ND_POSTINGS_NOTE. span: document
  * numbers are below it. */
 typedef struct {
     const uint32_t *directory;
@@ -42,6 +43,14 @@ typedef struct {
     uint64_t span;
     nd_postings_form form;
 } nd_postings;
+
+#ifdef __GNUC__
+#  define ND_POSTINGS_SEEN(at) __atomic_load_n(at, __ATOMIC_RELAXED)
+#  define ND_POSTINGS_NOTE(at, right) __atomic_store_n(at, right, __ATOMIC_RELAXED)
+#else
+#  define ND_POSTINGS_SEEN(at) (*(const volatile uint8_t *)(at))
+#  define ND_POSTINGS_NOTE(at, right) ((void)(*(volatile uint8_t *)(at) = (right)))
+#endif
 
 /* Where a value is: in words [begin, end) of its list; then its entries [first, last) of the block, whose fields begin at word
  * `fields`. */
@@ -68,9 +77,10 @@ size_t nd_postings_write(const nd_postings_form *f, const uint64_t *entries, siz
 size_t nd_postings_most(const nd_postings *p, size_t block, size_t until);
 
 /* Reads the entries of these blocks, in order of value, without documents of `drop`, a bitmap of drop_bits bits: document d of
- * the list is bit base + d. `shift` is added to document numbers. Returns how many; SIZE_MAX if a block is damaged. */
+ * the list is bit base + d. `shift` is added to document numbers. Returns how many; SIZE_MAX if a block is damaged, or if there
+ * are more entries than `room`, as where the list has changed since nd_postings_most. */
 size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const uint8_t *drop, uint64_t drop_bits,
-                        uint64_t base, uint64_t shift, uint64_t *entries);
+                        uint64_t base, uint64_t shift, uint64_t *entries, size_t room);
 
 /* ---- the layout, for postings.c and lookup.c */
 

@@ -12,6 +12,7 @@ from ndcore.dedup.rules import Rules
 __all__ = ["CLASSES", "RARE", "classify", "describe_classes"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
+PAIRS = 1 << 16  # pairs whose digests are compared at a time
 RARE = CLASSES[5:]  # left out of counts where there are none
 
 
@@ -19,15 +20,22 @@ def classify(
     documents: Documents, rules: Rules, i: Ints, j: Ints, resemblance: Floats, score: Floats, exact: Bools
 ) -> NDArray[np.str_]:
     """Return the strongest class for each pair (i, j) of documents that were joined."""
-    known = documents.known[i] & documents.known[j]
-    same = documents.digests[i] == documents.digests[j]
-    identical = known & same[:, :16].all(axis=1) & (documents.valid[i] == documents.valid[j])
-    lexical = known & same[:, 16:].all(axis=1) & documents.valid[i] & documents.valid[j]
+    identical, lexical = np.zeros((2, len(i)), np.bool_)
+    for start in range(0, len(i), PAIRS):  # few documents have digests that are known
+        x, y = i[start : start + PAIRS], j[start : start + PAIRS]
+        known = np.flatnonzero((x != y) & documents.known[x] & documents.known[y])
+        x, y = x[known], y[known]
+        same = documents.digests[x] == documents.digests[y]
+        identical[start + known] = same[:, :16].all(axis=1) & (documents.valid[x] == documents.valid[y])
+        lexical[start + known] = same[:, 16:].all(axis=1) & documents.valid[x] & documents.valid[y]
     shingle = exact & (resemblance == 1.0)
     chained = ~(score >= rules.threshold)
     contained = rules.contained & ~(resemblance >= rules.threshold)
-    return np.select([i == j, identical, lexical, shingle, chained, contained],
-                     ["kept", "identical", "lexical", "shingle", "chained", "contained"], "near")
+    names = ("kept", "identical", "lexical", "shingle", "chained", "contained", "near")
+    number = np.full(len(i), len(names) - 1, np.uint8)
+    for at, those in reversed(list(enumerate((i == j, identical, lexical, shingle, chained, contained)))):
+        number[those] = at
+    return np.array(names)[number]
 
 
 def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ndcore.files import columnar
 from ndcore.files.compression import open_writer
-from ndcore.files.csv_tsv import append_fields
+from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
@@ -72,11 +72,10 @@ def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[An
 def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
     """Write a CSV or TSV file with the columns of verdicts."""
     source, columns = documents.sources[index], _columns(verdicts)
-    delimiter = DELIMITERS[source.kind]
 
     def annotated(position: int, row: bytes) -> bytes:
         values = _values(verdicts, position, columns.values())
-        return append_fields(row, delimiter, ["" if value is None else _cell(value) for value in values])
+        return append_to_row(source, row, ["" if value is None else _cell(value) for value in values])
 
     with open_writer(target, source.compression) as file:
         write_records(file, documents, index, report, annotated, list(columns))

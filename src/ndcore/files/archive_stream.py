@@ -106,12 +106,12 @@ class ArchiveStream:
         return True
 
     def skip_newlines(self) -> bytes:
-        """Pass over CR and LF, and return them."""
+        """Pass over CR and LF, and return them, a chunk of them at most."""
         passed = b""
         while True:
             found = _NEWLINES.match(self.buffer)
             if found:
-                passed += found[0]
+                passed = (passed + found[0])[:_CHUNK]
                 self._drop(len(found[0]))
             if self.buffer or not self.fill():
                 return passed

@@ -1,7 +1,7 @@
 """Pages in web archives as documents: which records are pages, and their payload without its codings.
 
 HTTP messages: RFC 9112, *HTTP/1.1*; codings: RFC 9110, *HTTP Semantics*, section 8.4. Refused are segmented records,
-payloads of more than 256 MiB, and codings other than chunked, gzip, deflate, br and zstd.
+payloads of more than ``source.longest`` bytes, and codings other than chunked, gzip, deflate, br and zstd.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import decoded_text
 from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import Record, RecordError
-from ndcore.files.sources import Source
-from ndcore.files.web_archive import LONGEST, BrokenHead, Entry, Head, entries, header_fields
+from ndcore.files.sources import Source, too_long
+from ndcore.files.web_archive import BrokenHead, Entry, Head, entries, header_fields
 
 FIELDS = ("url", "host", "date")
+Decoder = Callable[[bytes, bool, int], bytes | None]  # of a payload, whether it was cut, and its most bytes decoded
 MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _TEXT = {"text/plain", "text/markdown"}
@@ -134,8 +135,6 @@ def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[s
     is_html = kind in _HTML
     if not is_html and kind not in _TEXT:
         return f"{head.kind}, {kind if _MEDIA.fullmatch(kind) else 'no media type'}"
-    if len(entry.content) < head.length:
-        raise RecordError(f"longer than {LONGEST >> 20} MiB, which documents in archives are not")
     if head.fields.get("WARC-Segment-Number"):
         raise RecordError("one segment of a record; ndcore does not join segments: join them before")
     charset = _CHARSET.search(media)
@@ -143,11 +142,11 @@ def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[s
     return Page(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
-def decoded(page: Page) -> tuple[bytes, bool]:
+def decoded(page: Page, longest: int) -> tuple[bytes, bool]:
     """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
     A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
-    headers. RecordError where the payload is damaged or a coding is unknown.
+    headers. RecordError where the payload is damaged, a coding is unknown, or the data are longer than `longest`.
     """
     data, as_named = page.payload, True
     for coding in page.codings:
@@ -155,7 +154,9 @@ def decoded(page: Page) -> tuple[bytes, bool]:
         if decode is None:
             raise RecordError(f"its coding {coding[:40]!r} is not one of {', '.join(_DECODERS)}")
         try:
-            found = decode(data, page.cut)
+            found = decode(data, page.cut, longest)
+        except RecordError:
+            raise
         except (OSError, EOFError, Damaged, ValueError) as error:
             raise RecordError(f"its {coding} coding is damaged: {error}") from error
         as_named &= found is not None
@@ -163,7 +164,7 @@ def decoded(page: Page) -> tuple[bytes, bool]:
     return data, as_named
 
 
-def _chunked(data: bytes, cut: bool) -> bytes | None:
+def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Join chunks (RFC 9112, section 7.1). Trailer fields, and the last line end of a chunk, may be missing."""
     parts = []
     line = _CHUNK_SIZE.match(data)
@@ -177,7 +178,7 @@ def _chunked(data: bytes, cut: bool) -> bytes | None:
     return b"".join(parts)
 
 
-def _brotli(data: bytes, cut: bool) -> bytes | None:
+def _brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress br (RFC 7932); None where the payload is plain HTML."""
     from fastwarc.stream_io import BrotliReader
 
@@ -186,7 +187,7 @@ def _brotli(data: bytes, cut: bool) -> bytes | None:
     try:
         while part := reader.read(1 << 16):
             parts += part
-            _check_length(len(parts))
+            _check_length(len(parts), longest)
     except OSError:
         if data.lstrip().startswith(b"<"):
             return None
@@ -195,13 +196,13 @@ def _brotli(data: bytes, cut: bool) -> bytes | None:
     return bytes(parts)
 
 
-def _deflate(data: bytes, cut: bool) -> bytes | None:
+def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
-            found = stream.decompress(data, LONGEST + 1)
-            _check_length(len(found))
+            found = stream.decompress(data, longest + 1)
+            _check_length(len(found), longest)
             if stream.eof or cut:
                 return found
     if data.lstrip().startswith(b"<"):
@@ -209,16 +210,16 @@ def _deflate(data: bytes, cut: bool) -> bytes | None:
     raise EOFError("it is not valid, or not complete")
 
 
-def _framed(compression: str, magic: bytes) -> Callable[[bytes, bool], bytes | None]:
+def _framed(compression: str, magic: bytes) -> Decoder:
     """Make the decoder of a compression that begins with `magic`."""
-    def decode(data: bytes, cut: bool) -> bytes | None:
+    def decode(data: bytes, cut: bool, longest: int) -> bytes | None:
         if not data.startswith(magic):
             return None
         parts = bytearray()
         try:
             for frame in frames(io.BytesIO(data), compression, "a payload"):
                 parts += frame.data
-                _check_length(len(parts))
+                _check_length(len(parts), longest)
         except (EOFError, Damaged):
             if not cut:
                 raise
@@ -227,14 +228,14 @@ def _framed(compression: str, magic: bytes) -> Callable[[bytes, bool], bytes | N
     return decode
 
 
-def _check_length(length: int) -> None:
-    """Refuse a payload that grows too long."""
-    if length > LONGEST:
-        raise ValueError(f"it decodes to more than {LONGEST >> 20} MiB")
+def _check_length(length: int, longest: int) -> None:
+    """Raise RecordError where a payload grows too long."""
+    if length > longest:
+        raise RecordError(too_long("its decoded payload", longest))
 
 
 _GZIP = _framed("gz", b"\x1f\x8b")
-_DECODERS: dict[str, Callable[[bytes, bool], bytes | None]] = {
+_DECODERS: dict[str, Decoder] = {
     "chunked": _chunked,
     "gzip": _GZIP,
     "x-gzip": _GZIP,
@@ -288,7 +289,9 @@ def _found(
                 contents.kinds[page] += 1
                 contents.append(entry.span, False)
             elif wanted(entry.number):
-                payload, as_named = decoded(page)
+                if len(entry.content) < page.head.length:
+                    raise RecordError(too_long("it", source.longest))
+                payload, as_named = decoded(page, source.longest)
                 values = tuple([_value(page.head, field) for field in fields])
                 contents.kinds[MISNAMED] += not as_named
                 contents.append(entry.span, True)

@@ -95,7 +95,7 @@ class ArrowFile:
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 self._source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
-                yield part
+                yield from in_small_parts(part)
             begin = end
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
@@ -181,6 +181,44 @@ def field_path(schema: Any, field: str) -> list[str] | None:
             if below is not None:
                 return [first, *below]
     return None
+
+
+_BOMB = 100  # times its size that data may grow beyond the bytes of a record; text grows twentyfold at most
+
+
+def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
+    """Raise DocumentError where data grow beyond the bytes of a record, and more than texts do."""
+    if expanded > source.longest and expanded > _BOMB * stored:
+        reason = f"{what} has {stored:,} bytes and grows to {expanded:,}; a --max-record larger than this has it read"
+        raise DocumentError(source.path, None, reason)
+
+
+def in_small_parts(batch: Any) -> Iterator[Any]:
+    """Yield a batch in slices in which no column of strings in a dictionary has more than about 8 MiB when decoded.
+
+    A row of a dictionary is a number, even of a long string: a small batch may hold many long strings.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sizes = np.zeros(len(batch), np.int64)
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and _has_length(pa, column.type.value_type) and len(column):
+            lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+            sizes += pc.fill_null(lengths.take(column.indices), 0).to_numpy(zero_copy_only=False)
+    ends, start = np.cumsum(sizes), 0
+    while start < len(batch):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + BATCH_BYTES, "right")))
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+def _has_length(pa: Any, kind: Any) -> bool:
+    """Tell whether values of an Arrow type are strings or binary, of which `binary_length` is known."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
 
 def batch_rows(rows: int, size: int) -> int:

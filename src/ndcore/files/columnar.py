@@ -10,7 +10,7 @@ from ndcore.files.arrow import ArrowFile, field_path
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, too_long
 
 _REPORT_EVERY = 64  # rows
 _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "parquet": ParquetFile}
@@ -46,6 +46,8 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
                 number += 1
                 try:
                     text = _text(values[:count], fields.text)
+                    if len(text) > source.longest:
+                        raise RecordError(too_long("the text", source.longest))
                     ident = check_id(_valid(ident), fields)
                     yield Record(number, text, ident, tuple([_valid(v) for v in values[count:]]), len(text))
                 except RecordError as error:

@@ -21,11 +21,14 @@ from ndcore.files.errors import DocumentError
 FORMATS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
 MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 _BUFFER = 1 << 20
-_INPUT = 1 << 13  # small, so that even extreme compression ratios expand to a bounded buffer
+_INPUT = 1 << 13  # small, so that gzip, whose ratio is at most 1032, expands to 8 MiB at a time
 _OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound
 _XZ_MEMORY = 1 << 30  # bytes that a file may ask for; "xz -9" asks for 65 MiB
 _BZ2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _ZST_SKIPPABLE = b"\x2a\x4d\x18"
+_ZST_BLOCKS = 8
+_ZST_HEADER = 5  # bytes that tell the length of a header
+_ZST_REST = 1 << 62  # all that follows
 
 
 class Damaged(Exception):
@@ -98,6 +101,71 @@ class _Bounded:
         return getattr(self._decompressor, name)
 
 
+class _ZstdFrame:
+    """A decompressor of one zstd frame that gets at most _ZST_BLOCKS blocks at once, of at most 128 KiB each.
+
+    ``decompressobj`` returns all that its input holds, and three bytes may hold a block (RFC 8878, section 3.1.1.2).
+    """
+
+    def __init__(self, decompressor: Any) -> None:
+        self._decompressor = decompressor
+        self._pending, self._left = b"", 0  # bytes not passed on yet; bytes up to the end of a header or a block
+        self._began = self._last = False
+        self.needs_input = True
+
+    def decompress(self, data: bytes) -> bytes:
+        """Decompress a few blocks."""
+        self._pending += data
+        end = self._blocks()
+        piece, self._pending = self._pending[:end], self._pending[end:]
+        self.needs_input = not end or not self._pending
+        made: bytes = self._decompressor.decompress(piece) if piece else b""
+        return made
+
+    def _blocks(self) -> int:
+        """Return the end of the blocks to pass on now."""
+        at = blocks = 0
+        while True:
+            step = min(self._left, len(self._pending) - at)
+            at, self._left = at + step, self._left - step
+            if self._left or blocks == _ZST_BLOCKS:
+                return at
+            size = self._measure(self._pending[at : at + _ZST_HEADER])
+            if size == 0:
+                return at
+            self._left, blocks = size, blocks + 1
+
+    def _measure(self, head: bytes) -> int:
+        """Measure the header of the frame, or a block with its header; 0 where more bytes are needed to tell."""
+        if not self._began:
+            if len(head) < 5:
+                return 0
+            self._began = True
+            if not head.startswith(MAGIC["zst"]):  # a skippable frame, which holds no data
+                return _ZST_REST
+            single = head[4] >> 5 & 1
+            content = (single, 2, 4, 8)[head[4] >> 6]
+            return 5 + (1 - single) + (0, 1, 2, 4)[head[4] & 3] + content
+        if self._last:  # the checksum
+            return _ZST_REST
+        if len(head) < 3:
+            return 0
+        header = int.from_bytes(head[:3], "little")
+        self._last = bool(header & 1)
+        return 3 + (1 if header >> 1 & 3 == 1 else header >> 3)
+
+    @property
+    def eof(self) -> bool:
+        """Whether the frame has ended."""
+        return bool(self._decompressor.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the frame."""
+        unused: bytes = self._decompressor.unused_data
+        return unused + self._pending
+
+
 def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
     """Decompress as `expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
     if compression == "gz":
@@ -111,7 +179,8 @@ def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b""
         return expand(file, compression, new, lzma.LZMAError)
     module = zstandard_module(path)
     known = module.ZstdCompressionDict(dictionary) if dictionary else None
-    return expand(file, compression, module.ZstdDecompressor(dict_data=known).decompressobj, module.ZstdError)
+    decompressor = module.ZstdDecompressor(dict_data=known)
+    return expand(file, compression, lambda: _ZstdFrame(decompressor.decompressobj()), module.ZstdError)
 
 
 def zstandard_module(path: str) -> Any:

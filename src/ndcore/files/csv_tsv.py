@@ -1,24 +1,30 @@
 """CSV and TSV with a header line: rows as they stand in the file, and rows as records.
 
 CSV: RFC 4180, *Common Format and MIME Type for Comma-Separated Values (CSV) Files*, with LF or CRLF at the end of lines.
-TSV: the same with tabs for commas. Refused are files without a header, with CR alone at the end of lines, or in another
-encoding than UTF-8; quotes that are not closed; rows with more or fewer fields than the header.
+TSV: the same with tabs for commas. Files named .csv may have semicolons, tabs or bars for commas: `settle` detects them, and
+the encoding. Refused are files without a header, or with CR alone at the end of lines; quotes that are not closed; rows with
+more or fewer fields than the header, or not in the encoding of the file.
 """
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 from ndcore.files.byte_order_mark import UTF8, without_mark
+from ndcore.files.compression import Damaged
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import lines
+from ndcore.files.file_reader import lines, open_reader, reading
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong
+from ndcore.files.text_encoding import EncodingError, detected_encoding
 
-LONGEST = 256 << 20  # bytes of a row in memory
+_SAMPLE = 1 << 20  # bytes of lines beyond ASCII that tell the encoding
+_FIRST_ROWS = 50  # that tell the delimiter
+_CANDIDATES = (b",", b";", b"\t", b"|")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _SPECIAL = re.compile(rb'["\r\n]')
@@ -34,40 +40,202 @@ class Rows:
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
         rows = raw_rows(self._source)
         for _, header_row in itertools.islice(rows, 1):
-            line = header_row if header_row.endswith(b"\n") else header_row + b"\n"
-            self.opening = append_fields(line, DELIMITERS[self._source.kind], self._added) if self._added else line
+            end = "\n".encode(self._source.encoding)
+            line = header_row if header_row.endswith(end) else header_row + end
+            self.opening = append_to_row(self._source, line, self._added) if self._added else line
         for number, row in rows:
-            yield number, b"", row if row.strip(b"\r\n") else b""
+            blank = not isinstance(row, TooLong) and not in_utf8(row, self._source.encoding).strip(b"\r\n")
+            yield number, b"", b"" if blank else row
 
 
 def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield the line where a row begins (from 1) and its bytes, line end included; the first row is the header.
 
     A field that begins with a quote ends at the next quote that is not doubled, and may hold line ends. Elsewhere a quote
-    is a character like others.
+    is a character like others. A TooLong stands for a row longer than ``source.longest``, which is passed over; where its
+    quoted fields end is told by counting quotes.
 
     Raises
     ------
     DocumentError
         The file cannot be read or is damaged; a quote is opened and not closed.
     """
-    delimiter = DELIMITERS[source.kind]
-    following = lines(source)
+    settle(source)
+    yield from _rows(source, source.delimiter.encode())
+
+
+def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield rows as `raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
+    encoding = source.encoding
+    following = lines(source) if _ends_lines_alike(encoding) else _wide_lines(source)
     for number, line in following:
-        if b'"' not in line:
+        if b'"' not in line and not isinstance(line, TooLong):
             yield number, line
             continue
-        row = bytearray(line)
-        at, inside = _scan(row, len(UTF8) if number == 1 and line.startswith(UTF8) else 0, False, delimiter)
+        original, row, too_long = [line], bytearray(in_utf8(line, encoding)), isinstance(line, TooLong)
+        at, inside = _scan(row, len(UTF8) if number == 1 and row.startswith(UTF8) else 0, False, delimiter)
+        if isinstance(line, TooLong):
+            at, inside = 0, line.odd_quotes
         while inside:
-            more = next(following, None)
-            if more is None or len(row) > LONGEST:
-                why = "is not closed" if more is None else f"is not closed within {LONGEST >> 20} MiB"
-                reason = f"a quoted field of this row {why}; nothing from here on can be read"
+            _, more = next(following, (0, None))
+            if more is None:
+                reason = "a quoted field of this row is not closed; nothing from here on can be read"
                 raise DocumentError(source.path, number, reason)
-            row += more[1]
+            too_long = too_long or isinstance(more, TooLong) or len(row) + len(more) > source.longest
+            if too_long:
+                original, row, at = [], bytearray(), 0
+            if isinstance(more, TooLong):
+                inside ^= more.odd_quotes
+                continue
+            if not too_long:
+                original.append(more)
+            row += in_utf8(more, encoding)
             at, inside = _scan(row, at, inside, delimiter)
-        yield number, bytes(row)
+        yield number, TooLong.of("the row", source.longest) if too_long else b"".join(original)
+
+
+def in_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
+    """Return bytes of a table in UTF-8."""
+    return row if encoding == "utf-8" else row.decode(encoding, errors).encode()
+
+
+def _ends_lines_alike(encoding: str) -> bool:
+    """Tell whether LF ends lines in an encoding, as one byte that is nothing else."""
+    return "\n".encode(encoding) == b"\n"
+
+
+def _wide_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of each line of a table in UTF-16 or UTF-32, or where LF is another byte."""
+    end, quote, number = "\n".encode(source.encoding), '"'.encode(source.encoding), 0
+    rest, looked, passed, quotes = bytearray(), 0, False, 0
+    with reading(source, lambda: number + 1, "the records from this line") as stream:
+        while data := stream.read1(1 << 16):
+            rest += data
+            begin = 0
+            while (at := rest.find(end, looked)) >= 0:
+                if at % len(end):
+                    looked = at + 1
+                    continue
+                number += 1
+                line = bytes(rest[begin : at + len(end)])
+                if passed or len(line) > source.longest:
+                    line = TooLong.of("the line", source.longest, (quotes + line.count(quote)) % 2 == 1)
+                yield number, line
+                begin = looked = at + len(end)
+                passed, quotes = False, 0
+            looked = (len(rest) - len(end) + 1) // len(end) * len(end) if len(rest) >= len(end) else 0
+            looked = max(begin, looked) - begin
+            del rest[:begin]
+            if len(rest) > source.longest:  # passed over, up to its end
+                whole = len(rest) // len(end) * len(end)
+                passed, quotes, looked = True, quotes + rest[:whole].count(quote), 0
+                del rest[:whole]
+        if passed:
+            yield number + 1, TooLong.of("the line", source.longest, (quotes + rest.count(quote)) % 2 == 1)
+        elif rest:
+            yield number + 1, bytes(rest)
+
+
+def settle(source: Source) -> None:
+    """Find out the encoding and the delimiter of a table, once. Reads the file to its end where nobody named the encoding.
+
+    Raises
+    ------
+    DocumentError
+        Its encoding cannot be told, or the header cannot be read.
+    """
+    if source.delimiter:
+        return
+    try:
+        source.set_encoding(source.encoding or _detected(source))
+    except EncodingError as error:
+        raise DocumentError(source.path, None, str(error)) from error
+    usual = DELIMITERS[source.kind].decode()
+    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _delimiter(source))
+    if source.delimiter != usual and not source.form.delimiter:
+        source.told.append(f"with {_NAMES[source.delimiter]} between fields")
+
+
+_NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def _detected(source: Source) -> str:
+    """Detect the encoding of a table: UTF-8 where all of it is, else what its lines beyond ASCII are in."""
+    decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
+    try:
+        with open_reader(source) as stream:
+            try:
+                escapes = False
+                while data := stream.read(1 << 20):
+                    decode(data)
+                    escapes = escapes or b"\x1b$" in data
+                if not escapes:
+                    return "utf-8"
+            except UnicodeDecodeError:
+                pass
+        with open_reader(source) as stream:
+            while len(sample) < _SAMPLE and (line := stream.readline(_SAMPLE)):
+                sample += line if b"\x1b" in line or not line.isascii() else b""
+    except (EOFError, Damaged, OSError):  # reported by who reads the rows
+        pass
+    return detected_encoding(bytes(sample))
+
+
+def _delimiter(source: Source) -> str:
+    """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
+    fits, present = [], []
+    for candidate in _CANDIDATES:
+        rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))
+        if rows and rows[0] > 1:
+            present.append(candidate)
+            if all(count == rows[0] for count in rows):
+                fits.append(candidate)
+    if len(fits) == 1:
+        return fits[0].decode()
+    if (fits or present) not in ([], [b","]):
+        others = " or ".join(_NAMES[candidate.decode()] for candidate in present if candidate != b",")
+        source.told.append(f"with commas between fields, though {others} are in its header; --delimiter names another")
+    return ","
+
+
+def _first_rows(source: Source, delimiter: bytes) -> Iterator[int]:
+    """Count the fields of the first rows that are not blank; stop where a row cannot be read."""
+    size = 0
+    try:
+        for number, row in _rows(source, delimiter):
+            if isinstance(row, TooLong):
+                return
+            size += len(row)
+            body = in_utf8(row, source.encoding)
+            if body.strip(b"\r\n"):
+                yield len(cells(without_mark(body) if number == 1 else body, delimiter))
+            if size > _SAMPLE:
+                return
+    except (DocumentError, RecordError):
+        return
+
+
+def row_cells(source: Source, row: bytes) -> list[str]:
+    """Split a row of a table that is settled into its fields. RecordError where it is not one."""
+    try:
+        return [cell.decode() for cell in cells(in_utf8(row, source.encoding, "strict"), source.delimiter.encode())]
+    except UnicodeDecodeError:
+        raise RecordError(f"the row is not {source.encoding.upper()}; convert the file: iconv -t UTF-8") from None
+
+
+def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
+    """Append fields to a row of a table, which stays as it is. DocumentError for what its encoding does not have."""
+    encoding = source.encoding
+    if encoding == "utf-8":
+        return append_fields(row, source.delimiter.encode(), added)
+    body = row.decode(encoding)
+    end = "\r\n" if body.endswith("\r\n") else "\n" if body.endswith("\n") else ""
+    more = append_fields(end.encode(), source.delimiter.encode(), added).decode()
+    try:
+        return row[: len(row) - len(end.encode(encoding))] + more.encode(encoding)
+    except UnicodeEncodeError as error:
+        reason = f"cannot be annotated: {encoding.upper()} has no {error.object[error.start]!r}; convert it: iconv -t UTF-8"
+        raise DocumentError(source.path, None, reason) from error
 
 
 def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int, bool]:
@@ -133,12 +301,15 @@ def header(source: Source) -> list[str]:
         _, row = next(raw_rows(source), (1, b""))
     except DocumentError as error:  # without it the file has no records
         raise DocumentError(source.path, None, error.reason) from error
+    if isinstance(row, TooLong):
+        raise DocumentError(source.path, None, row.reason)
     try:
-        names = [name.decode() for name in cells(without_mark(row), DELIMITERS[source.kind])]
+        if source.encoding == "utf-8":
+            row = without_mark(row)
+        names = row_cells(source, row)
+        names[0] = names[0].removeprefix("\ufeff")
     except RecordError as error:
         raise DocumentError(source.path, None, f"the header cannot be read: {error}") from error
-    except UnicodeDecodeError as error:
-        raise DocumentError(source.path, None, "the header is not UTF-8; convert the file: iconv -t UTF-8") from error
     if names == [""]:
         raise DocumentError(source.path, None, "has no header: its first line is empty; the first line names the columns")
     if any("\r" in name for name in names):
@@ -162,7 +333,7 @@ class Table:
     """
 
     def __init__(self, source: Source, fields: Fields) -> None:
-        self._delimiter, self._fields = DELIMITERS[source.kind], fields
+        self._source, self._fields = source, fields
         names = header(source)
         check_columns(source.path, names, {name: name for name in names}, fields)
         self._count = len(names)
@@ -173,19 +344,15 @@ class Table:
         ]
 
     def parse(self, number: int, row: bytes) -> Record:
-        """Parse a row. RecordError where it has more or fewer fields than the header, or is not UTF-8."""
-        found = cells(row, self._delimiter)
+        """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
+        found = row_cells(self._source, row)
         if len(found) != self._count:
             raise RecordError(f"{len(found)} fields, where the header has {self._count}")
-        try:
-            text = join_texts([found[i].decode() for i in self._texts])
-            ident = MISSING if self._id is None else found[self._id].decode()
-            values = tuple([
-                None if i is None or (optional and not found[i]) else _value(found[i].decode())
-                for i, optional in self._others
-            ])
-        except UnicodeDecodeError:
-            raise RecordError("the row is not UTF-8; convert the file: iconv -t UTF-8") from None
+        text = join_texts([found[i] for i in self._texts])
+        ident = MISSING if self._id is None else found[self._id]
+        values = tuple([
+            None if i is None or (optional and not found[i]) else _value(found[i]) for i, optional in self._others
+        ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 
 

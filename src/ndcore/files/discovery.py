@@ -32,7 +32,7 @@ from ndcore.files.ndcore_files import (
 )
 from ndcore.files.remote import beginnings, expanded, listed
 from ndcore.files.selection import Selection
-from ndcore.files.sources import STDIN, Ignored, Inputs, Source, format_of, is_stream, is_url, recognised
+from ndcore.files.sources import STDIN, Ignored, Inputs, Source, TextForm, format_of, is_stream, is_url, recognised
 
 _EXCLUDED = "excluded"
 _OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore", SEARCH: "unfinished search of ndcore",
@@ -41,7 +41,8 @@ _ARTICLES = {COLLECTION: "a", OUTPUT: "an", SEARCH: "an", STORE: "a"}
 
 
 def find(
-    inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None, binary: bool = False
+    inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None, binary: bool = False,
+    form: TextForm | None = None,
 ) -> Inputs:
     """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
@@ -59,6 +60,8 @@ def find(
         The files of directories to read. None: all but hidden ones.
     binary : bool
         Files that are not text are documents too: their bytes.
+    form : TextForm, optional
+        The encoding and the delimiter of text. None: they are detected.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def find(
     UsageError
         An input is given twice, or lies inside another one; or it is an output of ndcore and not accepted.
     """
-    selection = Selection() if selection is None else selection
+    selection, form = Selection() if selection is None else selection, form or TextForm()
     inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
     for path in inputs:
         if path != STDIN and not is_url(path) and not os.path.exists(path):
@@ -77,16 +80,18 @@ def find(
     found = Inputs([], paths=inputs)
     for path, name in zip(inputs, names, strict=True):
         if is_url(path):
-            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary)
+            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary, form)
             continue
         own = None if path == STDIN else refuse_own(path, accept)
         if own is not None:
             found.sources.append(Source(path, name, name, own, "", path, ""))
         elif path != STDIN and os.path.isdir(path):
             prefix = f"{name}/" if len(inputs) > 1 else ""
-            _find_in_directory(path, name, prefix, found, selection, binary)
+            _find_in_directory(path, name, prefix, found, selection, binary, form)
         else:
-            found.sources.append(_single(path, name, binary))
+            found.sources.append(_single(path, name, binary, form))
+    for source in found.sources:
+        source.form, source.as_bytes = form, binary
     return found
 
 
@@ -97,12 +102,12 @@ def _missing(path: str) -> str:
     return "no such file or directory"
 
 
-def _single(path: str, name: str, binary: bool) -> Source:
+def _single(path: str, name: str, binary: bool, form: TextForm) -> Source:
     """Make the source of an input that is a file or a stream."""
     if is_stream(path):
         kind, compression = of_name(name)
         return Source(path, name, name, kind or "text", compression, "", compression)
-    return _source(path, name, name, format_of(path, binary), True)
+    return _source(path, name, name, format_of(path, binary, form.encoding), True)
 
 
 def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
@@ -113,12 +118,14 @@ def _source(path: str, name: str, label: str, found: Format, named: bool) -> Sou
     )
 
 
-def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
+def _find_remote(
+    url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
 
     def formats(urls: list[str]) -> Iterator[Format]:
         for path, head in zip(urls, beginnings(urls), strict=True):
-            yield recognised(posixpath.basename(path), io.BytesIO(head), binary)
+            yield recognised(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
 
     below = listed(url)
     if below is None:
@@ -137,10 +144,12 @@ def _find_remote(url: str, name: str, prefix: str, found: Inputs, selection: Sel
         source.location = ""
 
 
-def _find_in_directory(directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool) -> None:
+def _find_in_directory(
+    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
-    _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary) for path in paths))
+    _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
 
 
 def _add_files(

@@ -14,6 +14,9 @@ from ndcore._jsonl import Lines
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
+from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
+
+LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
 
 
 class Ids:
@@ -55,16 +58,45 @@ class Ids:
         return int(text) if self._is_int[position] else text
 
     def __iter__(self) -> Iterator[str | int]:
-        return (self[position] for position in range(len(self)))
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            yield from self.take(np.arange(start, min(start + ROWS_AT_ONCE, len(self))))
+
+    def take(self, positions: Ints) -> list[str | int]:
+        """Return the ids of the documents at these positions, which exist."""
+        packed = self._packed(positions)
+        found: list[str | int] = packed.tolist()
+        for i in np.flatnonzero(np.frombuffer(self._is_int, np.bool_)[positions]).tolist():
+            found[i] = int(found[i])
+        return found
+
+    def _packed(self, positions: Ints) -> PackedStrings:
+        """Return the texts of the ids at these positions."""
+        ends = np.frombuffer(self._ends, np.int64)
+        stops = ends[positions]
+        starts = np.where(positions > 0, ends[positions - 1], 0)
+        return PackedStrings.between(True, np.frombuffer(self._text, np.uint8), starts, stops)
 
     def repeated(self) -> int:
         """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
-        hashes = np.fromiter((hash((type(x), x)) for x in self), np.int64, len(self))
-        order = np.argsort(hashes, kind="stable")
-        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-        suspects = sorted({int(order[i + d]) for i in same for d in (0, 1)})
-        seen = {(type(self[i]), self[i]) for i in suspects}
+        hashes = np.empty(len(self), np.int64)
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            part = np.arange(start, min(start + ROWS_AT_ONCE, len(self)))
+            hashes[part] = list(map(hash, self._packed(part).tolist()))
+        ordered = np.sort(hashes)
+        shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+        seen: set[tuple[type, str | int]] = set()
+        near = np.minimum(np.searchsorted(shared, hashes), len(shared) - 1)
+        suspects = np.flatnonzero(shared[near] == hashes) if len(shared) else shared
+        for start in range(0, len(suspects), ROWS_AT_ONCE):
+            seen.update((type(ident), ident) for ident in self.take(suspects[start : start + ROWS_AT_ONCE]))
         return len(suspects) - len(seen)
+
+    def are_numbers(self) -> bool:
+        """Tell whether all are integers of 64 bits."""
+        if not np.frombuffer(self._is_int, np.bool_).all():
+            return False
+        long = np.flatnonzero(np.diff(np.frombuffer(self._ends, np.int64), prepend=0) >= LEAST_LONG)
+        return all(-(2**63) <= int(ident) < 2**63 for ident in self.take(long))
 
 
 def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:

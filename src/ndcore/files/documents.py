@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,13 @@ from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.files.file_stamps import FileStamps
-from ndcore.files.formats import WHOLE, renamed
+from ndcore.files.formats import BARE, renamed
 from ndcore.files.html_text import PARTS
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Ignored, Inputs, Position, Source
+from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 
 __all__ = ["Documents", "Rejected"]
@@ -67,6 +68,10 @@ class Documents:
         Read hidden files and folders of directories, too.
     threads : int or None
         Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
+    form : TextForm, optional
+        Where `inputs` are paths: the encoding and the delimiter of text. None: they are detected.
+    told : callable, optional
+        Gets the sources when the documents are closed, to tell how they were read.
     named_by : (str, str)
         The options of a command that name `text_field` and `id_field`, for messages.
 
@@ -102,6 +107,8 @@ class Documents:
         html: str | None = None,
         include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False,
         threads: int | None = 1,
+        form: TextForm | None = None,
+        told: Callable[[Sequence[Source]], None] | None = None,
         named_by: tuple[str, str] = ("--text-field", "--id-field"),
     ) -> None:
         if on_error not in ("stop", "skip"):
@@ -112,7 +119,7 @@ class Documents:
             found = inputs
         else:
             selection = Selection(include, exclude, hidden)
-            found = find(inputs, (), selection)
+            found = find(inputs, (), selection, form=form)
             selection.checked(inputs)
         self.sources, self.companions = found.sources, found.companions
         self._found, self.excluded = found.ignored, found.excluded
@@ -121,7 +128,7 @@ class Documents:
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
-        self._work = WorkDirectory()
+        self._work, self._told = WorkDirectory(), told
         self._complete = False
         self._position = Position(self.sources)
         self._reset()
@@ -150,6 +157,9 @@ class Documents:
         """Remove the temporary copies of streams, and end other processes."""
         self._reader.workers.close()
         self._work.close()
+        if self._told is not None:
+            self._told(self.sources)
+            self._told = None
 
     def __len__(self) -> int:
         """Count the documents without the rejected ones. Reads everything where no pass has been made yet."""
@@ -221,6 +231,12 @@ class Documents:
         """Return where a document stands. O(log files)."""
         return self._places.place(position, self._source(position).path)
 
+    def places(self, positions: Ints) -> tuple[list[Any], ...]:
+        """Return where documents stand, as the columns of `Place`."""
+        behind = np.searchsorted(np.frombuffer(self._firsts, np.int64), positions, "right")
+        files = [self.sources[index - 1].path for index in np.minimum(behind, len(self.sources)).tolist()]
+        return files, *self._places.columns(positions)
+
     def saved_places(self) -> SavedPlaces:
         """Return where all documents stand, for storage. Reads everything where no pass has been made yet."""
         self.scan()
@@ -283,7 +299,7 @@ class Documents:
         try:
             self._open(source)
             self.check_unchanged(index)
-            if source.kind in WHOLE:
+            if source.kind in BARE:
                 self._columns.refuse_file(source.path, source.kind)
             if source.kind == "archive":
                 self._contents[index] = Contents()

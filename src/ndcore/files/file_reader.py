@@ -9,9 +9,8 @@ from typing import Any
 
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.errors import DocumentError
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong, too_long
 
-LONGEST = 1 << 30  # bytes of a document when decompressed
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
 
@@ -70,6 +69,8 @@ def reading(source: Source, number: Callable[[], int] | None = None, what: str =
 def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
+    A line longer than ``source.longest`` is passed over: a TooLong stands for it.
+
     Raises
     ------
     DocumentError
@@ -77,18 +78,26 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """
     number = 0
     with reading(source, lambda: number + 1, "the records from this line") as stream:
-        for line in stream:
+        while line := stream.readline(source.longest + 1):
+            if len(line) > source.longest:
+                line = _passed_over(stream, line, source.longest)
             number += 1
             yield number, line
+
+
+def _passed_over(stream: io.BufferedReader, beginning: bytes, longest: int) -> TooLong:
+    """Pass over the rest of a line that is too long."""
+    quotes, piece = 0, beginning
+    while True:
+        quotes += piece.count(b'"')
+        if piece.endswith(b"\n") or not (piece := stream.readline(_BUFFER)):
+            return TooLong.of("the line", longest, bool(quotes % 2))
 
 
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
     with reading(source) as stream:
-        if not source.stored:
-            return stream.read()
-        data = stream.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        reason = f"more than {LONGEST >> 30} GiB when decompressed; decompress it, if it is one text"
-        raise DocumentError(source.path, None, reason)
+        data = stream.read(source.longest + 1)
+    if len(data) > source.longest:
+        raise DocumentError(source.path, None, too_long("the text", source.longest))
     return data

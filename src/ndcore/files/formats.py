@@ -7,9 +7,10 @@ import json
 import re
 from typing import IO, NamedTuple
 
-from ndcore.files.byte_order_mark import other_encoding, without_mark
+from ndcore.files.byte_order_mark import UTF8, other_encoding, without_mark
 from ndcore.files.compression import FORMATS, Damaged, compression_of, decompressed
 from ndcore.files.errors import DocumentError
+from ndcore.files.text_encoding import wide_encoding
 
 HEAD = 1 << 13  # decompressed bytes that are examined
 _LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
@@ -29,8 +30,11 @@ _KINDS = {
     ".warc": "archive",
     ".arc": "archive",
     ".wet": "archive",
+    ".eml": "mail",
+    ".mbox": "mbox",
 }
-WHOLE = ("text", "html")  # kinds of files that are one document
+WHOLE = ("text", "html", "mail")  # kinds of files that are one document
+BARE = ("text", "html")  # of these, documents without fields
 COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
@@ -39,6 +43,10 @@ _CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  #
 _CONTROLS_AMONG = 32  # a file is binary where more than one byte in 32 is a control character
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 _ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
+_MBOX = re.compile(rb"From [^\r\n]{0,200}?\d:\d\d[^\r\n]{0,200}?\d{4}[^\r\n]{0,200}\r?\n>?[!-9;-~]{1,200}:")
+_MAIL_HEADER = re.compile(rb"(?:[!-9;-~]{1,200}:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
+_FROM = re.compile(rb"^from:", re.IGNORECASE | re.MULTILINE)
+_TRANSPORT = re.compile(rb"^(?:date|message-id|received|return-path):", re.IGNORECASE | re.MULTILINE)
 _WARC = re.compile(rb"[\r\n]*WARC/\d\.\d+\r?\n")
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x7fELF", "ELF program or library"),
@@ -127,12 +135,13 @@ class Format(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``text`` and ``html`` (one document), ``jsonl``, ``json`` (an array of objects, or what should be one), ``object``
+        ``text``, ``html`` and ``mail`` (one document), ``mbox`` (messages), ``jsonl``, ``json`` (an array of objects, or
+        what should be one), ``object``
         (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive`` or ``sketches``.
     compression : str
         Empty or a key of `FORMATS`.
     encoding : str
-        The encoding of text where a byte order mark names another than UTF-8.
+        The encoding of text and tables where a byte order mark, the user, or NULs at every second byte name it.
     problem : str
         Why it cannot be read, where the first bytes tell; else empty.
     binary : str
@@ -173,11 +182,11 @@ def renamed(name: str, kind: str, compression: str) -> str:
     """
     stem = _stem(name)
     stem = stem.removesuffix(_suffix(stem))
-    ending = {"archive": "warc", "object": "json", "text": "txt"}.get(kind, kind)
+    ending = {"archive": "warc", "object": "json", "text": "txt", "mail": "eml"}.get(kind, kind)
     return f"{stem}.{ending}" + (f".{compression}" if compression else "")
 
 
-def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
+def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str = "") -> Format:
     """Recognise the format of a file called `name` by what it begins with.
 
     A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file has the format that
@@ -189,6 +198,8 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
         At its beginning, and seekable.
     default : str
         The kind where neither name nor bytes tell it.
+    encoding : str
+        The encoding that the user named for text and tables; a byte order mark comes first.
     """
     named, ending = of_name(name)
     raw = file.read(HEAD)
@@ -203,7 +214,8 @@ def recognise(name: str, file: IO[bytes], default: str = "text") -> Format:
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
-    found = _content("" if untold else name, head, default)  # a suffix that hides the compression says nothing of the data
+    # A suffix that hides the compression says nothing of the data.
+    found = _content("" if untold else name, head, default, encoding)
     if found.kind == "object":
         more = _beginning(file, compression, _LONGEST_HEAD, name) or head
         found = found._replace(kind=_lines_or_object(more, named))
@@ -230,7 +242,7 @@ def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> byte
     return data
 
 
-def _content(name: str, head: bytes, default: str) -> Format:
+def _content(name: str, head: bytes, default: str, named: str) -> Format:
     """Recognise decompressed data; "object" where more are needed to tell lines of JSON from one object."""
     kind, _ = of_name(name)
     if head.startswith(b"PAR1"):
@@ -245,11 +257,19 @@ def _content(name: str, head: bytes, default: str) -> Format:
         return Format(kind or default, "", "", "a pointer of Git LFS, not the file itself; get it with: git lfs pull")
     if kind in ("archive", *COLUMNAR):
         return Format(kind)
+    if kind in ("", "jsonl") and _MBOX.match(head):
+        return Format("mbox")
+    if kind in ("mail", "mbox") or (kind == "" and default == "text" and _may_be_mail(name) and _is_mail(head)):
+        return Format(kind or "mail")
     encoding = other_encoding(head)
-    if encoding and kind == "" and default == "text":
-        return Format("text", "", encoding)
+    if (kind == "" and default == "text") or kind in DELIMITERS:
+        if not encoding and not head.startswith(UTF8) and not _binary(head):
+            wide = named.startswith(("utf-16", "utf-32"))
+            encoding = named if named and (wide or not _unknown(head)) else wide_encoding(head)
+        if encoding:
+            return Format(kind or "text", "", encoding)
     if encoding and kind != "html":
-        problem = f"its encoding is {encoding.upper()}; convert it to UTF-8: iconv -t UTF-8"
+        problem = f"its encoding is {encoding.upper()[:6]}; convert it to UTF-8: iconv -t UTF-8"
         return Format(kind or default, "", encoding, problem)
     binary = _binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _unknown(head))
     if binary:
@@ -279,6 +299,17 @@ def _text(name: str, kind: str, head: bytes, default: str) -> Format:
         return Format("jsonl")
     begins = body[:20].decode("utf-8", "replace")
     return Format("json", "", "", f"not JSON: it begins with {begins!r}, not with {{ or [", "not JSON, despite its name")
+
+
+def _may_be_mail(name: str) -> bool:
+    """Tell whether a name leaves the format open: it has no suffix, or it is of a folder of a Maildir."""
+    return not _suffix(_stem(name)) or name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
+
+
+def _is_mail(head: bytes) -> bool:
+    """Tell whether a message begins here: only fields of a header, From among them, and one that transport adds."""
+    fields = _MAIL_HEADER.match(head)
+    return fields is not None and bool(_FROM.search(fields[0]) and _TRANSPORT.search(fields[0]))
 
 
 def _stem(name: str) -> str:
@@ -353,7 +384,8 @@ def _unknown(head: bytes) -> str:
 def _refusal(binary: str) -> str:
     """Say why a binary file is not read, and what to do."""
     if binary == UNKNOWN:
-        return "not text: NUL bytes (as UTF-16 has), or many other control characters, begin it; convert it to UTF-8"
+        return ("not text: NUL bytes, or many other control characters, begin it; convert it to UTF-8, or name its encoding "
+                "with --encoding")
     if "archive" in binary or "package" in binary:
         return f"not text ({binary}), and ndcore does not look into archives; unpack it, and name the files in it"
     if binary.startswith("data of"):

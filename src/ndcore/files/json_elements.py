@@ -1,7 +1,8 @@
 """A JSON array, or JSON objects one after another, cut into elements as they stand in the file.
 
 RFC 8259, *The JavaScript Object Notation (JSON) Data Interchange Format*. Refused are files in which the brackets or commas
-between elements are wrong, from there on; elements longer than 256 MiB. `json_records` checks the elements themselves.
+between elements are wrong, from there on. Elements longer than ``source.longest`` are passed over. `json_records` checks
+the elements themselves.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.compression import Damaged
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import reading
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong, shown_bytes
 
-LONGEST = 256 << 20  # bytes in memory of an element, or between two
 _CHUNK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -25,6 +25,8 @@ _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]
 _NEXT_FLAT = re.compile(  # a comma between blanks, and an object without others in it
     rb'([ \t\r\n]*+,[ \t\r\n]*+)(\{[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+\})', re.DOTALL
 )
+_MARK = re.compile(rb'["{}\[\]]')  # of what is passed over: outside of strings, and within
+_STRING_MARK = re.compile(rb'["\\]')
 _SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.DOTALL)
 
 
@@ -56,7 +58,7 @@ class Elements:
         """
         self._number = 0
         with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
-            buffer = _Buffer(stream, self._fail)
+            buffer = _Buffer(stream, self._fail, self._source.longest)
             before = buffer.take(UTF8) + buffer.blanks()
             is_array = buffer.peek() == b"["
             if is_array:
@@ -94,8 +96,8 @@ class Elements:
 class _Buffer:
     """The part of a stream that has been read and not yet passed. `fail` raises."""
 
-    def __init__(self, stream: io.BufferedReader, fail: Callable[[str], NoReturn]) -> None:
-        self._stream, self._fail = stream, fail
+    def __init__(self, stream: io.BufferedReader, fail: Callable[[str], NoReturn], longest: int) -> None:
+        self._stream, self._fail, self._longest = stream, fail, longest
         self._buffer = bytearray()
         self._error: Exception | None = None
         self._at = 0
@@ -104,9 +106,8 @@ class _Buffer:
         """Read about as much as the buffer has, so that examining it repeatedly stays linear."""
         del self._buffer[: self._at]
         self._at = 0
-        if len(self._buffer) > LONGEST:
-            self._fail(f"an element is longer than {LONGEST >> 20} MiB")
-        before, wanted = len(self._buffer), 2 * len(self._buffer) + _CHUNK
+        before = len(self._buffer)
+        wanted = min(2 * before, max(before, self._longest)) + _CHUNK
         try:
             while self._error is None and len(self._buffer) < wanted and (more := self._stream.read1(_CHUNK)):
                 self._buffer += more
@@ -144,8 +145,8 @@ class _Buffer:
             passed += self._pass(match.end())
             if self._at < len(self._buffer) or not self._fill():
                 return passed
-            if len(passed) > LONGEST:
-                self._fail(f"more than {LONGEST >> 20} MiB of white space")
+            if len(passed) > self._longest:
+                self._fail(f"more than {shown_bytes(self._longest)} of white space")
 
     def flat(self) -> tuple[bytes, bytes] | None:
         """Pass over a comma and an object without brackets in it, and return both, if they are in the buffer."""
@@ -153,22 +154,53 @@ class _Buffer:
         if match is None:
             return None
         self._at = match.end()
-        return match[1], match[2]
+        return match[1], self._checked(match[2])
 
     def value(self) -> bytes:
-        """Pass over a value and return it: balanced brackets, or all before a comma or bracket."""
+        """Pass over a value and return it: balanced brackets, or all before a comma or bracket.
+
+        A TooLong stands for a value longer than `longest`.
+        """
         nested = self.peek() in (b"{", b"[")
         depth, end = 0, 0
         while True:
             match = (_BRACKET if nested else _SCALAR).match(self._buffer, self._at + end)
             if match is None:
+                if len(self._buffer) - self._at > self._longest:
+                    if not nested:
+                        self._fail(f"the value is longer than {shown_bytes(self._longest)} and no object")
+                    self._at += end
+                    return self._pass_over(depth)
                 if not self._fill():
                     what = "the file ends within it" if nested else "no value stands here"
                     self._fail(what)
                 continue
             end = match.end() - self._at
             if not nested:
-                return self._pass(match.end())
+                return self._checked(self._pass(match.end()))
             depth += 1 if self._buffer[match.end() - 1] in b"{[" else -1
             if depth == 0:
-                return self._pass(match.end())
+                return self._checked(self._pass(match.end()))
+
+    def _checked(self, element: bytes) -> bytes:
+        """Return an element, or a TooLong for it."""
+        return element if len(element) <= self._longest else TooLong.of("the element", self._longest)
+
+    def _pass_over(self, depth: int) -> bytes:
+        """Pass over the rest of a value, from a place outside of strings within this many brackets."""
+        inside = False
+        while depth:
+            match = (_STRING_MARK if inside else _MARK).search(self._buffer, self._at)
+            at = len(self._buffer) if match is None else match.start()
+            escape = match is not None and match[0] == b"\\"
+            if match is None or (escape and at + 1 == len(self._buffer)):
+                self._at = at
+                if not self._fill():
+                    self._fail("the file ends within it")
+                continue
+            self._at = at + 1 + escape
+            if match[0] == b'"':
+                inside = not inside
+            elif not escape:
+                depth += 1 if match[0] in b"{[" else -1
+        return TooLong.of("the element", self._longest)

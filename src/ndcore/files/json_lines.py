@@ -15,7 +15,7 @@ from ndcore.files.compression import Damaged
 from ndcore.files.file_reader import reading
 from ndcore.files.json_records import RecordParser
 from ndcore.files.records import ANNOTATION, Fields, Record, RecordError
-from ndcore.files.sources import Source, sizes
+from ndcore.files.sources import LONGEST, Source, sizes, too_long
 
 BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
 _EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
@@ -43,7 +43,7 @@ class JsonLines:
     """
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
-        self.parser = RecordParser(fields, fast)
+        self.parser, self._longest = RecordParser(fields, fast), LONGEST
         self._reader = _line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
@@ -59,21 +59,29 @@ class JsonLines:
         parts: list[tuple[int, int | None, slice]] = [(0, None, slice(0, None))]
         if wanted is not None and not source.stored:
             parts = list(wanted.ranges())
-        at = _Reading(1, wanted)
+        at, self._longest = _Reading(1, wanted), source.longest
         with reading(source, lambda: at.number, "the records from this line") as stream:
             for start, stop, lines in parts:
                 at.begin(lines)
-                for buffer, end, offset in _whole_lines(stream, start, stop, _room(source, start, stop)):
-                    yield from self._block(buffer, end, offset, at)
+                room = _room(source, start, stop)
+                for buffer, end, offset in _whole_lines(stream, start, stop, room, source.longest):
+                    yield from self._block(buffer, end, offset, at) if end else self._passed_over(at)
                     if at.done:
                         break
+
+    def _passed_over(self, at: _Reading) -> Iterator[Item]:
+        """Reject a line that is too long, and count it."""
+        if at.takes():
+            at.found += 1
+            yield at.number, too_long("the line", self._longest)
+        at.number += 1
 
     def _block(self, buffer: bytearray, end: int, offset: int, at: _Reading) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, which stand at `offset` in the file."""
         begin, run = 0, 1
         while begin < end and not at.done:
             if self._reader is not None:
-                lines = self._reader.read(buffer, begin, end, at.number, at.left)
+                lines = self._reader.read(buffer, begin, end, at.number, at.left, self._longest)
                 begin, found = lines.end, len(lines.numbers)
                 at.pass_to(lines.number, found)
                 yield from [None] * lines.blank
@@ -98,6 +106,8 @@ class JsonLines:
                 else:
                     at.found += 1
                     try:
+                        if len(line) > self._longest:
+                            raise RecordError(too_long("the line", self._longest))
                         records.append((offset, self.parser.parse(number, line)))
                     except RecordError as error:
                         item = (number, str(error))
@@ -182,15 +192,19 @@ def _room(source: Source, start: int, stop: int | None) -> int:
     return min(BLOCK, size + 1)
 
 
-def _whole_lines(stream: Any, start: int, stop: int | None, room: int) -> Iterator[tuple[bytearray, int, int]]:
+def _whole_lines(
+    stream: Any, start: int, stop: int | None, room: int, longest: int
+) -> Iterator[tuple[bytearray, int, int]]:
     """Yield (buffer, bytes of whole lines in it, their offset in the file) from `start` to `stop`.
 
-    The last line may be without a line end. The lines before a place that cannot be read come before its error.
+    The last line may be without a line end. The lines before a place that cannot be read come before its error. Of a line
+    that does not fit into a block and is longer than `longest`, no bytes are yielded: it is passed over.
     """
     if start or stop is not None:
         stream.seek(start)
     buffer = bytearray(room)
-    filled, ended, problem = 0, False, None
+    filled, ended, problem, passing = 0, False, None, False
+    most = max(BLOCK, longest + 1)
     while not ended and problem is None:
         try:
             while filled < len(buffer) and not ended:
@@ -200,13 +214,23 @@ def _whole_lines(stream: Any, start: int, stop: int | None, room: int) -> Iterat
                 filled, ended = filled + count, not count
         except (EOFError, Damaged, OSError) as error:
             problem = error
+        begin = 0
+        if passing:  # go on behind the end of the line, if it is here
+            begin = buffer.find(b"\n", 0, filled) + 1
+            passing = not begin
+            begin = begin or filled
+            if not passing or ended:
+                yield buffer, 0, start
+            buffer[: filled - begin] = buffer[begin:filled]
+            start, filled = start + begin, filled - begin
         end = filled if ended else buffer.rfind(b"\n", 0, filled) + 1
         if end:
             yield buffer, end, start
         start, filled = start + end, filled - end
-        if len(buffer) < BLOCK or not end:
-            buffer = buffer[end : end + filled].ljust(2 * len(buffer), b"\0")
-        else:
-            buffer[:filled] = buffer[end : end + filled]
+        buffer[:filled] = buffer[end : end + filled]
+        if filled == len(buffer) >= most:
+            passing, start, filled = True, start + filled, 0
+        elif not ended and (len(buffer) < BLOCK or filled == len(buffer)):
+            buffer.extend(bytes(min(len(buffer), most - len(buffer))))
     if problem is not None:
         raise problem

@@ -6,6 +6,10 @@ import json
 import math
 from typing import Any
 
+import numpy as np
+
+from ndcore._types import Floats
+
 _PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps would make one for each value
 
 
@@ -28,3 +32,11 @@ def finite(value: Any) -> float | None:
     """Return a float for JSON: None for nan, which stands for a document without shingles."""
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def finite_all(values: Floats) -> list[float | None]:
+    """Return floats for JSON, as `finite` does."""
+    found: list[float | None] = values.tolist()
+    for i in np.flatnonzero(~np.isfinite(values)).tolist():
+        found[i] = None
+    return found

@@ -20,7 +20,7 @@ from ndcore._types import Bools, Text
 from ndcore.files import columnar
 from ndcore.files.annotated_output import splice
 from ndcore.files.byte_order_mark import without_mark
-from ndcore.files.csv_tsv import cells, header
+from ndcore.files.csv_tsv import header, row_cells
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
@@ -131,7 +131,7 @@ def _write_records(
         line, first = without_mark(raw) if first else raw, False
         if wanted[position]:
             if names:
-                values = [cell.decode() for cell in cells(raw, DELIMITERS[source.kind])]
+                values = row_cells(source, raw)
                 record = dict(zip(names, values, strict=True))
                 if edited is not None:
                     edited.change(record, position)

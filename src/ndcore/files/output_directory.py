@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +16,7 @@ from ndcore.files.output_paths import check_output, lies_in
 from ndcore.files.sources import Source
 from ndcore.files.verdicts import Verdicts
 from ndcore.storage.disk_space import name_place
+from ndcore.storage.staging import Staging
 
 CLUSTERS = "clusters.jsonl"
 
@@ -26,10 +25,12 @@ class OutputDirectory:
     """A directory that is built under a hidden name beside its final one and renamed at the end.
 
     Use it in a ``with`` block, write below `building`, then `commit`. Left without `commit`, for whatever reason,
-    nothing is under the final name, and what stood there before still stands.
+    nothing is under the final name, and what stood there before still stands. One job at a time is in the block.
 
     Raises
     ------
+    BlockingIOError
+        Another job writes this directory.
     UsageError
         `path` exists and `overwrite` is False; or it exists and was not written by ndcore; or there is no
         directory to put it in.
@@ -38,9 +39,10 @@ class OutputDirectory:
     def __init__(self, path: str, overwrite: bool = False) -> None:
         self.path = path
         self._overwrite = overwrite
-        self._target = Path(os.path.realpath(path))
+        self._staging = Staging(path)
         self._building: Path | None = None
         self.inside: tuple[str, ...] = ()
+        self._staging.recover()
         self._check()
 
     def _check(self) -> None:
@@ -58,16 +60,22 @@ class OutputDirectory:
                 raise UsageError(f"the input {source.path} lies in the output {self.path}; give another output name")
 
     def __enter__(self) -> OutputDirectory:
-        self._building = self._target.parent / f".{self._target.name[:40]}.{secrets.token_hex(8)}.tmp"
-        self._building.mkdir()
+        self._staging.__enter__()
+        try:
+            self._check()  # another job may have ended since
+            self._staging.new.mkdir()
+        except BaseException:
+            self._staging.__exit__(None, None, None)
+            raise
+        self._building = self._staging.new
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._building is not None:
             if isinstance(error, OSError):
                 name_place(error, self.path, inside=self._building)
-            shutil.rmtree(self._building, ignore_errors=True)
             self._building = None
+        self._staging.__exit__(kind, error, trace)
 
     @property
     def building(self) -> Path:
@@ -77,23 +85,9 @@ class OutputDirectory:
 
     def commit(self) -> None:
         """Give the directory its final name; replace what stands there only now."""
-        if self._target.exists():
-            self._swap()
-        else:
-            self.building.rename(self._target)
-        self._building = None
-
-    def _swap(self) -> None:
-        """Replace the existing directory; put it back where that fails."""
         self._check()
-        old = self.building.with_suffix(".old")
-        self._target.rename(old)
-        try:
-            self.building.rename(self._target)
-        except BaseException:
-            old.rename(self._target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+        self._staging.commit()
+        self._building = None
 
     def below(self, *names: str) -> Path:
         """Return the path of a file to write; its directories are made."""
@@ -120,5 +114,5 @@ def write_summary(output: OutputDirectory, summary: dict[str, Any]) -> None:
 def write_clusters(output: OutputDirectory, verdicts: Verdicts) -> None:
     """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for position in verdicts.by_loss().tolist():
-            file.write(to_json(verdicts.line(position)) + b"\n")
+        for line in verdicts.lines(verdicts.by_loss()):
+            file.write(to_json(line) + b"\n")

@@ -11,11 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.checks import missing
-from ndcore.files.arrow import batch_rows, check_names, first_line
+from ndcore.files.arrow import batch_rows, check_names, first_line, in_small_parts, refuse_bomb
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
 _GROUP_BYTES = 64 << 20
+
+
+def _in_dictionaries(pa: Any, file: Any) -> list[str]:
+    """List the columns of strings that stand in dictionaries in the file, and not in the schema."""
+    metadata, schema, found = file.metadata, file.schema_arrow, []
+    for i in range(metadata.num_columns if metadata.num_row_groups else 0):
+        name = metadata.row_group(0).column(i).path_in_schema
+        at = schema.get_field_index(name)
+        kind = schema.field(at).type if at >= 0 else None
+        if kind in (pa.string(), pa.binary()) and any(
+            "DICTIONARY" in encoding for g in range(metadata.num_row_groups)
+            for encoding in metadata.row_group(g).column(i).encodings
+        ):
+            found.append(name)
+    return found
 
 
 class ParquetFile:
@@ -41,6 +56,10 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(source.location)
             self.schema = self._file.schema_arrow
+            dictionaries = _in_dictionaries(pa, self._file)
+            if dictionaries:  # their strings are repeated a few rows at a time, by `_group`
+                self._file.close()
+                self._file = pq.ParquetFile(source.location, read_dictionary=dictionaries)
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
@@ -65,10 +84,16 @@ class ParquetFile:
     def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
         group = self._file.metadata.row_group(index)
+        for i in range(group.num_columns):
+            column = group.column(i)
+            what = f"the column {column.path_in_schema!r} of row group {index + 1}"
+            refuse_bomb(self._source, what, column.total_compressed_size, column.total_uncompressed_size)
         size = batch_rows(group.num_rows, group.total_byte_size)
         try:
             if group.num_rows:
-                yield from self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns)
+                for batch in self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
+                    for part in in_small_parts(batch):
+                        yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
         except (self._pa.ArrowException, OSError) as error:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {first_line(error)}") from error
 

@@ -92,6 +92,12 @@ class Places:
             None if date is None else _EPOCH + date * _MICROSECOND,
         )
 
+    def columns(self, positions: Ints) -> tuple[list[int | None], list[int | None], list[datetime.datetime | None]]:
+        """Return the lines, offsets and dates of documents, as in `Place`."""
+        dates = _all_at(self._dates, positions)
+        return (_all_at(self._lines, positions), _all_at(self._offsets, positions),
+                [None if date is None else _EPOCH + date * _MICROSECOND for date in dates] if self._dates else dates)
+
     def saved(self, files: Sequence[str], counts: Ints) -> SavedPlaces:
         """Return the places for storage; the documents of each file stand together, `counts` of them."""
         n = len(self._lines)
@@ -171,6 +177,16 @@ class SavedPlaces:
         except OverflowError:
             raise CorruptFile(f"the date of document {position} is {date} microseconds since 1970") from None
         return Place(self.header["files"][file], line, offset, when)
+
+
+def _all_at(column: array[int], positions: Ints) -> list[Any]:
+    """Look up entries of a sparse column."""
+    there = np.frombuffer(column, np.int64)
+    inside = positions < len(there)
+    values = np.full(len(positions), _NONE)
+    values[inside] = there[positions[inside]]
+    found: list[Any] = values.tolist()
+    return found if (values != _NONE).all() else [None if value == _NONE else value for value in found]
 
 
 def _at(column: array[int], position: int) -> int | None:

@@ -9,7 +9,8 @@ from ndcore.files.csv_tsv import Rows
 from ndcore.files.file_reader import lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.json_elements import Elements
-from ndcore.files.sources import Source
+from ndcore.files.mail import Messages
+from ndcore.files.sources import Source, TooLong
 
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
 
@@ -29,7 +30,10 @@ class RawRecords(Protocol):
     closing: bytes
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield (number from 1, bytes between the record and the one before, record); a blank line is an empty record."""
+        """Yield (number from 1, bytes between the record and the one before, record).
+
+        A blank line is an empty record; a TooLong stands for a record longer than ``source.longest``.
+        """
         ...
 
 
@@ -43,14 +47,16 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
         for number, line in lines(self._source):
-            yield number, b"", line if line.strip(b" \t\r\n") else b""
+            yield number, b"", line if isinstance(line, TooLong) or line.strip(b" \t\r\n") else b""
 
 
 def raw_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
-    """Cut a file of one of the kinds SPLIT into records; the header of a table gets the columns `added`.
+    """Cut a file of one of the kinds SPLIT, or an mbox, into records; the header of a table gets the columns `added`.
 
     Iterating raises DocumentError where the file cannot be read or is damaged.
     """
     if source.kind in DELIMITERS:
         return Rows(source, added)
+    if source.kind == "mbox":
+        return Messages(source)
     return Lines(source) if source.kind == "jsonl" else Elements(source)

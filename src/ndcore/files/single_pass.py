@@ -7,7 +7,7 @@ the memory does not grow with the inputs.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ndcore._types import Text
@@ -40,7 +40,7 @@ class SinglePass:
     Parameters
     ----------
     found : Inputs
-    text_field, id_field, require_id, on_error, html, threads
+    text_field, id_field, require_id, on_error, html, threads, told
         As in `Documents`. A file that is one document has its path below the input as its id.
     date_field : str, optional
         Field or column that holds the date (see `parsed_date`). None: records of archives have their date of capture, other
@@ -66,6 +66,7 @@ class SinglePass:
         on_error: str = "stop",
         html: str | None = None,
         threads: int | None = 1,
+        told: Callable[[Sequence[Source]], None] | None = None,
     ) -> None:
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         others = () if date_field is None else (date_field,)
@@ -74,6 +75,7 @@ class SinglePass:
         self._sources, self.ignored = found.sources, list(found.ignored)
         self._skip, self._date, self._field = on_error == "skip", date, date_field
         self._work, self._position = WorkDirectory(), Position(found.sources)
+        self._told = told
         self._given, self.rejected = 0, list[Rejected]()
 
     def __enter__(self) -> SinglePass:
@@ -83,6 +85,8 @@ class SinglePass:
         """Remove the temporary copies of streams, and end other processes."""
         self._reader.workers.close()
         self._work.close()
+        if self._told is not None:
+            self._told(self._sources)
 
     @property
     def read(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ndcore.files import archived_pages, columnar
+from ndcore.files import archived_pages, columnar, mail
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.csv_tsv import Table
@@ -17,7 +17,8 @@ from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong
+from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding
 from ndcore.text.inputs import Extracted
 
 Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
@@ -70,6 +71,8 @@ class SourceReader:
         """
         if source.kind == "archive":
             return archived_pages.documents(source, self._fields.others, self.workers, wanted, contents)
+        if source.kind in ("mail", "mbox"):
+            return mail.documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
             return self._extracted(source, self._rows(source, wanted))
         if source.kind == "jsonl":
@@ -82,7 +85,9 @@ class SourceReader:
         """Parse the wanted records of a file that is cut into records."""
         parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
         for number, _, raw in raw_records(source):
-            if not raw:
+            if isinstance(raw, TooLong):
+                yield number, raw.reason
+            elif not raw:
                 yield None
             elif wanted(number):
                 try:
@@ -111,14 +116,24 @@ class SourceReader:
         data = read_whole(source)
         text: str | bytes = data
         if source.kind == "html":
-            text = html_reader(source.path, self._part)(data, None)
-        elif source.encoding:
-            try:
-                text = Extracted.of(data.decode(source.encoding), data)
-            except UnicodeDecodeError as error:
-                reason = f"it has the byte order mark of {source.encoding.upper()}, and is not: {error.reason}"
-                raise DocumentError(source.path, None, reason) from error
+            text = html_reader(source.path, self._part)(data, source.form.encoding or None)
+        elif not source.as_bytes:
+            text = decoded_text(source, data)
         yield Record(None, text, None, (), max(len(data), len(text)))
+
+
+def decoded_text(source: Source, data: bytes) -> str | bytes:
+    """Decode a text; UTF-8 stays as it is. DocumentError where its encoding cannot be told, or is not what was named."""
+    try:
+        if not source.encoding:
+            source.set_encoding(detected_encoding(data))
+        if source.encoding == "utf-8":
+            return data
+        text = decoded(data, source.encoding)
+        source.set_encoding(source.encoding)
+        return Extracted.of(text, data)
+    except EncodingError as error:
+        raise DocumentError(source.path, None, str(error)) from error
 
 
 def _html_of(items: Iterator[Item]) -> Iterator[Html | Item]:

@@ -23,6 +23,17 @@ from ndcore.files.remote import is_remote
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
+LONGEST = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise
+
+
+class TextForm(NamedTuple):
+    """The encoding of files without a byte order mark, and the delimiter of tables, as named; empty: detected."""
+
+    encoding: str = ""
+    delimiter: str = ""
+
+
+_DETECTED = TextForm()
 
 
 @dataclass(slots=True)
@@ -48,9 +59,19 @@ class Source:
     seen : int
         Bytes of `location` that the present pass has read, about; after the pass, the size of the file.
     encoding, problem : str
-        As in `Format`.
+        As in `Format`. The encoding of text and tables is empty until it is detected, and ``utf-8`` then.
     named : bool
         The user named this file; otherwise it was found in a directory.
+    longest : int
+        Bytes that one record of it may have, decompressed; see `too_long`.
+    form : TextForm
+        What the user says of its text.
+    as_bytes : bool
+        A text is its bytes, in whatever encoding.
+    delimiter : str
+        Of a table, once it has been detected.
+    told : list of str
+        What is to be said of how it was read.
     """
 
     path: str
@@ -64,6 +85,57 @@ class Source:
     encoding: str = ""
     problem: str = ""
     named: bool = True
+    longest: int = LONGEST
+    form: TextForm = _DETECTED
+    as_bytes: bool = False
+    delimiter: str = ""
+    told: list[str] = field(default_factory=list)
+
+    def set_encoding(self, encoding: str) -> None:
+        """Set the encoding that the text was read in, and note it where it is not UTF-8."""
+        self.encoding = encoding
+        if encoding != "utf-8" and f"as {encoding}" not in self.told:
+            self.told.append(f"as {encoding}")
+
+
+def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
+    """Return how sources were read that are not UTF-8, or tables whose delimiter was detected, with their paths."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        for how in source.told:
+            found.setdefault(how, []).append(source.path)
+    return found
+
+
+class TooLong(bytes):
+    """Stands for a record that was passed over because it is too long; it has no bytes itself.
+
+    Attributes
+    ----------
+    reason : str
+    odd_quotes : bool
+        It holds an odd number of double quotes: in CSV a quoted field begins or ends in it.
+    """
+
+    reason: str
+    odd_quotes: bool
+
+    @classmethod
+    def of(cls, what: str, longest: int, odd_quotes: bool = False) -> TooLong:
+        """Return the stand-in of a record; `what` names it, as in "the line"."""
+        made = cls()
+        made.reason, made.odd_quotes = too_long(what, longest), odd_quotes
+        return made
+
+
+def too_long(what: str, longest: int) -> str:
+    """Say that something is longer than `longest` bytes, and how to have it read."""
+    return f"{what} is longer than {shown_bytes(longest)}; a larger --max-record has it read"
+
+
+def shown_bytes(count: int) -> str:
+    """Show a number of bytes in MiB where it is a whole number of them."""
+    return f"{count >> 20:,} MiB" if count and count % (1 << 20) == 0 else f"{count:,} bytes"
 
 
 class Ignored(NamedTuple):
@@ -98,6 +170,11 @@ class Inputs:
     companions: list[tuple[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
 
+    def limit(self, longest: int) -> None:
+        """Bound the bytes of a record in every source."""
+        for source in self.sources:
+            source.longest = longest
+
 
 def is_stream(path: str) -> bool:
     """Tell whether `path` can be read only once: standard input, a FIFO, a socket, a terminal."""
@@ -112,22 +189,22 @@ def is_url(path: str) -> bool:
     return is_remote(path) and not os.path.lexists(path)
 
 
-def format_of(path: str, binary: bool = False) -> Format:
+def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
     """Recognise the format of a file by its first bytes; by its name alone where it cannot be read.
 
     With `binary`, a file that is not text counts as text in an unknown encoding.
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            return recognised(path, file, binary)
+            return recognised(path, file, binary, encoding)
     except OSError:  # reported by who reads it
         kind, compression = of_name(path)
         return Format(kind or "text", compression)
 
 
-def recognised(name: str, file: IO[bytes], binary: bool) -> Format:
+def recognised(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
     """Return `recognise` of a file; with `binary` as `format_of` does."""
-    found = recognise(name, file)
+    found = recognise(name, file, encoding=encoding)
     if binary and found.kind == "text" and (found.binary or found.encoding):
         return found._replace(encoding="", problem="", binary="")
     return found

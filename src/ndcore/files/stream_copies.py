@@ -16,7 +16,7 @@ from typing import IO
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.remote import remote_chunks
-from ndcore.files.sources import STDIN, Source, is_stream, is_url
+from ndcore.files.sources import STDIN, Source, is_url, too_long
 from ndcore.storage.disk_space import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20
@@ -72,7 +72,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     """Copy a stream, after recognising its format."""
     head = _beginning(stream)
     if not is_url(source.path):
-        found = recognise(source.name, io.BytesIO(head))
+        found = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
         source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
         source.stored = found.compression
         if source.kind == "archive" and source.stored:  # its members are copied as they are
@@ -143,19 +143,23 @@ def _has_fileno() -> bool:
     return True
 
 
-def read_path(path: str) -> bytes:
+def read_path(path: str, longest: int) -> bytes:
     """Read the bytes of one text document: a file, or a stream read to its end.
 
     Raises
     ------
     DocumentError
-        It does not exist, is a directory, or cannot be read.
+        It does not exist, is a directory, cannot be read, or has more than `longest` bytes.
     """
     try:
         if path != STDIN and Path(path).is_dir():
             raise DocumentError(path, None, "is a directory; name one document")
-        if path == STDIN or is_stream(path):
-            return b"".join(chunks(path))
-        return Path(path).read_bytes()
     except OSError as error:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+    data = bytearray()
+    with contextlib.closing(chunks(path)) as stream:
+        for chunk in stream:
+            data += chunk
+            if len(data) > longest:
+                raise DocumentError(path, None, too_long("the text", longest))
+    return bytes(data)

@@ -9,9 +9,7 @@ import csv
 import datetime
 import importlib.util
 import itertools
-import os
-import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -21,8 +19,9 @@ from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.output_paths import check_output
 from ndcore.storage.disk_space import naming
+from ndcore.storage.staging import Staging
 
-__all__ = ["Column", "Table", "TableFile", "write_json_lines"]
+__all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
 
 BATCH = 1 << 15  # rows
 Kind = Literal["id", "string", "integer", "number", "truth", "time"]
@@ -36,6 +35,17 @@ class Column:
     kind: Kind
 
 
+class Blocks:
+    """Rows in blocks: for each block a list of values for each column. They can be iterated once, also as rows."""
+
+    def __init__(self, blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+        self.blocks = blocks
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for block in self.blocks:
+            yield from zip(*block, strict=True)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns, and rows with a value for each, which can be iterated once. Ids are all int, or all str."""
@@ -43,6 +53,12 @@ class Table:
     columns: list[Column]
     rows: Iterable[tuple[Any, ...]]
     ids_are_numbers: bool = False
+
+    def blocks(self) -> Iterable[Sequence[Sequence[Any]]]:
+        """Return the rows in blocks, as `Blocks` has them."""
+        if isinstance(self.rows, Blocks):
+            return self.rows.blocks
+        return (list(zip(*batch, strict=True)) for batch in _batches(self.rows))
 
 
 class TableFile:
@@ -59,6 +75,8 @@ class TableFile:
 
     Raises
     ------
+    BlockingIOError
+        Another job writes this file; in the ``with`` statement.
     UsageError
         The path cannot be written to, its suffix is not a format, or pyarrow is missing for Parquet.
     """
@@ -66,35 +84,42 @@ class TableFile:
     def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
         self.path, self._target = path, Path(path)
         self._format = self._target.suffix.lower()
+        self._overwrite = overwrite
         check_output(path, "table", overwrite=overwrite, inputs=inputs)
         if self._format not in WRITERS:
             raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(WRITERS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
-        target = Path(os.path.realpath(self._target))
-        self._new = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
+        self._staging = Staging(path)
 
     def __enter__(self) -> TableFile:
+        self._staging.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._new.unlink(missing_ok=True)
+        self._staging.__exit__(None, None, None)
 
     def write(self, table: Table) -> int:
         """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
-        with naming(self.path, inside=self._new):
-            return WRITERS[self._format](self._new, table)
+        new = self._staging.new
+        with naming(self.path, inside=new):
+            return WRITERS[self._format](new, table)
 
     def commit(self) -> None:
         """Give the table its name."""
-        self._new.replace(Path(os.path.realpath(self._target)))
+        check_output(self.path, "table", overwrite=self._overwrite)  # another job may have ended since
+        self._staging.commit()
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:
     """Write each row as an object on a line, and return the number of rows."""
     names, count = [column.name for column in table.columns], 0
+    times = [at for at, column in enumerate(table.columns) if column.kind == "time"]
     for row in table.rows:
-        file.write(to_json(dict(zip(names, map(_plain, row), strict=True))) + b"\n")
+        record = dict(zip(names, row, strict=True))
+        for at in times:
+            record[names[at]] = _plain(row[at])
+        file.write(to_json(record) + b"\n")
         count += 1
     return count
 
@@ -111,9 +136,13 @@ def _write_csv(path: Path, table: Table) -> int:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in table.columns])
-        for row in table.rows:
-            writer.writerow([_in_csv(value) for value in row])
-            count += 1
+        cells = {"truth": _truth, "time": _plain}
+        for block in table.blocks():
+            changes = [cells.get(column.kind) for column in table.columns]
+            values = [column if change is None else list(map(change, column))
+                      for column, change in zip(block, changes, strict=True)]
+            writer.writerows(zip(*values, strict=True))  # None is an empty cell
+            count += len(block[0])
     return count
 
 
@@ -128,15 +157,17 @@ def _write_parquet(path: Path, table: Table) -> int:
     }
     schema, count = pa.schema([(column.name, types[column.kind]) for column in table.columns]), 0
     with pq.ParquetWriter(path, schema) as writer:
-        for batch in _batches(table.rows):
-            columns = list(zip(*batch, strict=True))
-            texts = [pa.types.is_string(field.type) for field in schema]
-            arrays = [
-                pa.array([to_string(value) for value in values] if text else values, field.type)
-                for values, text, field in zip(columns, texts, schema, strict=True)
-            ]
+        for block in table.blocks():
+            arrays = []
+            for values, field in zip(block, schema, strict=True):
+                try:
+                    arrays.append(pa.array(values, field.type))
+                except (pa.ArrowException, UnicodeEncodeError):
+                    if not pa.types.is_string(field.type):
+                        raise
+                    arrays.append(pa.array([to_string(value) for value in values], field.type))
             writer.write_batch(pa.record_batch(arrays, schema=schema))
-            count += len(batch)
+            count += len(block[0])
     return count
 
 
@@ -147,11 +178,9 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         yield batch
 
 
-def _in_csv(value: Any) -> Any:
-    """Convert a value to a cell of CSV."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else _plain(value)
+def _truth(value: bool | None) -> str | None:
+    """Convert a truth value to a cell of CSV."""
+    return None if value is None else "true" if value else "false"
 
 
 def _plain(value: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -13,10 +14,17 @@ from ndcore.clusters.assignments import largest_clusters
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.rules import Rules
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite
+from ndcore.files.json_values import finite_all
 from ndcore.files.provenance import Place
 
+ROWS = 1 << 14  # documents whose lines are made at a time
+DESCRIBED = 1 << 10  # documents that are described at a time
+SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
+             "estimated")  # fields that are left out where there is no value
 ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand for texts
+
+
+Places: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
 
 
 class Result(Protocol):
@@ -63,8 +71,8 @@ class Verdicts:
         Ids of the texts, and of the documents of ``against=`` (empty without).
     sketched, against_sketched : bool
         Only sketches were given, so that resemblances are estimates.
-    place, against_place : callable or None
-        From a position to the Place of a document; None where only sketches were given.
+    places, against_places : callable or None
+        From positions to where these documents stand, as the columns of `Place`; None where only sketches were given.
 
     Attributes
     ----------
@@ -83,18 +91,19 @@ class Verdicts:
         sketched: bool = False,
         against_sketched: bool = False,
         has_against: bool = False,
-        place: Callable[[int], Place] | None = None,
-        against_place: Callable[[int], Place] | None = None,
+        places: Places | None = None,
+        against_places: Places | None = None,
     ) -> None:
         self.ids, self.against = ids, against
         self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
         self.score = result.score if result.rules.scored else None
         self.lost = result.lost
         self.has_against = has_against or len(against) > 0
-        self._place, self._against_place = place, against_place
+        self._places, self._against_places = places, against_places
         self.sizes = result.cluster_sizes
         self._sketched, self._against_sketched = sketched, against_sketched
         self.kept = result.mask
+        self._described: tuple[int, list[dict[str, Any]]] = -1, []
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -104,37 +113,74 @@ class Verdicts:
         n = len(self.labels)
         return self.ids[position] if position < n else self.against[position - n]
 
-    def place(self, position: int, prefix: str = "") -> dict[str, Any]:
-        """Return the fields of the place of a document, where it is known; positions as in `name`."""
-        n = len(self.labels)
-        known, inside = (self._place, position) if position < n else (self._against_place, position - n)
-        return {} if known is None else known(inside).fields(prefix)
+    def names(self, positions: Ints) -> list[str | int]:
+        """Return the ids of documents; positions as in `name`."""
+        sides = [lambda inside, ids=ids: [_taken(ids, inside)] for ids in (self.ids, self.against)]
+        return self._of_sides(positions, *sides)[0]
+
+    def places(self, positions: Ints) -> list[list[Any]]:
+        """Return where documents stand, as columns of `Place`, all None where it is not known; positions as in `name`."""
+        return self._of_sides(positions, self._places or _nowhere, self._against_places or _nowhere)
+
+    def _of_sides(self, positions: Ints, of_texts: Places, of_against: Places) -> list[list[Any]]:
+        """Return columns of what is known of documents, which a function for each side tells."""
+        beyond = positions >= len(self.labels)
+        if not beyond.any():
+            return list(of_texts(positions))
+        place = np.empty(len(positions), np.int64)
+        place[np.argsort(beyond, kind="stable")] = np.arange(len(positions))
+        texts, against = of_texts(positions[~beyond]), of_against(positions[beyond] - len(self.labels))
+        whole = [[*new, *old] for new, old in zip(texts, against, strict=True)]
+        return [[column[i] for i in place.tolist()] for column in whole]
 
     def line(self, position: int) -> dict[str, Any]:
         """Return the line of ``clusters.jsonl`` on one document."""
-        return {"id": self.name(position), **self.place(position), **self.describe(position)}
+        return next(self.lines(np.array([position])))
 
     def describe(self, position: int) -> dict[str, Any]:
         """Return class, representative, resemblance and size of the cluster of one document, for annotations.
 
         Also the score and the number of shingles lost, where an option brings them.
         """
-        label, verdict = int(self.labels[position]), str(self.classes[position])
-        found: dict[str, Any] = {
-            "class": verdict,
-            "representative": self.name(label),
-            **self.place(label, "representative_"),
-            "resemblance": finite(self.resemblance[position]),
-            **({} if self.score is None else {"score": finite(self.score[position])}),
-            "cluster_size": int(self.sizes[position]),
-            **({} if self.lost is None else {"lost": int(self.lost[position])}),
+        start = position - position % DESCRIBED
+        if self._described[0] != start:  # annotations ask for one after another
+            part = np.arange(start, min(start + DESCRIBED, len(self)))
+            self._described = start, list(_records(self.columns(part)))
+        return self._described[1][position - start]
+
+    def lines(self, positions: Ints) -> Iterator[dict[str, Any]]:
+        """Yield the lines of ``clusters.jsonl`` on documents."""
+        for start in range(0, len(positions), ROWS):
+            part = positions[start : start + ROWS]
+            yield from _records({"id": self.names(part), **self._places_of(part, ""), **self.columns(part)})
+
+    def columns(self, positions: Ints) -> dict[str, list[Any]]:
+        """Return the fields of `describe` for many documents, as columns; None where a document lacks a field."""
+        labels = self.labels[positions]
+        beyond = labels >= len(self.labels)
+        classes = self.classes[positions].tolist()
+        columns: dict[str, list[Any]] = {
+            "class": classes,
+            "representative": self.names(labels),
+            **self._places_of(labels, "representative_"),
+            "resemblance": finite_all(self.resemblance[positions]),
         }
-        beyond = label >= len(self.labels)
-        if beyond:
-            found["against"] = True
-        if verdict in ESTIMATED and (self._sketched or (beyond and self._against_sketched)):
-            found["estimated"] = True
-        return found
+        if self.score is not None:
+            columns["score"] = finite_all(self.score[positions])
+        columns["cluster_size"] = self.sizes[positions].tolist()
+        if self.lost is not None:
+            columns["lost"] = self.lost[positions].tolist()
+        sketched = self._sketched | (beyond & self._against_sketched)
+        columns["against"] = [True if there else None for there in beyond.tolist()]
+        columns["estimated"] = [True if there and name in ESTIMATED else None
+                                for there, name in zip(sketched.tolist(), classes, strict=True)]
+        return columns
+
+    def _places_of(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
+        """Return the fields of the places of documents, as columns."""
+        file, line, offset, date = self.places(positions)
+        dates = [None if when is None else when.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z") for when in date]
+        return {f"{prefix}file": file, f"{prefix}line": line, f"{prefix}offset": offset, f"{prefix}date": dates}
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
         """Count the dropped documents of each class from `start` to `stop`; rare classes only where they occur."""
@@ -167,3 +213,33 @@ class Verdicts:
             {name: classes[name] for name in CLASSES if classes[name]},
             float(known.min()) if len(known) else None,
         )
+
+
+def _taken(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:
+    """Return the ids at these positions."""
+    return ids.take(positions) if isinstance(ids, Ids) else [ids[i] for i in positions.tolist()]
+
+
+def _nowhere(positions: Ints) -> list[list[Any]]:
+    """Return the columns of places that are not known."""
+    return [[None] * len(positions) for _ in Place._fields]
+
+
+def _records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a record for each row of columns, without the fields that it does not have: see `SOMETIMES`.
+
+    A place has a line, which may be None, where it has a file.
+    """
+    there = {name: name not in SOMETIMES or any(value is not None for value in column) for name, column in columns.items()}
+    for prefix in ("", "representative_"):
+        there[f"{prefix}line"] = there.get(f"{prefix}file", False)
+    columns = {name: column for name, column in columns.items() if there[name]}
+    names, partial = list(columns), [name for name in SOMETIMES if None in columns.get(name, ())]
+    for row in zip(*columns.values(), strict=True):
+        record = dict(zip(names, row, strict=True))
+        for name in partial:
+            if record[name] is None:
+                del record[name]
+                if name.endswith("file"):
+                    del record[f"{name.removesuffix('file')}line"]
+        yield record

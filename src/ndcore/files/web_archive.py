@@ -19,7 +19,6 @@ from ndcore.files.file_reader import open_counted
 from ndcore.files.html_text import is_utf8
 from ndcore.files.sources import Source
 
-LONGEST = 256 << 20  # bytes of a record in memory
 _HEAD = 1 << 16
 _PEEK = 1 << 12
 _WARC_LEAST = 32
@@ -66,7 +65,7 @@ class Entry(NamedTuple):
     head : Head or None
         None for a broken place.
     content : bytes
-        The whole block, or its beginning if it is longer than LONGEST.
+        The whole block, or its beginning if it is longer than ``source.longest``.
     problem : str or None
         What is broken.
     span : (int, int) or None
@@ -188,7 +187,7 @@ def _date(text: str) -> datetime.datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
 
 
-def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
+def entries(source: Source) -> Iterator[Entry]:
     """Yield every record of an archive, in order, and every broken place.
 
     A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other
@@ -202,14 +201,14 @@ def entries(source: Source, longest: int = LONGEST) -> Iterator[Entry]:
     """
     try:
         with open_counted(source) as file:
-            yield from _Reader(source, ArchiveStream(file, source.stored, source.path), longest).entries()
+            yield from _Reader(source, ArchiveStream(file, source.stored, source.path)).entries()
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 class _Reader:
-    def __init__(self, source: Source, stream: ArchiveStream, longest: int) -> None:
-        self._stream, self._longest, self._number = stream, longest, 0
+    def __init__(self, source: Source, stream: ArchiveStream) -> None:
+        self._stream, self._longest, self._number = stream, source.longest, 0
         stream.skip_newlines()
         stream.need(_PEEK)
         named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(stream.buffer)
@@ -251,7 +250,7 @@ class _Reader:
         except BrokenHead as error:
             return self._broken(place, str(error))
         stream.skip(size)
-        held = min(head.length, self._longest)
+        held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # which tells what it is
         problem = None
         if not stream.need(held):
             problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"

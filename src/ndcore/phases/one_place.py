@@ -20,7 +20,7 @@ from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.text.digests import first_equal
 
-__all__ = ["find_contenders", "sketch_table"]
+__all__ = ["check_ids", "find_contenders", "sketch_table"]
 
 
 def sketch_table(table: Any, *, text: str, sketcher: MinHasher, design: FilterDesign) -> Any:
@@ -35,13 +35,31 @@ def sketch_table(table: Any, *, text: str, sketcher: MinHasher, design: FilterDe
     return pa.Table.from_batches(batches)
 
 
+def check_ids(ids: Any) -> None:
+    """Raise ValueError where a value of an Arrow column repeats, or is missing.
+
+    Rows are chosen by their ids: with a repeated one all copies would be dropped, with a missing one the row would be lost.
+    """
+    import pyarrow.compute as pc
+
+    if ids.null_count:
+        row = pc.index(pc.is_null(ids), True).as_py()
+        raise ValueError(f"{ids.null_count} ids are missing (null), the first in row {row}; give every "
+                         "document an id")
+    counts = pc.value_counts(ids)
+    if len(counts) < len(ids):
+        worst = counts[int(np.argmax(counts.field("counts").to_numpy()))].as_py()
+        raise ValueError(f"{worst['counts']} documents have the id {worst['values']!r:.80}; ids are unique: make them so, "
+                         "or use another column")
+
+
 def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1000) -> Bools:
     """Find the documents that may be near-duplicates of others: in a candidate pair, or with a digest in common.
 
     Parameters
     ----------
     sketches : pyarrow Table with ``valid``, ``deciding`` and ``features``
-        The results of `sketch_table`, in any order.
+        The results of `sketch_table`, in any order. Of a column ``id`` values must be unique, and none may be missing.
     design : FilterDesign
         The one that the documents were sketched for.
     max_holders : int
@@ -57,7 +75,7 @@ def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1
     Raises
     ------
     ValueError
-        The features are of another number of groups.
+        The features are of another number of groups; an id repeats, or is missing.
 
     Notes
     -----
@@ -66,6 +84,8 @@ def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1
     max_holders = checked_int("max_holders", max_holders, 1)
     if not len(sketches):
         return np.zeros(0, np.bool_)
+    if "id" in sketches.column_names:
+        check_ids(sketches["id"])
     batch = sketches.select(["valid", "deciding", "features"]).combine_chunks().to_batches()[0]
     features = np.ascontiguousarray(byte_rows(batch.column("features"))).view("<u8")
     if features.shape[1] != design.groups:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._batch import Batch
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, cut_binary, drop_empty, numbers
+from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers
 from ndcore.phases.sketches import read_column
-from ndcore.text.inputs import pieces
+from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
 __all__ = ["BITS", "MOST_WORDS", "Filter", "form_sets", "word_and_bits"]
@@ -62,7 +63,8 @@ def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filt
     """Form the shingle sets of the texts whose ``hash`` the filter may have.
 
     Yields all columns but the text, with ``part`` and ``members`` (uint64, little-endian): the parts of a set one after
-    another are its fingerprints, distinct and ascending. A set without members has one part.
+    another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the digest of the
+    text, as `sketch_documents` has it.
     """
     for batch in drop_empty(batches):
         batch = batch.take(np.flatnonzero(wanted.may_have(numbers(batch, "hash"))))
@@ -72,12 +74,14 @@ def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filt
         for first, piece in pieces(read_column(batch, text)):
             values, offsets = distinct(*shingling.fingerprints_many(piece, threads=1))
             owners, parts, bounds = _cut_sets(offsets)
+            digests = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
             for some in cut(np.diff(bounds), 8 * MEMBERS):
                 rows = first + owners[some]
                 columns = {name: batch.column(name).take(rows) for name in others}
                 data = values[bounds[some.start] : bounds[some.stop]].astype("<u8").view(np.uint8)
                 ends = 8 * (bounds[some.start : some.stop + 1] - bounds[some.start])
-                yield as_batch(**columns, part=parts[some], members=cut_binary(data, ends))
+                yield as_batch(**columns, part=parts[some], members=cut_binary(data, ends),
+                               bytes=binary_column(digests[owners[some]]))
 
 
 def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints]:

@@ -7,6 +7,8 @@ import numpy as np
 from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.recipe import Recipe
 
+BLOCK = 1 << 15  # minima that are converted at a time: they stay in the cache of a core
+
 __all__ = ["bottom_sizes", "fast_sizes", "sample_sizes", "signature_sizes", "sizes_of_rows"]
 
 
@@ -17,9 +19,15 @@ def signature_sizes(values: AnyArray, valid: Bools) -> Floats:
     without bias by (k − 1) / their sum.
     """
     k = values.shape[1]
-    scale = float(1 << 8 * values.dtype.itemsize)
+    scale = -float(1 << 8 * values.dtype.itemsize)
+    sums, rows = np.empty(len(values)), max(1, BLOCK // k)
+    room = np.empty((min(rows, len(values)), k))
     with np.errstate(divide="ignore"):  # a signature of all ones has no size
-        sums = -np.log1p((values.astype(np.float64) + 0.5) / -scale).sum(axis=1)
+        for start in range(0, len(values), rows):
+            part = values[start : start + rows]
+            minima = np.add(part, 0.5, out=room[: len(part)])
+            minima /= scale
+            np.negative(np.log1p(minima, out=minima).sum(axis=1), out=sums[start : start + rows])
     sizes = np.maximum(1.0, max(1, k - 1) / sums)
     return np.where(valid, sizes, 0.0)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ndcore._entries import sort_entries
 from ndcore._repeats import Rows, units
 from ndcore._types import Bools, Ints, UInts
+from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_windows import merged
 
@@ -86,6 +87,7 @@ def _sorted_suffixes(cut: UInts, ends: UInts) -> UInts:
     Manber, Myers, "Suffix arrays: a new method for on-line string searches", 1993, DOI 10.1137/0222058.
     """
     n, length = len(cut), 1
+    check_numbered(n, "units of repeated passages", "look in fewer documents, or for longer passages")
     _, inverse = np.unique(cut[:, 1], return_inverse=True)
     rank = inverse.astype(np.uint64) + np.uint64(1)  # 0: behind the end
     distinct, position = int(rank.max(initial=0)), np.arange(n, dtype=np.uint64)

@@ -372,7 +372,6 @@ def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Ite
         return
     place = work if isinstance(work, WorkPlace) else WorkPlace(work, None)
     path = Path(place.path)
-    REPEATS.make(path)
     with REPEATS.alone(path):
         REPEATS.begin(path, {"ndcore": __version__, **parameters}, place.source)
         try:

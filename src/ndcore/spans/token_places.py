@@ -57,7 +57,8 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, of
         if len(lasts) and lasts.max() > len(data):
             raise IndexError(f"there is no byte {lasts.max() - 1} in {len(data)}")
         return firsts, lasts
-    begins, ends = places(data, kernel_unit(shingling.unit, shingling.normalize), np.concatenate([firsts, lasts - 1]))
+    wanted = np.concatenate([firsts, lasts - 1])
+    begins, ends = places(as_bytes(data), kernel_unit(shingling.unit, shingling.normalize), wanted)
     return begins[: len(firsts)], ends[len(firsts) :]
 
 

@@ -15,8 +15,8 @@ from ndcore.phases.samples import list_members, sample_documents
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
-from ndcore.spark.documents import Documents, key_columns, number_documents, refuse_options, with_keys
-from ndcore.spark.result import Verdicts, join_labels, pairs_by_key
+from ndcore.spark.documents import Documents, key_columns, number_documents, refuse_options, refuse_taken, with_keys
+from ndcore.spark.result import VERDICT, Verdicts, join_labels, pairs_by_key
 from ndcore.spark.stars import choose_representatives
 from ndcore.spark.work import Work
 
@@ -125,6 +125,7 @@ def cluster(
     grouping.check(settings.method, settings.floor)
     bound = checked_int("task_pairs", task_pairs, 1)
     key = key_columns(df, id)
+    refuse_taken(key, ("representative", *VERDICT))
     sides = with_keys(df, text, key, {})
     work = Work(df.sparkSession, directory)
     documents = number_documents(work, sides, [], sample_documents, SAMPLED, HOW, sketcher=settings.sketcher,

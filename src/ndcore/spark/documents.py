@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 __all__ = [
-    "Documents", "key_columns", "key_struct", "number_documents", "refuse_missing", "refuse_options", "scope_of", "type_of",
-    "with_keys",
+    "Documents", "key_columns", "key_struct", "number_documents", "refuse_missing", "refuse_options", "refuse_taken",
+    "refuse_unstable", "scope_of", "type_of", "with_keys",
 ]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
@@ -55,7 +55,13 @@ def refuse_options(function: str, given: dict[str, Any], local_only: Collection[
 
 
 def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]:
-    """Return SQL for each column of the key, by name."""
+    """Return SQL for each column of the key, by name. TypeError for other tables, and for types without equality."""
+    from pyspark.sql import DataFrame
+
+    if not isinstance(df, DataFrame):
+        kind = f"{type(df).__module__.partition('.')[0]}.{type(df).__name__}"
+        raise TypeError(f"documents must be a DataFrame of Spark, got {kind}; give spark.createDataFrame(…) of it, or use "
+                        "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
             df.selectExpr(*_FILE_KEY.values())
@@ -65,10 +71,43 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
         return dict(_FILE_KEY)
     names = [id] if isinstance(id, str) else list(id)
     for name in names:
-        type_of(df, name, "id")
+        kind = type_of(df, name, "id").simpleString()
+        if "map<" in kind or "variant" in kind:
+            raise TypeError(f"id={name!r} is a column of type {kind}, whose values cannot be compared; cast it, as "
+                            f"to_json({name})")
     if not names:
         raise ValueError("id names no columns; give one or more, as id='url'")
     return {name: f"`{name.replace('`', '``')}`" for name in names}
+
+
+def refuse_taken(key: Collection[str], names: Collection[str]) -> None:
+    """Raise ValueError where a column of the key has the name of another column of the result; Spark ignores case."""
+    taken = {name.lower() for name in names}
+    for name in key:
+        if name.lower() in taken:
+            raise ValueError(f"id={name!r} is also a column of the result, which has {', '.join(sorted(taken))}; rename it, "
+                             f"as df.withColumnRenamed({name!r}, '{name}_id')")
+
+
+def refuse_unstable(rows: DataFrame, role: str) -> None:
+    """Raise ValueError where a second reading of these columns may give other values.
+
+    The plan is optimized without what is cached: a cached partition that is lost is computed again. Columns that are not
+    read do not count.
+    """
+    execution = rows._jdf.queryExecution()
+    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())
+    if plan.deterministic():
+        return
+    while True:
+        children = plan.children()
+        unstable = [child for child in map(children.apply, range(children.size())) if not child.deterministic()]
+        if not unstable:
+            break
+        plan = unstable[0]
+    raise ValueError(f"{role}: a second reading may give other values, because of {plan.simpleString(25):.200}. Write the "
+                     "rows as Parquet and read them from there, or df.checkpoint() them; or give a column as id that is in "
+                     "the data. monotonically_increasing_id() depends on partitions, and cache() may lose some")
 
 
 def type_of(df: DataFrame, name: str, role: str) -> DataType:
@@ -97,8 +136,10 @@ def with_keys(
     if kind.typeName() not in ("string", "binary"):
         raise TypeError(f"text={text!r} is a column of type {kind.simpleString()}; texts are string or binary")
     written = F.expr(f"`{text.replace('`', '``')}`")
-    return df.select(key_struct(key).alias("key"), F.lit(against).alias("against"), written.alias("text"),
-                     *(column.alias(name) for name, column in added.items()))
+    keyed = df.select(key_struct(key).alias("key"), F.lit(against).alias("against"), written.alias("text"),
+                      *(column.alias(name) for name, column in added.items()))
+    refuse_unstable(keyed, "against" if against else "the documents")
+    return keyed
 
 
 def scope_of(df: DataFrame, by: Column) -> Column:
@@ -113,6 +154,8 @@ def scope_of(df: DataFrame, by: Column) -> Column:
     by = refuse_missing(kind, by, "by: a label is missing (null or nan); give the document one of its own")
     if name in _FLOATS:
         by = by + F.lit(0.0)  # -0.0 is 0.0
+    if name == "timestamp":
+        by = F.unix_micros(by)  # as a string in the zone of the session, two instants of a night in autumn are one
     return F.unhex(F.md5(by if name == "binary" else by.cast("string").cast("binary")))
 
 

@@ -15,7 +15,7 @@ from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
 from ndcore.phases.columns import arrow, numbers
 from ndcore.phases.fingerprints import match_fingerprints
-from ndcore.spark.documents import key_columns, key_struct, refuse_options, type_of
+from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
 from ndcore.spark.executors import check_executors
 from ndcore.spark.work import Work
 
@@ -104,13 +104,16 @@ def _fingerprints_of(df: DataFrame, id: str | Sequence[str] | None, column: str,
     """Return ``id``, a struct of the key, and ``fingerprint``."""
     from pyspark.sql import functions as F
 
+    key = key_columns(df, id)
     kind = type_of(df, column, f"column of {role}")
     if kind.typeName() != "long":
         raise TypeError(f"column={column!r} of {role} is of type {kind.simpleString()}; fingerprints are bigint, "
                         "with their 64 bits")
     missing = F.raise_error(F.lit(f"a fingerprint is missing (null) in column {column!r}; drop such rows"))
     value = F.coalesce(df[f"`{column}`"], missing.cast("bigint"))
-    return df.select(key_struct(key_columns(df, id)).alias("id"), value.alias("fingerprint"))
+    keyed = df.select(key_struct(key).alias("id"), value.alias("fingerprint"))
+    refuse_unstable(keyed, role)
+    return keyed
 
 
 def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tuple[UInts, DataFrame | None]:

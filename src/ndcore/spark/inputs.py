@@ -147,8 +147,10 @@ def descending(column: Column, kind: str) -> Column:
         return F.concat(digits, F.lit("G"))
     if kind == "boolean":
         return ~column
-    if kind in ("date", "timestamp", "timestamp_ntz"):
-        return -F.unix_micros(column.cast("timestamp"))
+    if kind == "timestamp":
+        return -F.unix_micros(column)
+    if kind in ("date", "timestamp_ntz"):  # without a zone: the clock of the session's goes back in autumn
+        return -F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), column.cast("timestamp_ntz"))
     if kind in ("float", "double") or kind.startswith("decimal"):
         return -column
     if kind in ("byte", "short", "integer", "long"):

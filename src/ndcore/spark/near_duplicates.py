@@ -18,11 +18,12 @@ from ndcore.spark.documents import (
     number_documents,
     refuse_missing,
     refuse_options,
+    refuse_taken,
     scope_of,
     with_keys,
 )
 from ndcore.spark.long_runs import LongRuns
-from ndcore.spark.result import NearDuplicates, conclude
+from ndcore.spark.result import VERDICT, NearDuplicates, conclude
 from ndcore.spark.stars import choose_representatives
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
 from ndcore.spark.work import Work
@@ -69,7 +70,8 @@ def near_duplicates(
     Parameters
     ----------
     df : DataFrame
-        A row for each document. It is read twice, and must have the same rows both times.
+        A row for each document. It is read twice: a plan that may give other rows the second time is refused, and texts
+        of candidates are compared by their digests.
     text : str
         The column of texts, string or binary; nulls are refused.
     id : str or sequence of str, optional
@@ -122,6 +124,8 @@ def near_duplicates(
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     bound = checked_int("task_pairs", task_pairs, 1)
+    key = key_columns(df, id)
+    refuse_taken(key, ("representative", "against", *VERDICT))
     sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
     assert isinstance(design, FilterDesign)
     sides, order = _read_sides(df, text, id, against, keep, by)
@@ -131,7 +135,6 @@ def near_duplicates(
                           rules.min_shingles, documents.first_new)
     pairs, labels, common = _cluster(work, sides, documents, judgement, rules, bound)
     verdicts, by_key = conclude(work, documents, labels, pairs, rules.threshold)
-    key = key_columns(df, id)
     work.describe("done")
     return NearDuplicates(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
 
@@ -186,7 +189,8 @@ def _cluster(
     pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
     pairs = work.keep(pairs, "candidate pairs")
     ranks = pairs.selectExpr("a as rank").union(pairs.selectExpr("b")).union(long.select("rank")).distinct()
-    wanted = work.keep(documents.ranked.select("rank", "key", "against").join(ranks, "rank"), "documents of candidates")
+    wanted = work.keep(documents.ranked.select("rank", "key", "against", "bytes").join(ranks, "rank"),
+                       "documents of candidates")
     sets = read_sets(work, sides, wanted, judgement)
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
 

@@ -14,7 +14,7 @@ from ndcore.files.json_records import RecordParser
 from ndcore.files.raw_records import raw_records
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Source
+from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
 from ndcore.text.inputs import as_bytes
 
@@ -78,6 +78,8 @@ def _lines(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[R
     parser = RecordParser(fields)
     extract: Callable[[Any, None], Any] | None = None if html is None else html_reader(source.path, html)
     for number, _, line in raw_records(source):
+        if isinstance(line, TooLong):
+            raise DocumentError(source.path, number, line.reason)
         if not line:
             continue
         try:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.recipe import Recipe
-from ndcore.spark.documents import Documents
+from ndcore.spark.documents import Documents, refuse_unstable
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["NearDuplicates", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
+__all__ = ["VERDICT", "NearDuplicates", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
+
+
+VERDICT = ("class", "resemblance", "cluster_size")  # columns of a verdict, with the representative
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,20 @@ class Verdicts:
         -------
         DataFrame
             Its rows without the rows of dropped documents, by an anti-join.
+
+        Raises
+        ------
+        ValueError
+            The keys may be others than those that were read before.
         """
         named = [f"_ndcore_{i}" for i in range(len(self.key))]
         columns = [_quoted(name) for name in self.key]
         dropped = self.verdicts.where("class != 'kept'").selectExpr(
             *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
         keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
+        refuse_unstable(keyed.select(*named), "df")
         return keyed.join(dropped, named, "left_anti").drop(*named)
+
 
 @dataclass(frozen=True)
 class NearDuplicates(Verdicts):

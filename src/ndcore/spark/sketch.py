@@ -9,7 +9,7 @@ from ndcore.checks import imported
 from ndcore.phases.sketches import list_sketches
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
-from ndcore.spark.documents import key_columns, with_keys
+from ndcore.spark.documents import key_columns, refuse_taken, with_keys
 from ndcore.spark.executors import check_executors
 from ndcore.spark.work import Work
 
@@ -68,9 +68,7 @@ def sketch(
     if empty.positions is not None:
         made.append(T.StructField("positions", T.ArrayType(T.LongType())))
     names = {"text", *(field.name for field in made)}
-    if taken := [name for name in key if name in names]:
-        raise ValueError(f"id={taken[0]!r} is also a column of the result; rename it, as df.withColumnRenamed({taken[0]!r}, "
-                         f"'{taken[0]}_id')")
+    refuse_taken(key, names)
     check_executors(df.sparkSession)
     known = [field for field in keyed.schema.fields if field.name != "text"]
     return Work.apply(keyed, list_sketches, T.StructType([*known, *made]), text="text", sketcher=used)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_blocks", "compare_pairs", "measure_pairs", "read_sets"]
 
 SCORED = "a bigint, b bigint, resemblance double"
+ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
 PER_WORD = 4  # hashes for each word of a filter
 IN_BLOCK = 4096  # documents that one is measured with in a block
 
@@ -25,18 +26,24 @@ def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgem
     """Read the texts of the wanted documents again (``rank``, ``key``, ``against``), and form their shingle sets.
 
     Returns ``rank``, ``part``, ``members``. A filter of the wanted documents goes to all tasks, so texts are not shuffled.
+    A text whose digest is not the first one's (``bytes``), or that is missing now, is an error with its key.
     """
+    from pyspark.sql import functions as F
+
     hashed = "xxhash64(key, against) as hash"
-    wanted = wanted.selectExpr("rank", "key", "against", hashed)
+    wanted = wanted.selectExpr("rank", "key", "against", "bytes", hashed)
     words = min(MOST_WORDS, 1 << max(0, (work.count(wanted) // PER_WORD).bit_length()))
     sets = work.apply(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
-        texts.selectExpr("key", "against", hashed, "1L as part", "binary('') as members").schema,
+        texts.selectExpr("key", "against", hashed, "1L as part", "binary('') as members", "binary('') as bytes").schema,
         text="text", shingling=judgement.sketcher.shingling, wanted=_filter(work, wanted, words),
     )
-    keys = wanted.selectExpr("rank", "key as its_key", "against as its_side")
-    found = sets.join(keys, (sets.key == keys.its_key) & (sets.against == keys.its_side))
-    return work.keep(found.select("rank", "part", "members"), "shingle sets of candidates")
+    keys = wanted.selectExpr("rank", "key as its_key", "against as its_side", "bytes as its_bytes")
+    found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
+    changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
+        ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
+    part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
+    return work.keep(found.select("rank", part.alias("part"), "members"), "shingle sets of candidates")
 
 
 def _filter(work: Work, wanted: DataFrame, words: int) -> Filter:

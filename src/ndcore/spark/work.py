@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -41,8 +43,32 @@ class Work:
                                  "reach, as directory='hdfs:///ndcore/job-1'; intermediate results are kept there")
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
             self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
+        else:
+            self._take(directory)
         self.directory = directory.rstrip("/")
         check_executors(spark)
+
+    def _take(self, directory: str) -> None:
+        """Make the directory, which must be writable, and hold no steps of another job."""
+        java: Any = self.spark.sparkContext._jvm
+        try:
+            path = java.org.apache.hadoop.fs.Path(directory)
+            files = path.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration())
+            files.mkdirs(path)
+            probe = java.org.apache.hadoop.fs.Path(path, f"_ndcore-{secrets.token_hex(8)}")
+            files.create(probe).close()
+            files.delete(probe, False)
+            names = [status.getPath().getName() for status in files.listStatus(path)]
+        except Exception as error:
+            said = str(getattr(error, "java_exception", error)).partition("\n")[0]
+            advice = "name one that the driver and all executors can write to"
+            if "No FileSystem for scheme" in said or "ClassNotFoundException" in said:
+                advice = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as "
+                          "--packages org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
+            raise ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}") from error
+        if steps := sorted(name for name in names if re.fullmatch(r"[0-9]{3,}-.*", name)):
+            raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or "
+                             "remove this one")
 
     def describe(self, step: str) -> None:
         """Name the jobs that follow, as Spark's user interface shows them."""

@@ -104,29 +104,29 @@ def estimated_intervals(
     Hilferty, "The distribution of chi-square", 1931, DOI 10.1073/pnas.17.12.684). Tails are averages over eight quantiles.
     """
     low, high = np.zeros(len(trials)), np.ones(len(trials))
+    target = (1.0 - confidence) / 2.0
     step = max(1, CHUNK // (len(NODES) * (2 * _reach(int(trials.max(initial=1))) + 1)))
     for start in range(0, len(trials), step):
         part = slice(start, start + step)
         x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
         least = t + of_union * x
         unseen = np.maximum(1.0, np.minimum(whole[part], LARGEST) - least)
-        wide = np.minimum(error[part] / unseen, 1.0) / 3.0  # 1 / (3·√shape); a mean below its error has the error as its mean
+        wide = np.minimum(error[part] / unseen, 1.0) / 3.0  # 1 / (3·√shape); the mean is at least the error
         unseen = np.maximum(unseen, np.minimum(error[part], LARGEST))
         each = [least + np.maximum(0.0, unseen * (1.0 - wide**2 + node * wide) ** 3) for node in NODES]
         sizes = np.concatenate([(1 + of_union) * np.ceil(n / (1 + of_union)) for n in each])  # even: all may be common
 
-        def averages(ratio: Floats, x: Floats = x, t: Floats = t, sizes: Floats = sizes) -> tuple[Floats, Floats]:
-            """Return the mean upper and lower tails at these ratios."""
+        def upper(ratio: Floats, x: Floats = x, t: Floats = t, sizes: Floats = sizes) -> Floats:
+            """Return the mean upper tails at these ratios; the lower ones are what is left of 1."""
             ratio, x, t = np.tile(ratio, len(NODES)), np.tile(x, len(NODES)), np.tile(t, len(NODES))
             wanted = np.rint(ratio * sizes / (1.0 + of_union * ratio))
             k = np.minimum(wanted, np.floor((sizes - t + x) / (1 + of_union)))  # more leave too few others for t − x
             _, equal, above = _tails(x, t, k, sizes - of_union * k)
-            upper = np.where(wanted > k, 1.0, above + 0.5 * equal).reshape(len(NODES), -1).mean(axis=0)
-            return upper, 1.0 - upper
+            each = np.where(wanted > k, 1.0, above + 0.5 * equal)
+            return np.asarray(each.reshape(len(NODES), -1).mean(axis=0))
 
-        target = (1.0 - confidence) / 2.0
-        low[part] = _boundary(len(x), lambda ratio: averages(ratio)[0] > target)
-        high[part] = 1.0 - _boundary(len(x), lambda ratio: averages(1.0 - ratio)[1] > target)
+        low[part] = _boundary(len(x), lambda ratio, upper=upper: upper(ratio) > target)
+        high[part] = 1.0 - _boundary(len(x), lambda ratio, upper=upper: 1.0 - upper(1.0 - ratio) > target)
     return np.minimum(low, high), np.maximum(low, high)
 
 

@@ -29,11 +29,11 @@ allocated, only plain types are accepted, nothing is unpickled.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import mmap as _mmap
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -56,7 +56,9 @@ from ndcore.storage.container_header import (
     corrupt,
     read_head,
 )
-from ndcore.storage.disk_space import name_place, naming
+from ndcore.storage.disk_space import FULL, name_place, naming
+from ndcore.storage.lock import held_file
+from ndcore.storage.staging import sweep
 
 __all__ = ["MAGIC", "Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 
@@ -237,33 +239,46 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
 
     OSError names `path` and, if the disk is full, the `need` bytes that the file takes.
     """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
+    target, temporary = Path(os.path.realpath(path)), None
+    if durable:
+        sweep(target.parent)
     try:
-        with temporary.open("xb") as file:
+        temporary, opened = held_file(target)
+        with opened as file:
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        temporary.replace(target)
+            if os.name == "nt":  # which renames no open file
+                file.close()
+            temporary.replace(target)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
         if isinstance(error, OSError):
-            name_place(error, path, inside=temporary, need=need)
+            name_place(error, path, inside=temporary or Path(os.fsdecode(error.filename or path)), need=need)
         raise
     if durable:
         sync(target.parent)  # the renaming itself
 
 
 def sync(place: Path) -> None:
-    """Wait until a file or the entries of a directory are on disk, where the system can tell."""
-    with contextlib.suppress(OSError):
+    """Wait until a file or the entries of a directory are on disk, where the system can tell.
+
+    Raises OSError where the disk failed or is full; other errors mean that the system cannot tell.
+    """
+    try:
         descriptor = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno == errno.EIO or error.errno in FULL:
+            raise OSError(error.errno, error.strerror, os.fspath(place)) from None
+    finally:
+        os.close(descriptor)
 
 
 # ---- reading

@@ -13,7 +13,7 @@ from typing import Any
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming
 from ndcore.storage.file_shelf import SUFFIX, FileShelf
-from ndcore.storage.lock import Lock
+from ndcore.storage.lock import CannotLock, Lock
 
 __all__ = ["COLLECTION", "REPEATS", "JobDescription", "OtherJob"]
 
@@ -123,31 +123,35 @@ class JobDescription:
 
     @contextlib.contextmanager
     def alone(self, place: Path) -> Iterator[None]:
-        """Hold the right to work in a directory during a ``with`` block. Raises BlockingIOError where another process does.
+        """Make a directory as `make` does, and hold the right to work in it during a ``with`` block.
 
-        Where the system cannot lock files, nothing is held.
+        Where the system cannot lock files, nothing is held. Raises BlockingIOError where another process works there.
         """
         lock = None
-        try:
-            lock = Lock(place, "wait until it has ended, or take another directory", self._lock)
-        except BlockingIOError:
-            raise
-        except (ImportError, OSError):  # Windows, and some network file systems
-            pass
+        while lock is None:
+            self.make(place)
+            try:
+                lock = Lock(place, "another job works there: wait until it has ended, or take another directory", self._lock)
+            except FileNotFoundError:  # a job that ended has removed it this moment
+                continue
+            except (ImportError, CannotLock):  # Windows, and some network file systems
+                break
         try:
             yield
         finally:
             if lock is not None:
-                lock.release()
+                lock.remove()
+            with contextlib.suppress(OSError):  # something is in it
+                place.rmdir()
 
     def is_begun(self, place: Path) -> bool:
         """Tell whether a job has an outcome of a step there."""
         return any(place.rglob(f"*{SUFFIX}"))
 
     def remove(self, place: Path) -> None:
-        """Remove what a job has put there, and the directory if there is nothing else in it."""
+        """Remove what a job has put there, except the lock that `alone` holds, and the directory if it is empty then."""
         FileShelf(place, "").clear()
-        for file in (place / self.file, place / (self.file + NEW), place / self._lock):
+        for file in (place / self.file, place / (self.file + NEW)):
             file.unlink(missing_ok=True)
         for folder in [*(entry for entry in place.iterdir() if entry.is_dir()), place]:
             with contextlib.suppress(OSError):  # something else is in it

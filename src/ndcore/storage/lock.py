@@ -1,14 +1,22 @@
-"""One writer to a directory: a lock that the system releases when its process ends, however it ends."""
+"""One writer to a directory, or to a new file: a lock that the system releases when its process ends, however it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from pathlib import Path
+from typing import BinaryIO
 
 from ndcore._types import AnyPath
 
-__all__ = ["Lock"]
+__all__ = ["CannotLock", "Lock", "held_file"]
+
+TEMPORARY = ".ndcore.tmp"  # ends the name of what nobody needs once the process that made it has ended
+
+
+class CannotLock(OSError):
+    """Raised where the file system cannot lock files."""
 
 
 class Lock:
@@ -21,34 +29,45 @@ class Lock:
         What the message says to do where another process writes.
     name : str
         Of the file in the directory that holds the number of the process that writes.
+    create : bool
+        Make this file where there is none.
 
     Raises
     ------
     BlockingIOError
         Another process writes, or this one has opened the directory twice. The message names the process.
+    FileNotFoundError
+        There is no such directory; or no such file, and `create` is False.
+    CannotLock
+        The file system cannot lock files.
 
     Notes
     -----
     ``flock``: the lock ends with the process, also by SIGKILL. A network file system may not support it.
     """
 
-    def __init__(self, directory: AnyPath, advice: str, name: str = "lock") -> None:
+    def __init__(self, directory: AnyPath, advice: str, name: str = "lock", create: bool = True) -> None:
         import fcntl
 
-        path = Path(directory, name)
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace").strip()
-            self.release()
-            if not isinstance(error, BlockingIOError):
-                raise OSError(error.errno, f"{error.strerror}: no file can be locked here; use a local disk",
-                              str(path)) from None
-            who = "this process" if holder == str(os.getpid()) else f"process {holder or 'unknown'}"
-            raise BlockingIOError(
-                error.errno, f"open for writing by {who}; {advice}", os.fspath(directory)
-            ) from None
+        self._path = path = Path(directory, name)
+        flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | (os.O_CREAT if create else 0)
+        while True:
+            self._descriptor = os.open(path, flags, 0o666)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace").strip()
+                self.release()
+                if not isinstance(error, BlockingIOError):
+                    raise CannotLock(error.errno, f"{error.strerror}: no file can be locked here; use a local disk",
+                                     str(path)) from None
+                who = "this process" if holder == str(os.getpid()) else f"process {holder or 'unknown'}"
+                raise BlockingIOError(
+                    error.errno, f"open for writing by {who}; {advice}", os.fspath(directory)
+                ) from None
+            if _is(path, self._descriptor):
+                break
+            self.release()  # the process that held it has removed the file meanwhile
         with contextlib.suppress(OSError):  # a full disk: the message of another process then lacks the number
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
@@ -59,6 +78,40 @@ class Lock:
         if descriptor >= 0:
             os.close(descriptor)
 
+    def remove(self) -> None:
+        """Let others write, and leave no file."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):  # the directory is gone
+                os.unlink(self._path)  # noqa: PTH108 - before the lock ends: afterwards it may be of another process
+            self.release()
+
     def __del__(self) -> None:
         if getattr(self, "_descriptor", -1) >= 0:
             self.release()
+
+
+def held_file(target: Path) -> tuple[Path, BinaryIO]:
+    """Make a temporary file beside `target`, which `sweep` leaves alone until it is closed; return its path and the file."""
+    while True:
+        path = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}{TEMPORARY}")
+        file = path.open("xb")
+        try:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # a sweep was quicker
+            file.close()
+            continue
+        except (ImportError, OSError):  # Windows, and some network file systems, where nothing is swept
+            return path, file
+        if _is(path, file.fileno()):
+            return path, file
+        file.close()
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    """Tell whether an open file is still the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False

@@ -109,8 +109,12 @@ class PackedStrings:
 
     def tolist(self) -> list[Any]:
         """Return all strings as Python objects."""
-        data, ends = self.data.tobytes(), self.ends[:self.count + 1].tolist()
+        ends = self.ends[:self.count + 1].tolist()
+        data = self.data[:ends[-1]].tobytes()
         if self.text:
+            if data.isascii():
+                whole = data.decode()
+                return [whole[a:b] for a, b in itertools.pairwise(ends)]
             return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
         return [data[a:b] for a, b in itertools.pairwise(ends)]
 
@@ -134,15 +138,19 @@ class PackedStrings:
 
     def take(self, rows: Ints) -> PackedStrings:
         """Copy the strings of these rows, in their order."""
-        sizes = self.ends[rows + 1] - self.ends[rows]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        data = np.empty(int(ends[-1]), np.uint8)
-        for at in range(0, len(rows), ROWS_AT_ONCE):
-            some = rows[at:at + ROWS_AT_ONCE]
-            last = min(at + ROWS_AT_ONCE, len(rows))
-            inside = np.arange(ends[at], ends[last]) + np.repeat(self.ends[some] - ends[at:last], sizes[at:last])
-            data[ends[at]:ends[last]] = self.data[inside]
-        return PackedStrings(self.text, data, ends, len(rows))
+        return PackedStrings.between(self.text, self.data, self.ends[rows], self.ends[rows + 1])
+
+    @classmethod
+    def between(cls, text: bool, data: NDArray[np.uint8], starts: Ints, stops: Ints) -> PackedStrings:
+        """Copy the strings data[starts[i] : stops[i]]."""
+        sizes = stops - starts
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        copied = np.empty(int(ends[-1]), np.uint8)
+        for at in range(0, len(starts), ROWS_AT_ONCE):
+            last = min(at + ROWS_AT_ONCE, len(starts))
+            inside = np.arange(ends[at], ends[last]) + np.repeat(starts[at:last] - ends[at:last], sizes[at:last])
+            copied[ends[at]:ends[last]] = data[inside]
+        return cls(text, copied, ends, len(starts))
 
 
 def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, AnyArray]:

@@ -34,6 +34,9 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
     return naming(tempfile.gettempdir(), hint=TEMPORARY)
 
 
+BLOCK = 48 << 20  # bytes of chunks that are joined: malloc keeps freed memory of smaller ones, and returns larger ones
+
+
 class SpooledArray:
     """An array of rows that are appended in chunks.
 
@@ -56,6 +59,8 @@ class SpooledArray:
         self._shape = shape
         self._rows = 0
         self._chunks: list[AnyArray] = []
+        self._joined = 0  # of the chunks, the first ones
+        self._loose = 0  # bytes of the other ones
         self._file: IO[bytes] | None = None
 
     def __len__(self) -> int:
@@ -67,8 +72,12 @@ class SpooledArray:
         self._rows += len(chunk)
         self.nbytes += chunk.nbytes
         self._chunks.append(np.ascontiguousarray(chunk, self.dtype))
+        self._loose += chunk.nbytes
         if self._file is not None or (self.limit is not None and self.nbytes > self.limit):
             self._spill()
+        elif self._loose > BLOCK:
+            self._chunks[self._joined :] = [np.concatenate(self._chunks[self._joined :])]
+            self._joined, self._loose = len(self._chunks), 0
 
     @property
     def spilled(self) -> bool:

@@ -14,14 +14,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ndcore._types import Bools, Ints, UInts
+from ndcore._types import Ints, UInts
 from ndcore.store import engine
 from ndcore.store.engine import Place
 from ndcore.store.evidence import Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import DIGESTED, LEADER, Document, encode, encode_new
-from ndcore.store.state import LEADS, Added, State, kinds, mixed, shared
+from ndcore.store.state import LEADS, LEADS_TOO, Added, State, kinds, mixed, repeated, shared
 from ndcore.store.verdict import Key, Verdict
 
 __all__ = ["Batch", "Write"]
@@ -79,10 +79,11 @@ class Batch:
         for i in np.flatnonzero(~pages.valid).tolist():
             self._leads[i] = state.value(LEADS, pages[i], pages[i].scope)
         self._key_known, self._class_known = (
-            np.diff(index.search_many(values[:, None], 1, state.live.bits, 1)[0]) > 0
-            for index, values in ((state.indexes.keys, pages.hashed), (state.indexes.digests, self._leads)))
-        self._again = _repeated(pages.hashed)  # pages with the key of an earlier one
-        self._repeated = _repeated(self._leads)  # pages with the signature of an earlier one
+            np.diff(index.search_many(values[:, None], 1, wanted, 1)[0]) > 0
+            for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
+                                          (state.indexes.digests, self._leads, None)))
+        self._again = repeated(pages.hashed)  # pages with the key of an earlier one
+        self._repeated = repeated(self._leads)  # pages with the signature of an earlier one
         ways = np.where(self._key_known | self._class_known | self._repeated, KNOWN, PLAIN)
         ways[self._again | pages.carried] = ALONE
         self._ends: Ints
@@ -247,7 +248,9 @@ class Batch:
             return
         at, flags = np.array(run.pages), np.array(run.flags, np.uint8)
         leading = np.flatnonzero(flags & LEADER)
-        owners, values = first + leading, self._leads[at[leading]]
+        leaders = [pages[i] for i in at[leading].tolist()]
+        owners = first + leading
+        values = state.leading(self._leads[at[leading]], lambda i: state.value(LEADS_TOO, leaders[i], leaders[i].scope))
         if run.followers:
             owners = np.concatenate([owners, np.array([number for number, _ in run.followers], np.int64)])
             values = np.concatenate([values, np.array([value for _, value in run.followers], np.uint64)])
@@ -264,13 +267,6 @@ class Batch:
         if self._payloads:
             self._write(self._numbers, self._payloads)
             self._numbers, self._payloads = [], []
-
-
-def _repeated(values: UInts) -> Bools:
-    """Tell which values stand at an earlier position too."""
-    repeated = np.ones(len(values), np.bool_)
-    repeated[np.unique(values, return_index=True)[1]] = False
-    return repeated
 
 
 def _sharing(features: UInts, rows: Ints, need: int) -> dict[int, list[int]] | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore.store.keys import decoded
 from ndcore.store.pages import Page, Preparer
-from ndcore.store.records import STR, Document, Sighting
+from ndcore.store.records import DIGESTED, STR, Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 
@@ -37,12 +37,12 @@ def pages_of(
 
 def _page(state: State, document: Document, preparer: Preparer) -> Page:
     """Make the page of a document again, with key and scope as the other store has them."""
-    page = state.page(document.number)
+    page = state.page_of(document)
     page.key, page.name, page.hashed = preparer.named(decoded(document.name))
     page.date, page.scope = document.date, preparer.scope_of(page.key)
     page.features = preparer.features(page.row[None, :])[0] ^ np.uint64(page.scope)
     if state.settings.evidence == "text":
-        page.packed = None
+        page.packed, page.revised = None, document.valid and bool(document.flags & DIGESTED)
     elif document.flags & STR:
         page.text = ""
     return page

@@ -20,6 +20,7 @@ def problems_of(state: State, report: Progress) -> list[str]:
     for position, payload in state.log.scan():
         try:
             record = decode(payload)
+            state.check(record, position)
             if isinstance(record, Document) and record.evidence and state.settings.evidence == "text":
                 state.evidence.text(record.evidence)
             if not isinstance(record, Dictionary):

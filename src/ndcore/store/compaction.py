@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.store.log import Log
-from ndcore.store.records import DIGESTED, STR, Changes, Dictionary, Document, Record, Sighting, encode
+from ndcore.store.records import DIGESTED, LIVE, STR, Changes, Dictionary, Document, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
 from ndcore.store.verdict import Version
-from ndcore.store.versions import earlier
+from ndcore.store.versions import earlier, text_of
 from ndcore.text.inputs import as_bytes
 
 __all__ = ["chain_of", "rewrite"]
@@ -21,7 +21,8 @@ BATCH = 256  # documents that are written together
 def rewrite(state: State, log: Log, report: Progress) -> None:
     """Write the live documents of a state to a new log, numbered from 0 in their order, with the versions of each.
 
-    Earlier versions keep their dates, changes and resemblances, and lose their texts.
+    Earlier versions keep their dates, changes and resemblances, and lose their texts. Where the last text is of a lexical
+    version, the document takes it, and its record keeps the digests of its own bytes and tokens.
     """
     numbers = state.live.numbers().tolist()
     codec = _new_codec(state, numbers, log)
@@ -29,14 +30,11 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     for first in range(0, len(numbers), BATCH):
         chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
-                             flags=state.columns.get("flags", document.number) & ~1 | document.flags & (STR | DIGESTED),
+                             flags=state.columns.get("flags", document.number) & ~LIVE | document.flags & (STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
                              evidence=_repacked(state, codec, document.evidence))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
-        for _, _, sightings in chains:
-            for each in sightings:
-                each.evidence = _repacked(state, codec, each.evidence)
         _write_sightings(log, [(document.number, place, sightings)
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
@@ -48,7 +46,7 @@ def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:
         return None
     codec = TextCodec()
     for number in numbers[:: max(1, len(numbers) // SAMPLES)]:
-        codec.sample(state.evidence.text(state.document(number).evidence), train=False)
+        codec.sample(text_of(state, number), train=False)
     trained = codec.trained(wait=True)
     if trained is not None:
         codec.learn(trained)
@@ -76,12 +74,15 @@ def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) ->
 
 
 def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
-    """Return the record of a document, the versions before it, and the sightings after it; the last text only."""
+    """Return the record of a document with its last text, the versions before it, and the sightings after it."""
     sightings: list[Sighting] = []
     record: Document | Sighting = state.last(number)
     while isinstance(record, Sighting):
         sightings.append(record)
-        record = state.at(record.previous)
-    kept = next((i for i, each in enumerate(sightings) if each.evidence), None)
-    sightings = [replace(each, evidence=each.evidence if i == kept else b"") for i, each in enumerate(sightings)]
-    return record, tuple(earlier(state, record)), sightings[::-1]
+        record = state.before(record)
+    history = tuple(earlier(state, record))
+    last = next((each.evidence for each in sightings if each.evidence), b"")
+    if last:
+        record = replace(record, flags=record.flags | DIGESTED, whole=state.whole(record), tokens=state.tokens(record),
+                         evidence=last)
+    return record, history, [replace(each, evidence=b"") for each in reversed(sightings)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +17,27 @@ import numpy as np
 
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
-from ndcore.storage.container import CorruptFile
+from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.lock import Lock
 from ndcore.store import engine
 from ndcore.store.batches import Batch
+from ndcore.store.labels import Plan
 from ndcore.store.log import Log
-from ndcore.store.manifest import Manifest, is_begun, is_store
+from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
+from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Page, Pages, Preparer
-from ndcore.store.records import Dictionary, encode
+from ndcore.store.records import Dictionary, Removal, encode
 from ndcore.store.settings import Settings
 from ndcore.store.state import State
 from ndcore.store.verdict import Verdict
 
 __all__ = ["Directory"]
 
+REPAIR = ("open it with repair=True, which saves what can be read in a new log and keeps all logs as "
+          "they are")
+RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
+_DERIVED = re.compile(r"derived-[0-9]+")
 ADVICE = "open it with read_only=True, or write through its socket"  # where another process writes
 
 
@@ -44,34 +52,50 @@ class Directory:
 
     def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
-        self.read_only, self._lock, self._closed = lock is None, lock, False
+        self.read_only, self._lock, self.closed = lock is None, lock, False
+        self._process = os.getpid()
+        self._failed = ""  # why nothing can be asked until the store is opened again
         self.log: Log
         self.state: State
         self._checkpoints: Checkpoints
 
     @classmethod
-    def open(cls, path: Path, given: Mapping[str, Any], *, read_only: bool, report: Progress) -> Directory:
-        """Open the directory of a store; create it if there is none and it may be written."""
+    def open(
+        cls, path: Path, given: Mapping[str, Any], *, read_only: bool, report: Progress, repair: bool = False
+    ) -> Directory:
+        """Open the directory of a store; create it if there is none and it may be written.
+
+        repair: where it is refused because pages would be lost, save what can be read and keep the original.
+        """
         if not hasattr(os, "pread"):
             raise OSError(errno.ENOTSUP, "stores need pread and flock: on Windows use WSL, or a Collection", str(path))
+        if repair and read_only:
+            raise ValueError("repair=True writes to the store; open it without read_only=True")
         if not is_store(path):
-            if read_only:
-                raise FileNotFoundError(2, "there is no store; open it without read_only=True to create one", str(path))
+            if read_only or repair:
+                raise FileNotFoundError(2, "there is no store; open it without read_only=True and repair=True to create one",
+                                        str(path))
             if path.exists() and not is_begun(path):
                 raise FileExistsError(17, "exists and holds something else than a store", str(path))
             settings = Settings.of(given)
-            path.mkdir(parents=True, exist_ok=True)
+            _make_directory(path)
         lock = None if read_only else Lock(path, ADVICE)
         try:
             if not is_store(path):
                 manifest = Manifest.create(path, settings.as_dict(), {"log": "log-0", "derived": "derived-0"})
             else:
-                manifest = Manifest.read(path)
-            if lock is not None:
-                manifest.mend(path)
-            settings = Settings.from_dict(manifest.settings)
-            settings.check(given)
-            made = cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
+                try:
+                    made = cls._of(path, Manifest.read(path), given, lock)
+                    made._load(report)
+                except CorruptFile:
+                    if not repair:
+                        raise
+                    made = cls._of(path, newest_readable(path), given, lock)
+                    made._repair(report)
+                if lock is not None:
+                    made.manifest.mend(path)
+                return made
+            made = cls._of(path, manifest, given, lock)
             made._load(report)
         except BaseException:
             if lock is not None:
@@ -79,23 +103,46 @@ class Directory:
             raise
         return made
 
+    @classmethod
+    def _of(cls, path: Path, manifest: Manifest, given: Mapping[str, Any], lock: Lock | None) -> Directory:
+        """Make the directory of a description, without its log."""
+        settings = Settings.from_dict(manifest.settings)
+        settings.check(given)
+        return cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
+
     def _load(self, report: Progress) -> None:
-        """Open the log and the derived files that the description names."""
+        """Open the log and the derived files that the description names.
+
+        Raises CorruptFile where a log has records that the state would lack: nothing of it is deleted or written anew.
+        """
         place = self._place("log")
         if not self.read_only and not (place.is_dir() and any(place.iterdir())):
-            if self._place("derived").exists():  # made after the log
+            others = [other.name for other in logs_in(self.path) if numbers_in(other)]
+            if others:
+                raise CorruptFile(f"{self.path}: the description names {place.name}, which is not there, and there is "
+                                  f"{', '.join(others)}: they are from different times. {RESTORE}")
+            if self._place("derived").exists() or self.manifest.serial:  # made after the log
                 raise CorruptFile(f"{place}: the log of the store is gone, and its pages with it: restore it from a copy, "
                                   f"or remove {self.path} to begin anew")
-            self.log = Log.create(place, self.manifest.tag)
+            log = Log.create(place, self.manifest.tag)
         else:
-            self.log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only,
-                                start=covered_by(self._place("derived")))
-        self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
-                                        read_only=self.read_only)
-        self.state = self._checkpoints.load(report)
+            try:
+                log = Log.open(place, tag=self.manifest.tag, read_only=self.read_only,
+                               start=covered_by(self._place("derived")))
+            except CorruptFile as error:
+                raise CorruptFile(f"{error}, or {REPAIR}") from error
+        if log.missing and not self.read_only:
+            raise CorruptFile(f"{place}: {', '.join(log.missing[:5])} of the log are missing. {RESTORE}")
+        checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, log, read_only=self.read_only)
+        state = checkpoints.load(report)
+        self.log, self._checkpoints, self.state = log, checkpoints, state
         if not self.read_only:
-            if self._checkpoints.lost:
-                self._write_anew(report, damaged=True, missing=self._checkpoints.lost)
+            if checkpoints.refused:
+                raise CorruptFile(f"{place}: {len(checkpoints.refused)} records are whole, and what they refer to is lost: "
+                                  f"{checkpoints.refused[0]}. {RESTORE}")
+            self._check_newer()
+            if checkpoints.lost:
+                self._write_anew(report, damaged=True, missing=checkpoints.lost)
                 return
             self._sweep()
 
@@ -106,12 +153,38 @@ class Directory:
             raise ValueError(f"{self.path}: the description names {found!r:.80} as its {name}; it is damaged")
         return self.path / found
 
+    def _kept(self) -> list[str]:
+        """Return the names of the logs that a repair left as they were."""
+        kept = self.manifest.state.get("kept", [])
+        return [str(name) for name in kept] if isinstance(kept, list) else []
+
+    def _check_newer(self) -> None:
+        """Raise CorruptFile where another log has pages that the state does not know: the description is older than it.
+
+        An interrupted compaction leaves such a log too, but with pages of the state only.
+        """
+        from ndcore.store.salvage import says_more
+
+        current = self._place("log").name
+        for place in logs_in(self.path):
+            later = _number(place.name) > _number(current) and place.name not in self._kept()
+            if later and is_log(place, self.manifest.tag):
+                if not numbers_in(place):
+                    continue
+                log = Log.open(place, tag=self.manifest.tag, read_only=True)
+                if says_more(log, self.state):
+                    raise CorruptFile(f"{self.path}: the description names {current}, and {place.name} has pages that are "
+                                      f"not in it: the description is older. {RESTORE}")
+
     def _sweep(self) -> None:
-        """Delete what an interrupted compaction left."""
-        current = {self.manifest.state["log"], self.manifest.state["derived"]}
-        for entry in self.path.iterdir():
-            if entry.name.startswith(("log-", "derived-")) and entry.name not in current:
-                shutil.rmtree(entry, ignore_errors=True)
+        """Delete what a compaction replaced, and what an interrupted one left; nothing else, and no log that was kept."""
+        spared = {self.manifest.state["log"], self.manifest.state["derived"], *self._kept()}
+        for place in logs_in(self.path):
+            if place.name not in spared and is_log(place, self.manifest.tag):
+                shutil.rmtree(place, ignore_errors=True)
+        for place in self.path.iterdir():
+            if _DERIVED.fullmatch(place.name) and place.name not in spared and not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
 
     def decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
         """Decide on pages, in their order; all or none are kept."""
@@ -119,11 +192,27 @@ class Directory:
         if len(pages) == 1:
             decision = engine.decide(self.state, pages[0])
             position = self.log.append([encode(decision.record)])[0]
-            engine.apply(self.state, decision, position)
+            with self._whole():
+                engine.apply(self.state, decision, position)
             return [decision.verdict]
         together = pages if isinstance(pages, Pages) else Pages.of(pages)
-        try:
+        with self._whole():
             return Batch(self.state, together, partial(_write, self.state)).decide()
+
+    def remove(self, numbers: list[int], *, expired: bool) -> None:
+        """Remove documents."""
+        with self.trusting():
+            plan = Plan(self.state, numbers)
+        record = Removal(plan.changes, expired)
+        position = self.log.append([encode(record)])[0]
+        with self._whole():
+            self.state.apply(record, position, features=plan.features)
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Make the state again, as the log says, where a change of it ends half way."""
+        try:
+            yield
         except BaseException:
             self.reload()
             raise
@@ -136,12 +225,22 @@ class Directory:
             self.state.evidence.codec.learn(trained)
 
     def reload(self) -> None:
-        """Make the state again, as the log says."""
-        for index in self.state.indexes:
-            index.close()
-        self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
-                                        read_only=self.read_only)
-        self.state = self._checkpoints.load(resolve(None))
+        """Make the state again, as the log says. Where that fails too, the directory refuses all calls from then on."""
+        with self._failing("its state could not be made again after an error"):
+            for index in self.state.indexes:
+                index.close()
+            self._checkpoints = Checkpoints(self._place("derived"), self.settings, self.preparer, self.log,
+                                            read_only=self.read_only)
+            self.state = self._checkpoints.load(resolve(None))
+
+    @contextlib.contextmanager
+    def _failing(self, what: str) -> Iterator[None]:
+        """Refuse all calls from an error in the block on: the state may not be what the log says."""
+        try:
+            yield
+        except BaseException as error:
+            self._failed = f"{what} ({error})"
+            raise
 
     @contextlib.contextmanager
     def trusting(self) -> Iterator[None]:
@@ -155,26 +254,58 @@ class Directory:
             raise CorruptFile(f"{error}; close the store and open it again: then it is made again from its log") from error
 
     def checkpoint(self) -> None:
-        """Write the derived files."""
-        self.log.sync()
-        self._checkpoints.write(self.state)
+        """Put the log on disk and write the derived files. Where these find no room, that is tried again later.
+
+        They only spare time: the log has everything, so what was decided or removed counts without them.
+        """
+        self.log.seal()
+        with contextlib.suppress(OSError):
+            self._checkpoints.write(self.state)
 
     def refresh(self) -> None:
         """Follow the writer, if this is a reader."""
         if not self.read_only:
             return
-        manifest = Manifest.read(self.path)
-        if manifest.state != self.manifest.state:
+        manifest, before = Manifest.read(self.path), self.manifest
+        if self._failed or manifest.state != before.state:
             self.manifest = manifest
-            self._load(resolve(None))
+            try:
+                self._load(resolve(None))
+            except BaseException:
+                self.manifest = before
+                raise
+            self._failed = ""
             return
-        self.log.refresh()
-        self._checkpoints.replay(self.state, resolve(None))
+        with self._failing("the last refresh ended half way; refresh it again"):
+            self.log.refresh()
+            if not self._checkpoints.newer:
+                self._checkpoints.replay(self.state, resolve(None))
+                return
+        self.reload()  # the checkpoint has on disk what this process would hold in memory
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a fork of the one that opened the directory for writing."""
+        return not self.read_only and self._process != os.getpid()
+
+    def check_usable(self) -> None:
+        """Raise ValueError where the store is closed or was forked from its writer, OSError where its state is lost."""
+        if self.forked:
+            raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
+                             "fork of it may not use it; open it in this process with read_only=True, or write through its "
+                             "socket")
+        self.check_open()
+        if self._failed:
+            raise OSError(errno.EIO, f"{self._failed}: close the store and open it again", os.fspath(self.path))
+
+    def check_open(self) -> None:
+        """Raise ValueError if the store is closed."""
+        if self.closed:
+            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
 
     def check_writable(self) -> None:
         """Raise ValueError unless the store is open for writing."""
-        if self._closed:
-            raise ValueError(f"the store {os.fspath(self.path)!r} is closed; open it again")
+        self.check_usable()
         if self.read_only:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
 
@@ -202,52 +333,77 @@ class Directory:
         try:
             self._write_anew(report, damaged=False)
         except CorruptFile:
+            if self._failed:
+                raise
             self._write_anew(report, damaged=True)
-        self.checkpoint()
 
-    def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0) -> None:
+    def _repair(self, report: Progress) -> None:
+        """Save what can be read of the log that the description names, in a new one. The log stays, and is never written."""
+        place, kept = self._place("log"), [log.name for log in logs_in(self.path)]
+        self.log = Log.open(place, tag=self.manifest.tag, read_only=True)
+        checkpoints = Checkpoints(self.path / "none", self.settings, self.preparer, self.log, read_only=True)
+        self.state = checkpoints.load(report)
+        missing = len(self.log.missing) + checkpoints.lost
+        copies = self.path / f"before-repair-{1 + max(map(_number, kept))}"
+        copies.mkdir(exist_ok=True)
+        for name in (DESCRIPTION, COPY):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copy2(self.path / name, copies / name)
+        self._write_anew(report, damaged=True, missing=missing, kept=kept)
+
+    def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0, kept: Sequence[str] = ()) -> None:
         """Write the live pages to a new log, and open it.
 
-        damaged: decide on them again, as far as they can be read; missing: records that are known to be lost.
+        damaged: decide on them again, as far as they can be read; missing: records that are known to be lost; kept: logs
+        that are not deleted. Without them, CorruptFile is raised where a page is lost whose record is whole.
         """
         from ndcore.store.compaction import rewrite
         from ndcore.store.salvage import salvage
 
-        number = 1 + max(int(self.manifest.state[name].rpartition("-")[2]) for name in ("log", "derived"))
+        number = 1 + max(_number(place.name) for place in self.path.iterdir())
         names = {"log": f"log-{number}", "derived": f"derived-{number}"}
-        for name in names.values():
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        log = Log.create(self.path / names["log"], self.manifest.tag)
-        lost: list[str] = []
-        if damaged:
-            made = Checkpoints(self.path / names["derived"], self.settings, self.preparer, log, read_only=False)
-            state = made.load(report)
-            lost = salvage(self.state, state, partial(_write, state), report)
-            made.write(state)
-            for index in state.indexes:
-                index.close()
-        else:
-            rewrite(self.state, log, report)
-        log.sync()
-        log.close()
+        lost = 0
+        try:
+            log = Log.create(self.path / names["log"], self.manifest.tag)
+            if damaged:
+                made = Checkpoints(self.path / names["derived"], self.settings, self.preparer, log, read_only=False)
+                state = made.load(report)
+                try:
+                    saved = salvage(self.state, state, partial(_write, state), report)
+                    made.write(state)
+                finally:
+                    for index in state.indexes:
+                        index.close()
+                lost = len(saved.problems)
+                if saved.whole and (not kept or not state.count):
+                    raise CorruptFile(f"{self.path}: the records of {saved.whole} pages are whole, and their texts cannot "
+                                      f"be read: {saved.problems[0]}. {RESTORE}")
+            else:
+                rewrite(self.state, log, report)
+            log.close()
+        except BaseException:
+            for name in names.values():
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            raise
         before = self.manifest.state.get("lost", 0)
-        missing += len(lost) + (before if is_int(before) else 0)
-        self.manifest = self.manifest.with_state(self.path, **names, lost=missing)
-        self._release()
-        self._load(report)
-        self.checkpoint()
+        missing += lost + (before if is_int(before) else 0)
+        with self._failing("its log was written anew, and could not be opened"):
+            self.manifest = self.manifest.with_state(self.path, **names, lost=missing, kept=[*self._kept(), *kept])
+            self._release()
+            self._load(report)
+            self.checkpoint()
 
     def close(self) -> None:
         """Write a checkpoint where that spares reading, and close the files."""
-        if self._closed:
+        if self.closed or self.forked:
             return
         try:
             if not self.read_only:
-                self.log.sync()
-                if self._checkpoints.behind:
-                    self._checkpoints.write(self.state)
+                self.log.seal()
+                if self._checkpoints.behind and not self._failed:
+                    self.checkpoint()
         finally:
-            self._closed = True
+            self.closed = True
             self._release()
             if self._lock is not None:
                 self._lock.release()
@@ -264,3 +420,39 @@ def _write(state: State, numbers: Sequence[int], payloads: Sequence[bytes]) -> N
     positions = state.log.append(payloads)
     state.place(np.array(numbers, np.int64), np.array(positions, np.int64))
     state.cover(positions[-1] + 1)
+
+
+def newest_readable(path: Path) -> Manifest:
+    """Return the description of a store that is repaired, in memory: of its newest log, with the settings that belong to it.
+
+    Raises CorruptFile where no log tells its tag, or where settings of another store would not say how to read it.
+    """
+    described = Manifest.all_in(path)
+    if not described:
+        raise CorruptFile(f"{path}: both descriptions are damaged, and nothing else tells the settings; copy {DESCRIPTION} "
+                          "from a backup of this store, of any age")
+    for place in sorted(logs_in(path), key=lambda log: _number(log.name), reverse=True):
+        tag = tag_in(place)
+        if tag is None:
+            continue
+        own = [each for each in described if each.tag == tag]
+        manifest = max(own or described, key=lambda each: each.serial)
+        if not own and Settings.from_dict(manifest.settings).evidence != "text":
+            raise CorruptFile(f"{path}: the description is of another store than {place.name}, which keeps no texts, so its "
+                              f"settings are not known; copy {DESCRIPTION} from a backup of this store, of any age")
+        return replace(manifest, tag=tag, state={**manifest.state, "log": place.name})
+    raise CorruptFile(f"{path}: there is no log whose first bytes are sound; restore it from a copy")
+
+
+def _number(name: str) -> int:
+    """Return the number of a log or of derived files by their name; −1 for other names."""
+    kind, _, digits = name.rpartition("-")
+    return int(digits) if kind in ("log", "derived") and digits.isascii() and digits.isdigit() else -1
+
+
+def _make_directory(path: Path) -> None:
+    """Make a directory and those above it. Their entries are on disk when this returns."""
+    missing = [place for place in (path, *path.absolute().parents) if not place.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for place in {path, *missing}:
+        sync(place.absolute().parent)

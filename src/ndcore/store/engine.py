@@ -162,7 +162,7 @@ def _as_document(
     """Decide on a page that becomes a document, at the end of the order."""
     found = place(plan, page)
     number = state.n
-    flags = found.role | flags_of(state, page.valid, page.text)
+    flags = found.role | flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
     changes = plan.changes if plan.removed else Changes()
     last = Version(page.date, change, score) if change or not page.past else page.past[-1]
     record = Document(

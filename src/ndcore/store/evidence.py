@@ -100,16 +100,21 @@ class Evidence:
         """Return the shingle set of some evidence, ascending."""
         if self.kind == "text":
             return shingle_set(self.shingling, self.codec.unpack(packed))
-        return np.frombuffer(packed, "<u8").astype(np.uint64)
+        if len(packed) % 8:
+            raise CorruptFile(f"evidence of {len(packed)} bytes, where a shingle has 8; check the store")
+        found = np.frombuffer(packed, "<u8").astype(np.uint64)
+        if not (found[1:] > found[:-1]).all():
+            raise CorruptFile("the shingles of a document are not in their order; check the store")
+        return found
 
     def row(self, packed: bytes) -> AnyArray:
         """Return the signature of some evidence of a store with evidence="sketch"."""
         if not packed:  # without shingles
             return np.zeros(self.num_perm, np.uint32)
-        found = np.frombuffer(packed, "<u4", offset=4).astype(np.uint32)
-        if len(found) != self.num_perm:
-            raise CorruptFile(f"evidence of {len(found)} minima, where a signature has {self.num_perm}; check the store")
-        return found
+        if len(packed) != 4 + 4 * self.num_perm:
+            raise CorruptFile(f"evidence of {len(packed)} bytes, where a signature of {self.num_perm} minima has "
+                              f"{4 + 4 * self.num_perm}; check the store")
+        return np.frombuffer(packed, "<u4", offset=4).astype(np.uint32)
 
     def size(self, packed: bytes) -> int:
         """Return the number of shingles of some evidence of a store with evidence="sketch"."""

@@ -15,8 +15,8 @@ offset bytes content
 
 The tag has 4 random bytes, so no text can hold a frame of its own. A position is ``file number << 40 | offset``. A header
 that is right tells the length even if the payload is damaged: one damaged payload costs one frame, and each byte is read
-once for any damage. A frame copied to another place is invalid. A frame without a payload is a *mark*: its writer closed
-the file there, and everything before it was on disk.
+once for any damage. A frame copied to another place is invalid. A frame without a payload is a *mark*: when it was written,
+everything before it was on disk. A log that was closed ends in one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def header_of(found: bytes, tag: bytes, position: int) -> Header | None:
 
 
 def is_mark(found: bytes, tag: bytes, position: int) -> bool:
-    """Tell whether 12 bytes are the mark that a writer leaves when it closes a file."""
+    """Tell whether 12 bytes are a mark."""
     return len(found) == HEADER and header_of(found, tag, position) == (HEADER, 0, 0)
 
 

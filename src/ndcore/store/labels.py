@@ -68,7 +68,7 @@ class Plan:
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
         """Find documents as `State.of_class`, without those that leave and with those whose role changes; ascending."""
-        found = {number: record for number, record in self.state.of_class(kind, like, scope) if number not in self.removed}
+        found = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
         for number, record in self._promoted.items():
             if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
                 continue
@@ -120,11 +120,13 @@ class Plan:
 
     def _pass_on_bytes(self, gone: Document) -> None:
         """Make the first copy of a document that leaves a variant."""
-        for number, record in self.of_class(COPIES, gone, self.state.scope(gone)):
-            if not self.role(number):
-                self.roles[number] = VARIANT
-                self._promoted[number] = record
-                return
+        def passed(number: int) -> bool:
+            return number in self.removed or self.role(number) != 0
+
+        for number, record in self.state.of_class(COPIES, gone, self.state.scope(gone), passed):
+            self.roles[number] = VARIANT
+            self._promoted[number] = record
+            return
 
     def _pass_on_class(self, gone: Document) -> None:
         """Give the class of a leader that leaves a new one, and queue what depends on it."""

@@ -1,13 +1,12 @@
 """The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
 
-An append is one write and, when it must be on disk, one fdatasync. Files are never changed except at their end: a writer
-that opens the log cuts off what a crash left there, and undoes a write that failed.
+An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`frames`). Files are
+never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.disk_space import name_place, naming
 from ndcore.store.frames import HEADER, MOST_FILES, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
-from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start
+from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start, tag_in
 
 __all__ = ["Log"]
 
@@ -35,29 +34,32 @@ class Log:
     tag : bytes
         4 bytes that every frame of this store begins with.
     cut : int
-        Bytes that a crash had left after the last complete frame, and that were cut off when the log was opened.
+        Bytes that a crash had left behind the last frame that counts, and that were cut off when the log was opened.
+    missing : list of str
+        Names of files that are not there, and should be.
     """
 
     directory: Path
     tag: bytes
     read_only: bool
     cut: int
+    missing: list[str]
 
     def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
         self.directory, self.tag, self.read_only, self.cut = directory, tag, read_only, 0
         self._files = LogFiles(directory, tag)
         self._numbers: list[int] = []
+        self.missing = []
         self._offset = 0  # where the next frame goes, in the last file
-        self._synced = -1  # everything before this position is on disk
+        self._synced = -1  # all payloads before this position are on disk
         self._marked = True  # nothing was appended since the last mark
-        self._new_file = False  # the entry of the directory may not be on disk
         self._broken: str | None = None
         self._process = os.getpid()
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     @classmethod
     def create(cls, directory: AnyPath, tag: bytes) -> Log:
-        """Make a new log in a directory that is not there yet, or empty.
+        """Make a new log in a directory that is not there yet, or empty. Both are on disk when this returns.
 
         Parameters
         ----------
@@ -74,11 +76,13 @@ class Log:
             raise FileExistsError(17, "holds something already; a new log needs an empty directory", str(place))
         log = cls(place, tag, read_only=False)
         log._begin_file(0)
+        with naming(place):
+            sync(place.parent)
         return log
 
     @classmethod
     def open(cls, directory: AnyPath, *, tag: bytes | None = None, read_only: bool = False, start: int = 0) -> Log:
-        """Open a log. A writer cuts off what a crash left behind the last complete frame; a reader changes nothing.
+        """Open a log. A writer cuts off what a crash left behind the last frame that counts; a reader changes nothing.
 
         Parameters
         ----------
@@ -94,7 +98,7 @@ class Log:
         FileNotFoundError
             There is no log.
         CorruptFile
-            No file tells the tag.
+            No file tells the tag, or one tells another tag, or the number of another file.
         ValueError
             The log was written by a newer version.
 
@@ -108,15 +112,19 @@ class Log:
         if not numbers:
             raise FileNotFoundError(2, "holds no log: there is no file such as 00000000.log", str(place))
         if tag is None:
-            starts = (read_start(place / f"{number:08}.log", number) for number in numbers)
-            tag = next((start.tag for start in starts if start.tag is not None), None)
+            tag = tag_in(place)
         if tag is None:
             raise CorruptFile(f"{place}: the first bytes of each file are damaged, and the tag of the store is not known")
         log = cls(place, tag, read_only=read_only)
+        for number in numbers:
+            begin = read_start(path := log._files.path(number), number)
+            if begin.tag is not None and (begin.tag != tag or begin.problem):
+                whose = begin.problem or f"it belongs to another store, with the tag {begin.tag.hex()} and not {tag.hex()}"
+                raise CorruptFile(f"{path}: {whose}; nothing was changed. Restore the whole store from one copy")
         log._numbers = numbers
-        for before, after in itertools.pairwise(numbers):
-            if after != before + 1:
-                log._files.report(before, 1 << SHIFT - 1, f"files {before + 1:08}.log to {after - 1:08}.log are missing")
+        log.missing = [f"{number:08}.log" for number in sorted({*range(max(numbers[-1], start >> SHIFT) + 1)} - {*numbers})]
+        for name in log.missing:
+            log._files.report(int(name[:8]), 0, "missing")
         log._find_end(start)
         return log
 
@@ -184,12 +192,26 @@ class Log:
         with self._syncing:
             with self._lock:
                 self._check_writable()
-                target, file, directory = self.end, self._last(), self._new_file
-            self._put_on_disk(target, file, directory)
+                target, file = self.end, self._last()
+            self._put_on_disk(target, file)
+            with self._lock:
+                if target == self.end and not self._marked:
+                    self._mark()
 
-    def _put_on_disk(self, target: int, file: LogFile, directory: bool) -> None:
-        """Wait until the last file up to a position, and the entry of a new file, are on disk."""
-        if target <= self._synced and not directory:
+    def seal(self) -> None:
+        """Wait as `sync`, and until the mark is on disk too: before something is written that names the end of the log."""
+        self.sync()
+        _sync_data(self._last().descriptor)
+
+    def _mark(self) -> None:
+        """Write that everything before is on disk. The mark itself need not be, and a full disk has no room for it."""
+        with contextlib.suppress(OSError):
+            self._write([frame_header(self.tag, self.end, b"")])
+            self._marked, self._synced = True, self.end
+
+    def _put_on_disk(self, target: int, file: LogFile) -> None:
+        """Wait until the last file is on disk up to a position."""
+        if target <= self._synced:
             return
         try:
             _sync_data(file.descriptor)
@@ -197,9 +219,6 @@ class Log:
             name_place(error, self._files.path(target >> SHIFT))
             self._broken = f"the disk failed ({error.strerror}): open the store again"
             raise
-        if directory:
-            sync(self.directory)
-            self._new_file = False
         self._synced = max(self._synced, target)
 
     def read(self, position: int) -> bytes:
@@ -230,7 +249,7 @@ class Log:
             while self.read_only:
                 number, following = self._numbers[-1], self._numbers[-1] + 1
                 complete = self._files.path(following).exists()  # asked first: then nothing more comes into this file
-                self._offset, _ = self._files.last_frame(number, self._offset)
+                self._offset = self._files.last_frame(number, self._offset)
                 if not complete:
                     break
                 self._numbers.append(following)
@@ -239,13 +258,9 @@ class Log:
 
     def close(self) -> None:
         """Put everything on disk and close the files. The log cannot be used afterwards."""
-        with self._lock:
-            if not (self.read_only or self._broken or self._files.closed or self._process != os.getpid()):
-                if not self._marked:
-                    with contextlib.suppress(OSError):  # a full disk: the next opening reads the last file instead
-                        self._write([frame_header(self.tag, self.end, b"")])
-                self._put_on_disk(self.end, self._last(), self._new_file)
-            self._files.close()
+        if not (self.read_only or self._broken or self._files.closed or self._process != os.getpid()):
+            self.seal()
+        self._files.close()
 
     # ---- files
 
@@ -257,14 +272,14 @@ class Log:
         self._files.put(number, begin_file(self._files.path(number), number, self.tag))
         if number not in self._numbers:
             self._numbers.append(number)
-        self._offset, self._new_file = START, True
+        self._offset = START
 
     def _rotate(self) -> None:
         """Put the last file on disk and begin the next one."""
         if self._numbers[-1] + 1 >= MOST_FILES:
             raise ValueError(f"{self.directory} has {MOST_FILES:,} files, and a log has no more: compact the store, or "
                              "begin another one")
-        self._put_on_disk(self.end, self._last(), self._new_file)
+        self._put_on_disk(self.end, self._last())
         self._begin_file(self._numbers[-1] + 1)
 
     def _write(self, pieces: list[bytes]) -> None:
@@ -303,7 +318,7 @@ class Log:
         number = self._numbers[-1]
         begin, file = read_start(self._files.path(number), number), self._last()
         size = file.size()
-        if size < START and not begin.tag:  # the writer was stopped as it began the file
+        if size <= START and begin.tag is None:  # the writer was stopped as it began the file
             self._offset = START
             if not self.read_only:
                 self._begin_file(number)
@@ -314,23 +329,19 @@ class Log:
             known = 0
         tail = read_fully(file.descriptor, max(0, size - HEADER), HEADER)
         self._marked = is_mark(tail, self.tag, (number << SHIFT) + size - HEADER)
-        if self._marked:
-            self._offset, rest = size, None
-        else:
-            self._offset, rest = self._files.last_frame(number, max(known, START))
+        self._offset = size if self._marked else self._files.last_frame(number, max(known, START))
         if self.read_only:
             return
-        if begin.tag != self.tag:  # never cut a file that may not be ours
-            self._files.report(number, 0, begin.problem or "it belongs to another store")
+        if begin.tag is None:  # never cut a file that may not be ours
+            self._files.report(number, 0, begin.problem)
             self._begin_file(number + 1)
             self._marked = True
             return
         self.cut = size - self._offset
-        if rest is not None and rest.whole:  # not what an interrupted write leaves
-            self._files.report(number, rest.start, f"bytes {rest.start} to {size} were damaged and cut off")
         with naming(self._files.path(number)):
             if self.cut:
                 os.ftruncate(file.descriptor, self._offset)
             _sync_data(file.descriptor)
-        sync(self.directory)
+        for place in (self.directory, self.directory.parent):  # a writer may have been killed before it did
+            sync(place)
         self._synced = self.end

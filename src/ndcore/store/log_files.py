@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from ndcore.storage.container import CorruptFile
+from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.disk_space import naming
 from ndcore.store.frames import SHIFT, Piece, header_of, read_fully, walk
 
-__all__ = ["START", "LogFile", "LogFiles", "begin_file", "numbers_in", "read_start"]
+__all__ = ["START", "LogFile", "LogFiles", "begin_file", "is_log", "logs_in", "numbers_in", "read_start", "tag_in"]
 
 MAGIC, FORMAT = b"\x89NDLOG\r\n", 1
 GUESS = 8192  # bytes that a read asks for before it knows the length
@@ -38,7 +38,7 @@ REMEDY = "Store.compact goes on without it"
 
 _FIRST = struct.Struct("<8sI4sQI")
 START = _FIRST.size + 4  # where frames begin
-_NAME = re.compile(r"([0-9]{8})\.log")
+_NAME, _DIRECTORY = re.compile(r"([0-9]{8})\.log"), re.compile(r"log-[0-9]+")
 
 
 class LogFile:
@@ -61,7 +61,7 @@ class LogFile:
 
 
 class Start(NamedTuple):
-    """The first bytes of a file: its tag, or None and what is wrong with them."""
+    """The first bytes of a file: its tag, None where they are damaged, and what is wrong with them."""
 
     tag: bytes | None
     problem: str
@@ -72,31 +72,54 @@ def numbers_in(place: Path) -> list[int]:
     return sorted(int(match[1]) for entry in os.scandir(place) if (match := _NAME.fullmatch(entry.name)) and entry.is_file())
 
 
+def logs_in(place: Path) -> list[Path]:
+    """Return the directories of a store that are named as its logs are."""
+    return [Path(entry) for entry in os.scandir(place)
+            if _DIRECTORY.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+
+
+def is_log(place: Path, tag: bytes) -> bool:
+    """Tell whether a directory holds files of a log of this tag and nothing else, as far as they were begun."""
+    numbers = numbers_in(place)
+    if len(numbers) != sum(1 for _ in os.scandir(place)):
+        return False
+    starts = [(path, read_start(path, number)) for number in numbers for path in [place / f"{number:08}.log"]]
+    return all(start == (tag, "") or (start.tag is None and path.stat().st_size <= START) for path, start in starts)
+
+
 def read_start(path: Path, number: int) -> Start:
-    """Read the first bytes of a file. Raises ValueError for another format."""
+    """Read the first bytes of a file. Raises ValueError for another format, OSError for a file that cannot be read."""
     try:
         with path.open("rb") as file:
             found = file.read(START)
-    except OSError as error:
+    except FileNotFoundError as error:
         return Start(None, str(error.strerror))
     if len(found) < START:
         return Start(None, f"cut short, {len(found)} bytes")
     magic, version, tag, stored, _ = _FIRST.unpack_from(found)
-    if magic != MAGIC or crc32(found[:-4]) != int.from_bytes(found[-4:], "little") or stored != number:
+    if magic != MAGIC or crc32(found[:-4]) != int.from_bytes(found[-4:], "little"):
         return Start(None, "its first 32 bytes are damaged")
     if version != FORMAT:
         raise ValueError(f"{path}: a log of format {version}; this ndcore reads {FORMAT}: upgrade ndcore")
-    return Start(tag, "")
+    return Start(tag, "" if stored == number else f"it says that it is the file {stored:08}.log")
+
+
+def tag_in(place: Path) -> bytes | None:
+    """Return the tag that the first sound beginning of a file in a directory has; None where there is none."""
+    starts = (read_start(place / f"{number:08}.log", number) for number in numbers_in(place))
+    return next((start.tag for start in starts if start.tag is not None), None)
 
 
 def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
-    """Make a file without frames and return it open for writing. An older file of the name is replaced."""
+    """Make a file without frames, on disk, and return it open for writing. An older file of the name is replaced."""
     first = _FIRST.pack(MAGIC, FORMAT, tag, number, 0)
     with naming(path):
         file = LogFile(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         try:
             if os.pwrite(file.descriptor, first + struct.pack("<I", crc32(first)), 0) != START:
                 raise OSError(28, "No space left on device")
+            os.fsync(file.descriptor)
+            sync(path.parent)
         except OSError:
             path.unlink(missing_ok=True)
             raise
@@ -170,31 +193,35 @@ class LogFiles:
             self.report(number, 0, first.problem or "it belongs to another store")
         try:
             file = self.file(number)
-        except OSError as error:
+        except FileNotFoundError as error:
             self.report(number, 0, str(error.strerror))
             return
         size = file.size()
         yield from walk(file.descriptor, number, self.tag, start, size if stop is None else min(stop, size))
 
-    def last_frame(self, number: int, start: int) -> tuple[int, Piece | None]:
-        """Return the end of the last right frame of a file, and the first part behind it: perhaps an unfinished write."""
+    def last_frame(self, number: int, start: int) -> int:
+        """Return the end of the last frame of a file that counts; what stands behind it was not on disk for certain.
+
+        What is damaged before a mark was on disk: it is reported, and costs its own records. Behind the last mark nothing
+        counts from the first damaged part on, since a loss of power may keep later writes and drop earlier ones.
+        """
         end: int = start
-        rest: list[Piece] = []
+        damaged: list[Piece] = []
         for piece in self.pieces(number, start, None):
             if piece.payload is None:
-                rest.append(piece)
-                continue
-            for damaged in rest:
-                self.report_piece(number, damaged)
-            end, rest = piece.end, []
-        return end, rest[0] if rest else None
+                damaged.append(piece)
+            elif not piece.payload or not damaged:
+                for each in damaged:
+                    self.report_piece(number, each)
+                end, damaged = piece.end, []
+        return end
 
     def read(self, position: int) -> bytes:
         """Read the payload at a position and check it."""
         number, offset = position >> SHIFT, position & (1 << SHIFT) - 1
         try:
             descriptor = (file := self.file(number)).descriptor  # `file` keeps it open
-        except OSError:
+        except FileNotFoundError:
             raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; {REMEDY}") from None
         found = os.pread(descriptor, GUESS, offset)
         known = header_of(found, self.tag, position)

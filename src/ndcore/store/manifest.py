@@ -18,12 +18,12 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, replacing
 
-__all__ = ["DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_begun", "is_store"]
+__all__ = ["COPY", "DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_begun", "is_store"]
 
 DESCRIPTION, COPY = "store.json", "store.copy.json"
 FORMAT = 1
 MOST = 1 << 20  # bytes of a description
-_UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+\.tmp")
+_UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+(\.ndcore)?\.tmp")
 
 
 @dataclass(frozen=True)
@@ -64,25 +64,34 @@ class Manifest:
         FileNotFoundError
             There is no store.
         CorruptFile
-            Both descriptions are damaged.
+            Both descriptions are damaged, or they are of different stores.
         ValueError
             The store has another format.
         """
-        place = Path(directory)
-        found: list[Manifest] = []
-        problems: list[CorruptFile] = []
-        for name in (DESCRIPTION, COPY):
-            try:
-                found.append(_parsed(place / name))
-            except FileNotFoundError:
-                continue
-            except CorruptFile as error:
-                problems.append(error)
-        if not found:
+        place, problems = Path(directory), list[CorruptFile]()
+        sound = cls.all_in(place, problems)
+        if not sound:
             if problems:
                 raise problems[0]
             raise FileNotFoundError(2, f"holds no store: there is no {DESCRIPTION}", str(place))
-        return max(found, key=lambda each: each.serial)
+        if len({each.tag for each in sound}) > 1:
+            raise CorruptFile(f"{place}: {DESCRIPTION} and {COPY} describe different stores; remove the one that does not "
+                              "belong here, or open it with repair=True, which asks the log")
+        return max(sound, key=lambda each: each.serial)
+
+    @classmethod
+    def all_in(cls, directory: AnyPath, problems: list[CorruptFile] | None = None) -> list[Manifest]:
+        """Read the sound ones of the two descriptions of a store. problems: what is wrong with others is added to it."""
+        sound: list[Manifest] = []
+        for name in (DESCRIPTION, COPY):
+            try:
+                sound.append(_parsed(Path(directory, name)))
+            except FileNotFoundError:
+                continue
+            except CorruptFile as error:
+                if problems is not None:
+                    problems.append(error)
+        return sound
 
     def with_state(self, directory: AnyPath, **state: Any) -> Manifest:
         """Write the description with another state, and return it. It is on disk when this returns."""

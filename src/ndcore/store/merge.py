@@ -21,6 +21,7 @@ def merged(store: Deciding, other: Deciding) -> int:
     if here.path.resolve() == there.path.resolve():
         raise ValueError(f"{here.path}: a store cannot be merged with itself")
     _check(here.settings, there.settings)
+    there.check_usable()
     with other._lock:
         numbers = there.state.live.numbers().tolist()
     for first in range(0, len(numbers), BATCH):

@@ -23,12 +23,12 @@ from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.state import Added, Indexes, State, kinds
+from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
 from ndcore.store.tail import TailedIndex
 
 __all__ = ["Checkpoints", "covered_by"]
 
-KIND = "store checkpoint"
+KIND, REVISION = "store checkpoint", 1  # from revision 1 on, some leaders and all variants are found by their tokens
 NAME = "checkpoint.ndc"
 RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
@@ -74,8 +74,7 @@ class Run:
             return
         documents, values = self.documents, list[tuple[int, int]]()
         if self.position >= state.indexes.digests.covered:
-            values = [(record.number, state.value(kind, record, state.scope(record), hashed))
-                      for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
+            values = self._values(state, documents)
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
@@ -83,6 +82,19 @@ class Run:
             np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), self.features,
             np.array([number for number, _ in values], np.int64), np.array([value for _, value in values], np.uint64),
         ), self.positions)
+
+    def _values(self, state: State, documents: list[Document]) -> list[tuple[int, int]]:
+        """Return the values by which documents are found, and whose they are."""
+        made = [(record, kind, state.value(kind, record, state.scope(record), hashed))
+                for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
+        at = [i for i, (_, kind, _) in enumerate(made) if kind == LEADS]
+        leaders = [made[i][0] for i in at]
+        leading = state.leading(np.array([made[i][2] for i in at], np.uint64),
+                                lambda i: state.value(LEADS_TOO, leaders[i], state.scope(leaders[i])))
+        values = [value for _, _, value in made]
+        for i, value in zip(at, leading.tolist(), strict=True):
+            values[i] = value
+        return [(record.number, value) for (record, _, _), value in zip(made, values, strict=True)]
 
 
 class Checkpoints:
@@ -110,17 +122,24 @@ class Checkpoints:
         self.covered = 0  # position of the log
         self.problems: list[str] = []
         self.lost = 0  # damaged records among those that were read
+        self.refused: list[str] = []  # versions among them whose records are whole, and that the state could not take
         self.read_again = False  # records that the checkpoint on disk does not cover
         self.dropped = False
+        self._opened_as: tuple[int, int] | None = None
 
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
-        try:
-            state = self._stored()
-        except (OSError, ValueError) as error:  # CorruptFile is a ValueError
-            if not isinstance(error, FileNotFoundError) or self.place.exists():
-                self.problems.append(f"made again from the log: {error}")
-            state = self._empty()
+        while True:
+            self._opened_as = self._written()
+            try:
+                state = self._stored()
+            except (OSError, ValueError) as error:  # CorruptFile is a ValueError
+                if self.newer:  # of a reader: the writer has replaced these files meanwhile
+                    continue
+                if not isinstance(error, FileNotFoundError) or self.place.exists():
+                    self.problems.append(f"made again from the log: {error}")
+                state = self._empty()
+            break
         watch(state, self._created, self.problems)
         start, known = self.covered, len(self.problems)
         self.replay(state, report)
@@ -135,9 +154,24 @@ class Checkpoints:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
+                if not isinstance(run.records[0], Removal):  # a removal that cannot be followed did not happen
+                    self.refused.append(str(error))
             self.read_again = True
             report(stage, run.position, end)
         self.covered = end
+
+    @property
+    def newer(self) -> bool:
+        """Whether the writer has written a checkpoint since a reader opened the last one."""
+        return self.read_only and self._written() != self._opened_as
+
+    def _written(self) -> tuple[int, int] | None:
+        """Tell the checkpoint on disk from others: the file and its time."""
+        try:
+            status = (self.place / NAME).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
 
     @property
     def behind(self) -> bool:
@@ -153,8 +187,13 @@ class Checkpoints:
             except CorruptFile as error:
                 raise ValueError(f"{self.log.directory}: {error}. Its checksum is right, so another version of ndcore wrote "
                                  "it: open the store with that version. Nothing was changed") from error
-            if isinstance(record, Dictionary):
-                state.evidence.codec.learn(record.content)
+            try:
+                state.check(record, position)
+                if isinstance(record, Dictionary):
+                    state.evidence.codec.learn(record.content)
+                    continue
+            except CorruptFile as error:
+                self.problems.append(str(error))
                 continue
             if not run.takes(record):
                 yield run
@@ -195,14 +234,16 @@ class Checkpoints:
         write(self.place / NAME, KIND, header, {
             "live": _cut(state.live, bits), "kept": _cut(state.kept, bits),
             "dictionary": np.frombuffer(state.evidence.codec.dictionary, np.uint8),
-        })
+        }, revision=REVISION)
         self.covered, self.read_again = self.log.end, False
         for name in set(before) - set(self.names):
             (self.place / name).unlink(missing_ok=True)
 
     def _stored(self) -> State:
         """Open what the last checkpoint names."""
-        header, arrays = read(self.place / NAME, KIND)
+        header, arrays = read(self.place / NAME, KIND, revision=REVISION)
+        if peek(self.place / NAME).revision < REVISION:
+            raise CorruptFile(f"{self.place / NAME}: of an earlier ndcore")
         try:
             n, end, names = int(header["documents"]), int(header["end"]), [str(name) for name in header["columns"]]
             self.generation = int(header["generation"])
@@ -238,16 +279,16 @@ class Checkpoints:
     def _opened(self, name: str, end: int) -> Index | TailedIndex:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
         index = Index.open(self.place, name=name, read_only=self.read_only)
-        groups, _ = self._shape(name)
+        groups, need = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
-        return TailedIndex(index) if self.read_only else index
+        return TailedIndex(index, groups, need) if self.read_only else index
 
     def _created(self, name: str) -> Index | TailedIndex:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
-        return TailedIndex(None) if self.read_only else Index.create(self.place, groups, need=need, name=name)
+        return TailedIndex(None, groups, need) if self.read_only else Index.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""

@@ -64,7 +64,7 @@ class Page:
     """
 
     __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past",
-                 "row", "row_hash", "scope", "shingling", "text", "valid")
+                 "revised", "row", "row_hash", "scope", "shingling", "text", "valid")
     date: int
     features: UInts
     hashed: int
@@ -89,6 +89,7 @@ class Page:
         self._size: int | None = None
         self.packed: bytes | None = None  # its evidence
         self.past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
+        self.revised = False  # its text is of a later, lexical version, and its digests are not of this text
 
     @property
     def shingles(self) -> UInts:
@@ -148,7 +149,7 @@ class Pages:
     rows : uint32 (n, num_perm)
         All of them as of `Page`.
     carried : bool (n,)
-        Whether a page brings earlier versions along.
+        Whether a page brings earlier versions along, or the text of a later one.
     """
 
     keys: Sequence[str | bytes | int | None]
@@ -184,7 +185,7 @@ class Pages:
             np.stack([page.features for page in pages]), _as_array([page.scope for page in pages]),
             np.stack([page.row for page in pages]), _as_array([page.row_hash for page in pages]), pages[0].shingling,
         )
-        made.carried = np.array([bool(page.past) for page in pages])
+        made.carried = np.array([bool(page.past) or page.revised for page in pages])
         made.packed, made._made = [page.packed for page in pages], list(pages)
         return made
 

@@ -13,7 +13,7 @@ from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer, token_digest
-from ndcore.store.records import Document, Sighting, decode
+from ndcore.store.records import Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.text.inputs import as_bytes, digest
 
@@ -61,11 +61,49 @@ class RecordReader:
             return record
         payload = self.log.read(position)
         found = _version_of(payload)
+        self.check(found, position)
         if len(payload) <= RECORD:
             self._read[position] = found
             if len(self._read) > RECORDS:
                 self._read.popitem(last=False)
         return found
+
+    def before(self, record: Document | Sighting) -> Document | Sighting:
+        """Read the record of the version before the one of a record, which has one.
+
+        CorruptFile where it is of another key. Positions descend (`check`), so a walk over all versions ends.
+        """
+        found = self.at(record.previous)
+        if isinstance(record, Sighting):
+            same = found.number == record.number
+        else:
+            same = found.number < record.number and (isinstance(found, Sighting) or found.name == record.name)
+        if not same:
+            raise CorruptFile(f"the version before one of document {record.number} is of document {found.number}; "
+                              "check the store")
+        return found
+
+    def check(self, record: Record, position: int) -> None:
+        """Raise CorruptFile where a record at a position of the log says what no writer says."""
+        wrong = None
+        if isinstance(record, Document | Sighting) and record.previous >= position:
+            wrong = f"the version before it is at position {record.previous}"
+        elif isinstance(record, Sighting):
+            wrong = f"its document is at position {record.origin}" if record.origin >= position else None
+        elif isinstance(record, Document):
+            wrong = self._wrong(record)
+        if wrong is not None:
+            raise CorruptFile(f"the record at position {position} of the log: {wrong}; check the store")
+
+    def _wrong(self, record: Document) -> str | None:
+        """Return what no record of a document says, if one says it."""
+        if record.label > record.number:
+            return f"document {record.number} is represented by the later document {record.label}"
+        try:
+            self.preparer.scope_of(decoded(record.name))
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return None
 
     def document(self, number: int) -> Document:
         """Read the record of a document."""
@@ -78,21 +116,25 @@ class RecordReader:
 
     def page(self, number: int) -> Page:
         """Make the page of a document again, from its evidence."""
-        return self._page_of(self.document(number))
+        return self.page_of(self.document(number))
 
-    def _page_of(self, record: Document) -> Page:
+    def page_of(self, record: Document) -> Page:
         """Make the page of the record of a document."""
         key, kind = decoded(record.name), self.settings.evidence
         if kind == "text":
             found = self.preparer.page(None, self.evidence.text(record.evidence), 0)
-            row, features, text = found.row, found.features, found.text
+            row, features, text, valid = found.row, found.features, found.text, found.valid
         else:
             if kind == "sketch":
-                row = self.evidence.row(record.evidence)
+                row, valid = self.evidence.row(record.evidence), bool(record.evidence)
             else:
                 held = self.evidence.shingles(record.evidence)
+                valid = len(held) > 0
                 row = self.preparer.sketcher.sketch_hashes(held, [0, len(held)]).values[0]
             features, text = self.preparer.features(row[None, :])[0], b""
+        if valid != record.valid:
+            raise CorruptFile(f"the evidence of document {record.number} has {'' if valid else 'no '}shingles, and "
+                              "its record says something else; check the store")
         scope = self.preparer.scope_of(key)
         features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
         row_hash = int(row_hashes(row[None, :])[0])
@@ -124,9 +166,9 @@ class RecordReader:
 
     def is_class(self, a: Page | Document, b: Page | Document) -> bool:
         """Tell whether two pages or documents are of one class, but for their scopes."""
-        return self.is_equal(a, b) or (a.valid and b.valid and self._tokens(a) == self._tokens(b))
+        return self.is_equal(a, b) or (a.valid and b.valid and self.tokens(a) == self.tokens(b))
 
-    def _tokens(self, of: Page | Document) -> bytes:
+    def tokens(self, of: Page | Document) -> bytes:
         """Return the digest of the canonical tokens of a page or document with shingles."""
         if not of.tokens and isinstance(of, Document):
             of.tokens = token_digest(self.preparer.shingling, self.evidence.text(of.evidence))

@@ -275,8 +275,9 @@ def _changes_as_bytes(changes: Changes) -> bytes:
 
 
 def _changes_of(content: bytes) -> Changes:
-    removed = _rows(content[4 : 4 + 4 * _SIZE.unpack_from(content)[0]], np.dtype("<u4"))
-    changed = _rows(content[4 + removed.nbytes :], _CHANGED)
+    reading = _Reading(content, 0)
+    removed = _rows(reading.take(4 * reading.number()), np.dtype("<u4"))
+    changed = _rows(content[reading.at :], _CHANGED)
     return Changes(tuple(removed.tolist()), tuple(changed.tolist()))
 
 

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
 from ndcore.store.batches import Batch, Write
 from ndcore.store.carried import pages_of
+from ndcore.store.columns import Bitmap, Columns
 from ndcore.store.compaction import chain_of
+from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import Document, Sighting
+from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 
-__all__ = ["salvage"]
+__all__ = ["Saved", "salvage", "says_more"]
 
 BATCH = 256  # documents that are decided on at once
 
 
-def salvage(old: State, new: State, write: Write, report: Progress) -> list[str]:
-    """Decide on the pages of a state, in their order, in another one that is empty. Return what was lost, in words.
+class Saved(NamedTuple):
+    """What was lost, in words, a line for each page; and how many of these have a record that is whole."""
+
+    problems: list[str]
+    whole: int
+
+
+def salvage(old: State, new: State, write: Write, report: Progress) -> Saved:
+    """Decide on the pages of a state, in their order, in another one that is empty.
 
     The labels of `old` are not looked at, because records are missing that they follow from. write: as in `Batch`.
     """
-    numbers, problems = old.live.numbers().tolist(), list[str]()
+    numbers, problems, whole = old.live.numbers().tolist(), list[str](), 0
     for first in range(0, len(numbers), BATCH):
         pages: list[Page] = []
         for number in numbers[first : first + BATCH]:
@@ -30,10 +41,51 @@ def salvage(old: State, new: State, write: Write, report: Progress) -> list[str]
                 pages += pages_of(old, *_chain(old, number), new.preparer)
             except CorruptFile as error:
                 problems.append(f"a page is lost: {error}")
+                whole += _is_whole(old, number)
         if pages:
             Batch(new, Pages.of(pages), write).decide()
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
-    return problems
+    return Saved(problems, whole)
+
+
+def says_more(log: Log, state: State) -> bool:
+    """Tell whether a log says something that a state does not know, and so is not the copy of a part of it."""
+    there = State(state.settings, state.preparer, log, Columns(), Bitmap(), Bitmap(), None)
+    try:
+        for position, payload in log.scan():
+            record = decode(payload)
+            if isinstance(record, Removal):
+                return True
+            if isinstance(record, Dictionary):
+                there.evidence.codec.learn(record.content)
+            else:
+                there.apply(record, position)
+        return not all(_knows(state, there, number) for number in there.live.numbers().tolist())
+    except CorruptFile:
+        return True
+
+
+def _knows(state: State, there: State, number: int) -> bool:
+    """Tell whether a state has the last version of a document of another state."""
+    document, last = there.document(number), there.last(number)
+    known = state.find(document.name, state.preparer.hashed(document.name))
+    if known is None or state.last(known).date != last.date:
+        return False
+    here = state.last(known)
+    return _whole(state, here) == _whole(there, last)
+
+
+def _whole(state: State, last: Document | Sighting) -> bytes:
+    """Return the digest of the bytes of a version."""
+    return last.whole if isinstance(last, Sighting) else state.whole(last)
+
+
+def _is_whole(state: State, number: int) -> bool:
+    """Tell whether the record of a document can be read, whatever its text is."""
+    try:
+        return state.document(number).number == number
+    except CorruptFile:
+        return False
 
 
 def _chain(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:

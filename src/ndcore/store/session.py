@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
@@ -28,7 +28,7 @@ class Deciding(Protocol):
     """What a session needs of a store: the directory, its lock, and how pages are kept."""
 
     _directory: Directory
-    _lock: threading.RLock
+    _lock: AbstractContextManager[None]
 
     def _decide(self, pages: Sequence[Page]) -> list[Verdict]: ...
     def flush(self) -> None: ...
@@ -38,7 +38,8 @@ class _Fork(State):
     """A state that goes on from another one in memory; the other one stays as it is, and must not change meanwhile."""
 
     def __init__(self, state: State) -> None:
-        layers = [TailedIndex(cast(Index, index)) for index in state.indexes]
+        shapes = (state.settings.groups, state.settings.need), (1, 1), (1, 1)
+        layers = [TailedIndex(cast(Index, index), *shape) for index, shape in zip(state.indexes, shapes, strict=True)]
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
                          Bitmap(state.kept.bits.copy()), Indexes(*layers))
         self.evidence.share(state.evidence)
@@ -205,6 +206,7 @@ class Session:
 
     def _state(self) -> _Fork:
         """Return the state with the pages of the session. The lock is held."""
+        self._store._directory.check_usable()
         state = self._store._directory.state
         base = state, state.log.end
         if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:

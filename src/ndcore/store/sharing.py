@@ -14,14 +14,39 @@ from ndcore.store.verdict import Verdict
 if TYPE_CHECKING:
     from ndcore.store.socket import Listener
 
-__all__ = ["Sharing"]
+__all__ = ["OwnLock", "Sharing"]
+
+
+class OwnLock:
+    """The lock of a store, which refuses whoever may not use the store: every method that reads or writes takes it.
+
+    A fork is refused before it waits: a thread that it does not have may hold the lock. `bare` is the lock itself.
+    """
+
+    bare: threading.RLock
+
+    def __init__(self, directory: Directory) -> None:
+        self.bare, self._directory = threading.RLock(), directory
+
+    def __enter__(self) -> None:
+        if self._directory.forked:
+            self._directory.check_usable()
+        self.bare.acquire()
+        try:
+            self._directory.check_usable()
+        except BaseException:
+            self.bare.release()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        self.bare.release()
 
 
 class Sharing:
     """Methods of `Store`."""
 
     _directory: Directory
-    _lock: threading.RLock
+    _lock: OwnLock
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -21,13 +21,19 @@ from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictiona
 from ndcore.store.settings import Settings
 from ndcore.store.tail import TailedIndex
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "VARIES", "Added", "Indexes", "State", "kinds", "mixed", "shared"]
+__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
+           "kinds", "mixed", "repeated", "shared"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
+# Leads: the first document that ever led a class with its signature. Others that lead a class with a signature that was
+# there are found by their tokens (LEADS_TOO), so that texts with one shingle set do not stand in one list.
 LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
+LEADS_TOO = 0x8CB92BA72F3D8DD7
 BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
+
+LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
 
 Searched: TypeAlias = Index | TailedIndex
@@ -113,10 +119,20 @@ class State(RecordReader):
                 return int(number)
         return None
 
-    def of_class(self, kind: int, like: Page | Document, scope: int) -> Iterator[tuple[int, Document]]:
-        """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending."""
-        value = self.value(kind, like, scope)
-        for number in self.indexes.digests.search(np.array([value], np.uint64), 1, self.live.bits).tolist():
+    def of_class(
+        self, kind: int, like: Page | Document, scope: int, but: Callable[[int], bool] | None = None
+    ) -> Iterator[tuple[int, Document]]:
+        """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending.
+
+        One document leads a class, and is looked for by the signature, then by the tokens. but: tells the documents whose
+        records are not to be read, by number.
+        """
+        numbers = self._valued(kind, like, scope, None if kind == LEADS else self.live.bits)
+        if kind == LEADS and numbers:
+            numbers = [*filter(self.live.__contains__, numbers), *self._valued(LEADS_TOO, like, scope, self.live.bits)]
+        for number in numbers:
+            if but is not None and but(number):
+                continue
             record = self.document(number)
             if record.valid != like.valid or self.scope(record) != scope:
                 continue
@@ -127,9 +143,29 @@ class State(RecordReader):
         """Return the value by which documents of a kind are found. row_hash: as of a page; None: made of its evidence."""
         if not like.valid or kind in (VARIES, COPIES):
             return mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
+        if kind in (LEADS_TOO, FOLLOWS):
+            return mixed(kind, int.from_bytes(self.tokens(like)[:8], "little"), True, scope)
         if row_hash is None:
-            row_hash = like.row_hash if isinstance(like, Page) else self._page_of(like).row_hash
+            row_hash = like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash
         return mixed(kind, row_hash, True, scope)
+
+    def _valued(self, kind: int, like: Page | Document, scope: int, wanted: NDArray[np.uint8] | None) -> list[int]:
+        """Find the documents with the value of a kind, ascending."""
+        value = np.array([self.value(kind, like, scope)], np.uint64)
+        found: list[int] = self.indexes.digests.search(value, 1, wanted).tolist()
+        return found
+
+    def leading(self, values: UInts, too: Callable[[int], int]) -> UInts:
+        """Return the values by which new leaders are found. values: as of LEADS; too: makes the one as of LEADS_TOO.
+
+        Each value of LEADS is of one document, live or not, so a search for a leader reads one record beside the right one.
+        """
+        known = np.diff(self.indexes.digests.search_many(values[:, None], 1, None, 1)[0]) > 0
+        known |= repeated(values)
+        made = values.copy()
+        for i in np.flatnonzero(known).tolist():
+            made[i] = too(i)
+        return made
 
     def sharing(self, features: UInts, kept: bool) -> list[int]:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
@@ -181,7 +217,7 @@ class State(RecordReader):
         first, n = added.first, len(added.labels)
         numbers, labels = np.arange(first, first + n), added.labels
         check_numbered(first + n, "documents", "compact the store, or begin another one")
-        if first >= self.columns.n + (1 << 20) or (labels > numbers).any():
+        if not self.columns.n <= first < self.columns.n + LOST or (labels > numbers).any():
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
         if (labels < first).any():
             labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
@@ -223,7 +259,7 @@ class State(RecordReader):
         number, columns = record.number, self.columns
         label = self._standing(number, record.label, number)
         check_numbered(number + 1, "documents", "compact the store, or begin another one")
-        if label > number or number >= columns.n + (1 << 20):
+        if label > number or not columns.n <= number < columns.n + LOST:
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
         columns.put(number, (max(position, 0), record.date, label, number, number,
                              LIVE | record.flags & (VALID | LEADER | VARIANT)))
@@ -238,15 +274,18 @@ class State(RecordReader):
             columns.link(number, label)
         if self._indexes is not None:
             self._put(self.indexes.keys, number, [self.preparer.hashed(record.name) if page is None else page.hashed])
-            self._index_role(record, self.scope(record) if page is None else page.scope,
-                             None if page is None else page.row_hash)
+            self._index_role(record, self.scope(record) if page is None else page.scope, page)
             if record.flags & LEADER and record.valid:
                 self._put_features(number, None if page is None else page.features)
 
-    def _index_role(self, record: Document, scope: int, row_hash: int | None = None) -> None:
-        """Add the role of a document to the index of digests."""
+    def _index_role(self, record: Document, scope: int, page: Page | None = None) -> None:
+        """Add the role of a document to the index of digests. page: of the document, if it is there."""
+        like = record if page is None else page
         for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
-            self._put(self.indexes.digests, record.number, [self.value(kind, record, scope, row_hash)])
+            value = self.value(kind, like, scope)
+            if kind == LEADS:
+                value = int(self.leading(np.array([value], np.uint64), lambda _: self.value(LEADS_TOO, like, scope))[0])
+            self._put(self.indexes.digests, record.number, [value])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
@@ -268,6 +307,7 @@ class State(RecordReader):
         """Apply what a record does to earlier documents."""
         columns = self.columns
         moved = []
+        end = self._check_changes(changes)
         for number in changes.removed:
             if number in self.live:
                 self.live.discard(number)
@@ -279,7 +319,7 @@ class State(RecordReader):
         for number, label, role in changes.changed:
             if number not in self.live:  # its record was damaged
                 continue
-            label = self._standing(number, label, self.n)
+            label = self._standing(number, label, end)
             if columns.get("label", number) != label:
                 columns.unlink(number)
                 moved.append((number, label))
@@ -288,6 +328,18 @@ class State(RecordReader):
             columns.set("label", number, label)
             if label != number:
                 columns.link(number, label)
+
+    def _check_changes(self, changes: Changes) -> int:
+        """Raise CorruptFile for changes that no writer makes, before anything is changed; return the end of all numbers."""
+        end = self.n + LOST
+        for number in changes.removed:
+            if number >= end:
+                raise CorruptFile(f"a record removes document {number}, and there are {self.n}; check the store")
+        for number, label, role in changes.changed:
+            if not label <= number < end or role & ~(LEADER | VARIANT):
+                raise CorruptFile(f"a record gives document {number} of {self.n} the label {label} and the role {role}; "
+                                  "check the store")
+        return end
 
     def _promote(self, number: int, label: int, role: int, row: UInts | None) -> None:
         """Give a document a role and put it into the indexes that the role asks for."""
@@ -321,6 +373,13 @@ def kinds(flags: int) -> tuple[int, ...]:
     if flags & LEADER:
         return (LEADS,)
     return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
+
+
+def repeated(values: UInts) -> Bools:
+    """Tell which values stand at an earlier position too."""
+    again = np.ones(len(values), np.bool_)
+    again[np.unique(values, return_index=True)[1]] = False
+    return again
 
 
 def mixed(kind: int, hashed: int, valid: bool, scope: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,13 +15,12 @@ from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
+from ndcore.store.backup import backed_up
 from ndcore.store.directory import Directory
-from ndcore.store.labels import Plan
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Item, Page, Pages
-from ndcore.store.records import Removal, encode
 from ndcore.store.settings import Settings
-from ndcore.store.sharing import Sharing
+from ndcore.store.sharing import OwnLock, Sharing
 from ndcore.store.verdict import Date, Key, Verdict, Version, microseconds
 from ndcore.text.shingling import Shingling
 
@@ -35,7 +33,8 @@ CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 class Store(Sharing):
     """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
 
-    Open one with `Store.open`. All methods may be called by several threads.
+    Open one with `Store.open`. All methods may be called by several threads. In a fork of the process that opened it, a
+    store that writes refuses every call, and one with read_only=True answers.
 
     Notes
     -----
@@ -50,7 +49,7 @@ class Store(Sharing):
     def __init__(self, directory: Directory, durability: str, threads: int | None) -> None:
         self._directory, self._each, self._threads = directory, durability == "each", thread_count(threads)
         super().__init__()
-        self._lock = threading.RLock()
+        self._lock = OwnLock(directory)
         self._since = 0  # records since the last checkpoint
         self._micro: MicroBatches | None = None
 
@@ -60,7 +59,8 @@ class Store(Sharing):
         num_perm: int | None = None, seed: int | None = None, filter: Literal["auto"] | FilterDesign | None = None,
         evidence: Literal["text", "shingles", "sketch"] | None = None, scope: Literal["all", "host"] | None = None,
         keys: Literal["plain", "url"] | None = None, durability: Literal["batch", "each"] = "batch",
-        read_only: bool = False, threads: int | None = None, progress: bool | Progress | None = None,
+        read_only: bool = False, repair: bool = False, threads: int | None = None,
+        progress: bool | Progress | None = None,
     ) -> Store:
         """Open a store, and create it if there is none.
 
@@ -82,6 +82,9 @@ class Store(Sharing):
             "each": a page is on disk when `decide` returns. "batch": when `flush` or `decide_many` does.
         read_only : bool
             Several processes may read while one writes; see `refresh`.
+        repair : bool
+            Where the store is refused because pages would be lost: save what can be read in a new log, and keep all logs
+            and descriptions as they are. A store that opens is left alone.
         threads : int, optional
             Of `decide_many`. None: one per CPU.
         progress : bool or callable, optional
@@ -95,7 +98,8 @@ class Store(Sharing):
         Raises
         ------
         ValueError
-            A setting is not accepted, or differs from the setting of the store.
+            A setting is not accepted, or differs from the setting of the store. CorruptFile, which is a ValueError: its
+            files are not of one store and time, or records cannot be saved; nothing was deleted (see `repair`).
         BlockingIOError
             Another process writes to the store.
         FileNotFoundError
@@ -106,7 +110,8 @@ class Store(Sharing):
                  "evidence": evidence, "scope": scope, "keys": keys}
         threads = thread_count(threads)
         with reporting(progress) as report:
-            return cls(Directory.open(Path(path), given, read_only=read_only, report=report), durability, threads)
+            return cls(Directory.open(Path(path), given, read_only=read_only, report=report, repair=repair),
+                       durability, threads)
 
     @property
     def settings(self) -> Settings:
@@ -137,9 +142,10 @@ class Store(Sharing):
         Raises
         ------
         TypeError, ValueError
-            A value is not accepted. Nothing is kept then.
+            A value is not accepted, or this process is a fork of the one that opened the store. Nothing is kept then.
         OSError
-            The disk is full. The page is not kept, and the store can go on.
+            The disk is full or failed. The page is not acknowledged: decide on it again. Where the message says so, the
+            store must be opened again.
 
         Notes
         -----
@@ -195,8 +201,8 @@ class Store(Sharing):
 
         key: for its scope only, in stores with scope="host".
         """
-        preparer = self._directory.preparer
-        page = preparer.page(None, text, None, like=key)
+        self._directory.check_usable()
+        page = self._directory.preparer.page(None, text, None, like=key)
         with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
 
@@ -230,6 +236,28 @@ class Store(Sharing):
         """
         with self._lock, reporting(progress) as report:
             self._directory.compact(report)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, as it is now, to a new directory, which is a store of its own; others may write meanwhile.
+
+        Parameters
+        ----------
+        path : path
+            Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
+
+        Raises
+        ------
+        FileExistsError
+            There is something at the path.
+        OSError
+            The disk is full, or failed.
+
+        Notes
+        -----
+        Files that nothing writes any more are hard links where the file system allows, else copies. The last file of the
+        log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
+        """
+        backed_up(self._directory, self._lock, Path(path))
 
     # ---- asking
 
@@ -295,20 +323,24 @@ class Store(Sharing):
 
     def flush(self) -> None:
         """Wait until everything that was decided is on disk."""
+        self._directory.check_usable()
         if not self._directory.read_only:
             self._directory.log.sync()
 
     def refresh(self) -> None:
         """Read what the writer has written since. For stores that were opened with read_only=True."""
-        with self._lock:
+        with self._lock.bare if self._directory.read_only else self._lock:  # it mends a refresh that failed
+            self._directory.check_open()
             self._directory.refresh()
 
     def close(self) -> None:
         """Put everything on disk and close the store. Sessions are discarded."""
+        if self._directory.forked:  # threads, connections and files are those of the process that writes
+            return
         self._stop_sharing()
         if self._micro is not None:
             self._micro.close()
-        with self._lock:
+        with self._lock.bare:
             self._directory.close()
 
     def __enter__(self) -> Self:
@@ -318,12 +350,15 @@ class Store(Sharing):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Store {os.fspath(self.path)!r}, {len(self)} documents>"
+        held = "closed" if self._directory.closed else f"{self._directory.state.count} documents"
+        return f"<Store {os.fspath(self.path)!r}, {held}>"
 
     # ---- inside
 
     @property
     def _state(self) -> Any:
+        """The state. ValueError if the store is closed."""
+        self._directory.check_usable()
         return self._directory.state
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
@@ -345,11 +380,7 @@ class Store(Sharing):
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
         self._directory.check_writable()
-        with self._directory.trusting():
-            plan = Plan(self._state, numbers)
-        record = Removal(plan.changes, expired)
-        position = self._directory.log.append([encode(record)])[0]
-        self._state.apply(record, position, features=plan.features)
+        self._directory.remove(numbers, expired=expired)
         if self._each:
             self._directory.log.sync()
         self._count(len(numbers))
@@ -358,8 +389,8 @@ class Store(Sharing):
         """Write a checkpoint now and then."""
         self._since += records
         if self._since >= CHECKPOINT:
-            self._directory.checkpoint()
             self._since = 0
+            self._directory.checkpoint()
 
     def _number(self, key: Key) -> int | None:
         """Return the number of the live document of a key."""

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
+from ndcore import _postings
+from ndcore._lookup import Postings
+from ndcore._postings import Recent
 from ndcore._types import Ints, UInts
-from ndcore.store.index import Index
+from ndcore.store.index import RECENT, SHARED_BITS, SINGLE_BITS, Index
 from ndcore.store.levels import Bitmap
 
 __all__ = ["TailedIndex"]
+
+FIRST = 16  # documents for which the first table has room
 
 
 class TailedIndex:
     """An index that is only read, or none, and documents in memory behind it; the methods of `Index` that a state uses."""
 
-    def __init__(self, index: Index | None) -> None:
-        self._index = index
-        self._holders: dict[tuple[int, int], list[int]] = {}
+    def __init__(self, index: Index | None, groups: int, need: int = 1) -> None:
+        self._index, self._groups = index, groups
+        self._bits, self._key = SINGLE_BITS if need == 1 else SHARED_BITS, os.urandom(_postings.KEY_BYTES)
+        self._tables = [Recent(groups, FIRST, self._bits, self._key)]
+        self._look()
+
+    def _look(self) -> None:
+        self._view = Postings(self._groups, self._bits, self._key, (), tuple(self._tables))
 
     @property
     def covered(self) -> int:
@@ -25,20 +37,21 @@ class TailedIndex:
 
     def add(self, documents: Ints, values: UInts, covered: int | None = None) -> None:
         """Add documents, in memory only."""
-        for document, row in zip(documents.tolist(), values.tolist(), strict=True):
-            for group, value in enumerate(row):
-                self._holders.setdefault((group, value), []).append(document)
+        documents, values = np.ascontiguousarray(documents, np.int64), np.ascontiguousarray(values, np.uint64)
+        at = 0
+        while at < len(documents):
+            last = self._tables[-1]
+            at = last.add(documents, values, at)
+            if at < len(documents):
+                if len(last) == last.capacity < RECENT:
+                    self._tables[-1] = last.grown(min(4 * last.capacity, RECENT))
+                else:
+                    self._tables.append(Recent(self._groups, RECENT, self._bits, self._key))
+                self._look()
 
     def search(self, values: UInts, need: int = 1, wanted: Bitmap | None = None) -> Ints:
         """Find documents as `Index.search`."""
-        counts: dict[int, int] = {}
-        for group, value in enumerate(values.tolist()):
-            for document in set(self._holders.get((group, value), ())):
-                counts[document] = counts.get(document, 0) + 1
-        found = np.array([document for document, count in counts.items() if count >= need], np.int64)
-        if wanted is not None and len(found):
-            inside = found[found >> 3 < len(wanted)]
-            found = inside[wanted[inside >> 3] >> (inside & 7).astype(np.uint8) & 1 == 1]
+        found = self._view.search(np.ascontiguousarray(values, np.uint64), need, wanted)
         below = [] if self._index is None else [self._index.search(values, need, wanted)]
         return np.unique(np.concatenate([found, *below]))
 

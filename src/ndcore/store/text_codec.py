@@ -20,6 +20,7 @@ SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, 
 DICTIONARY = 65536  # bytes
 TRAINING = {"k": 200, "d": 8}  # lengths of segments and substrings: to look for better ones takes five times as long
 LARGEST = 1 << 30  # bytes of a text
+FREE, RATIO = 64 << 20, 1100  # a longer text has at most this number of bytes for each stored one; zlib has no more
 TOGETHER = 64 << 20  # bytes of texts that are compressed together, at most
 SHORT = 64  # bytes that are not worth a compression
 
@@ -63,6 +64,8 @@ class TextCodec:
                 trained = self._trained
                 codec = ZSTANDARD if trained is None else TRAINED
                 packed = self._tools(trained)[0].compress(data)
+                if _swollen(len(data), len(packed)):
+                    codec, packed = ZLIB, zlib.compress(data, 6)
             if len(packed) >= len(data):
                 codec, packed = RAW, data
         return bytes([codec + (BYTES if as_bytes else 0)]) + packed
@@ -111,13 +114,16 @@ class TextCodec:
         return ready
 
     def learn(self, dictionary: bytes) -> None:
-        """Use a dictionary from now on."""
+        """Use a dictionary from now on. CorruptFile where it is none."""
+        if self._zstandard is not None:
+            try:
+                trained = self._zstandard.ZstdCompressionDict(dictionary)
+                trained.precompute_compress(level=LEVEL)
+            except (self._zstandard.ZstdError, ValueError) as error:
+                raise CorruptFile(f"a dictionary of the store cannot be read: {error}; check the store") from error
+            self._trained = trained
         self.dictionary = dictionary
         self._samples = []
-        if self._zstandard is not None:
-            trained = self._zstandard.ZstdCompressionDict(dictionary)
-            trained.precompute_compress(level=LEVEL)
-            self._trained = trained
 
     def _train(self) -> None:
         """Train a dictionary on the samples."""
@@ -142,7 +148,11 @@ class TextCodec:
         if codec == RAW:
             return packed
         if codec == ZLIB:
-            return zlib.decompressobj().decompress(packed, LARGEST)
+            reading = zlib.decompressobj()
+            data = reading.decompress(packed, LARGEST)
+            if not reading.eof or reading.unused_data:
+                raise ValueError("its compressed bytes are not of one text")
+            return data
         if codec not in (ZSTANDARD, TRAINED):
             raise ValueError(f"unknown codec {codec}")
         if self._zstandard is None:
@@ -151,8 +161,13 @@ class TextCodec:
             raise ValueError("the dictionary is missing")
         try:
             size = self._zstandard.frame_content_size(packed)
-            if size > LARGEST:
-                raise ValueError(f"a text of {size} bytes")
-            return bytes(self._tools(self._trained)[1].decompress(packed, max_output_size=LARGEST if size < 0 else 0))
+            if not 0 <= size <= LARGEST or _swollen(size, len(packed)):
+                raise ValueError(f"{len(packed)} bytes say that they are a text of {size} bytes; nothing stores such a text")
+            return bytes(self._tools(self._trained)[1].decompress(packed))
         except self._zstandard.ZstdError as error:
             raise ValueError(str(error)) from error
+
+
+def _swollen(size: int, packed: int) -> bool:
+    """Tell whether a text is too long for its compressed bytes: what costs a reader much must be large on disk too."""
+    return size > FREE and size > RATIO * packed

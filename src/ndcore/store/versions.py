@@ -47,7 +47,7 @@ def earlier(state: State, record: Document | Sighting) -> list[Version]:
     """Return the versions before the one of a record, in the order in which they were acknowledged."""
     found: list[Version] = []
     while not (isinstance(record, Document) and record.history) and record.previous:
-        record = state.at(record.previous)
+        record = state.before(record)
         found.append(record.version)
     if isinstance(record, Document):
         found += reversed(record.history)
@@ -58,5 +58,5 @@ def text_of(state: State, number: int) -> Text:
     """Return the text of the last version of a document."""
     record: Document | Sighting = state.last(number)
     while isinstance(record, Sighting) and not record.evidence:  # the bytes of the version before
-        record = state.at(record.previous)
+        record = state.before(record)
     return state.evidence.text(record.evidence)

@@ -62,7 +62,9 @@ def digest(data: Any) -> bytes:
 
 def as_bytes(text: Text) -> bytes:
     """Return the bytes of a text; str as UTF-8 with surrogatepass."""
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    return text if type(text) is bytes else bytes(text)  # numpy.bytes_ are bytes, but not for extensions
 
 
 def original_digest(text: Text) -> bytes:
@@ -119,7 +121,7 @@ def _has_arrow_buffers(texts: object) -> bool:
 def _listed(texts: Any) -> list[Text]:
     """Return texts without Arrow buffers as a list."""
     if isinstance(texts, list):
-        return texts
+        return texts if type(texts) is list else list(texts)  # the kernels read the items of a list itself
     for method in ("to_list", "tolist"):  # pandas; NumPy
         if hasattr(texts, method):
             found = getattr(texts, method)()
@@ -135,7 +137,7 @@ def lengths(texts: Sequence[Text]) -> Ints:
     """Return the approximate length of each text, a str in code points, others in bytes."""
     if isinstance(texts, ArrowTexts):
         return texts.lengths
-    return text_lengths(texts if isinstance(texts, list) else list(texts))
+    return text_lengths(texts if type(texts) is list else list(texts))
 
 
 def take(texts: Sequence[Text], positions: Ints) -> Sequence[Text]:

@@ -1,0 +1,393 @@
+"""Mail as documents: a message of a ``.eml`` file or of a Maildir, and each message of an mbox.
+
+Messages: RFC 5322, *Internet Message Format*; parts: RFC 2045 and 2046, *MIME*; words of headers: RFC 2047. Mbox: RFC 4155;
+a line ``From …`` with a time and a year begins a message, at the beginning of the file or after an empty line. Headers are
+read by `email`. Parts are cut here, because the parser of `email` asks every open multipart about every line.
+
+The text of a message is what a reader sees: its parts of plain text, and HTML where there is no plain alternative. All other
+parts are attachments. Refused are messages without a header, or with one of more than 1 MiB; parts nested more than 50 deep;
+multiparts whose boundary is missing; damaged codings; messages of more than 256 MiB.
+"""
+
+from __future__ import annotations
+
+import binascii
+import datetime
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from email.errors import MessageError
+from email.header import decode_header, make_header
+from email.message import Message
+from email.parser import BytesHeaderParser
+from email.policy import compat32
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from ndcore.checks import missing
+from ndcore.files.file_reader import read_whole, reading
+from ndcore.files.html_workers import Html, HtmlWorkers
+from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
+from ndcore.files.sources import Source, TooLong
+from ndcore.files.text_encoding import EncodingError, checked_encoding, decoded, detected_encoding, is_utf8
+from ndcore.text.inputs import Extracted
+
+_HEADER = 1 << 20  # bytes of the header of a message or of a part
+_VALUE = 1 << 13  # bytes of a field of a header that is decoded; a longer one stays as it is written
+_DEPTH = 50  # of parts in parts
+_PARTS = 10_000  # of a message
+_SEPARATOR = re.compile(rb"From [^\n]{0,200}?\d:\d\d[^\n]{0,200}?\d{4}[^\n]{0,200}\r?\n?")
+_FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:")
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_BODY = ("text", "body")
+_ATTACHMENTS = "attachments"
+
+
+class _Leaf(NamedTuple):
+    """A part that is text, and whether it is HTML."""
+
+    data: bytes
+    charset: str
+    is_html: bool
+
+
+class _End(NamedTuple):
+    """What follows the texts of a message: what makes a document of them."""
+
+    finish: Callable[[Sequence[str], bool], Record]
+
+
+class Messages:
+    """The messages of an mbox as `raw_records` gives them; a TooLong stands for one that is too long."""
+
+    opening = closing = b""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        for number, _, data in _cut(self._source):
+            yield number, b"", data
+
+
+def _cut(source: Source) -> Iterator[tuple[int, int, bytes]]:
+    """Yield number, offset and bytes of each message of an mbox, or a TooLong for one longer than ``source.longest``.
+
+    Raises DocumentError where the file cannot be read.
+    """
+    number, offset, start = 1, 0, 0
+    message, too_long, after_blank = bytearray(), False, True
+
+    def whole() -> bytes:
+        return TooLong.of("the message", source.longest) if too_long else bytes(message)
+
+    with reading(source, lambda: number, "the messages from this one") as stream:
+        while line := stream.readline(1 << 20):
+            if after_blank and line.startswith(b"From ") and _SEPARATOR.match(line) and offset > start:
+                yield number, start, whole()
+                number, start, message, too_long = number + 1, offset, bytearray(), False
+            after_blank = line in (b"\n", b"\r\n")
+            offset += len(line)
+            too_long = too_long or len(message) + len(line) > source.longest
+            if too_long:
+                message.clear()
+            else:
+                message += line
+        if offset > start:
+            yield number, start, whole()
+
+
+def documents(
+    source: Source, fields: Fields, workers: HtmlWorkers, wanted: Callable[[int | None], bool]
+) -> Iterator[Record | tuple[int | None, str]]:
+    """Yield the wanted messages as documents, and (number, reason) of damaged ones.
+
+    Fields of a message are ``text`` (or ``body``), ``attachments`` (name and digest of each) and all fields of its header,
+    in any case; ``date`` is a time with a zone.
+
+    Parameters
+    ----------
+    workers : HtmlWorkers
+        Extract the text of HTML.
+    wanted : callable
+        Asked once for each message, in order, with its number (None for a file of one message).
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read.
+    """
+    texts: list[str] = []
+    fell_back = False
+    for item in workers.texts(source.path, _read(source, fields, wanted)):
+        if isinstance(item, str):
+            texts.append(item)
+            fell_back |= isinstance(item, Extracted) and item.fell_back
+            continue
+        if isinstance(item, _End):
+            item = item.finish(texts, fell_back)
+        yield item
+        texts, fell_back = [], False
+
+
+def _read(
+    source: Source, fields: Fields, wanted: Callable[[int | None], bool]
+) -> Iterator[str | Html | _End | tuple[int | None, str]]:
+    """Yield the texts of each message and then an _End, or (number, reason) where it cannot be read."""
+    for number, offset, data in _raw(source):
+        if not wanted(number):
+            continue
+        try:
+            if isinstance(data, TooLong):
+                raise RecordError(data.reason)
+            begins = _SEPARATOR.match(data)
+            if number is not None and begins is None:
+                raise RecordError("no message begins here, with a line 'From …' that has a time and a year")
+            inner = data[begins.end() :] if begins else data
+            message, leaves, attachments = _parsed(_QUOTED.sub(rb"\1", inner) if number is not None else inner)
+            pieces = [_piece(leaf, source.form.encoding) for leaf in leaves]
+            values = _Values(message, attachments)
+            record = values.record(fields, number, offset if number is not None and not source.stored else None, data)
+        except (RecordError, EncodingError) as error:
+            yield number, str(error)
+            continue
+        yield from pieces
+        yield _End(partial(_finished, record, values, fields))
+
+
+def _raw(source: Source) -> Iterator[tuple[int | None, int, bytes]]:
+    """Yield the messages of a source."""
+    if source.kind == "mbox":
+        yield from _cut(source)
+    else:
+        yield None, 0, read_whole(source)
+
+
+class _Values:
+    """The fields of a message."""
+
+    def __init__(self, message: Message, attachments: str) -> None:
+        self._message, self._attachments = message, attachments
+
+    def record(self, fields: Fields, number: int | None, offset: int | None, data: bytes) -> Record:
+        """Make a document whose text is the bytes of the message as yet. RecordError where a field is missing."""
+        for name in fields.text:
+            if name.lower() not in _BODY and self.value(name) is MISSING:
+                raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
+                                  f"{', '.join(dict.fromkeys(key.lower()[:40] for key in list(self._message.keys())[:12]))}")
+        found = [self.value(name) for name in fields.others]
+        for name, value in zip(fields.others, found, strict=True):
+            if value is MISSING and name not in fields.optional:
+                raise RecordError(f"the message has no field {name!r}")
+        ident = self._message.get(fields.id)
+        date = self.value("date")
+        return Record(
+            number, data, check_id(MISSING if ident is None else self.value(fields.id, as_written=True), fields),
+            tuple([None if value is MISSING else value for value in found]), len(data), offset,
+            date if isinstance(date, datetime.datetime) else None,
+        )
+
+    def value(self, name: str, as_written: bool = False) -> Any:
+        """Look up a field; MISSING without it. A date that cannot be read is missing, but for `as_written`."""
+        if name.lower() == _ATTACHMENTS and name not in self._message:
+            return self._attachments
+        raw = next((value for key, value in self._message.raw_items() if key.lower() == name.lower()), None)
+        if raw is None:
+            return MISSING
+        text = _header_text(str(raw))
+        return text if as_written or name.lower() != "date" else _date(text)
+
+
+def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[str], fell_back: bool) -> Record:
+    """Give a document its text."""
+    body = "\n".join(texts)
+    parts = [body if name.lower() in _BODY else str(values.value(name, as_written=True)) for name in fields.text]
+    text = str(join_texts(parts))
+    return record._replace(text=Extracted.of(text, record.text, fell_back), size=max(record.size, len(text)))
+
+
+def _header_text(raw: str) -> str:
+    """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else Latin-1."""
+    data = raw.encode("utf-8", "surrogateescape")
+    text = re.sub(r"\r?\n(?=[ \t])", "", data.decode("utf-8" if is_utf8(data) else "latin-1")).strip()
+    if len(data) > _VALUE or "=?" not in text:
+        return text
+    try:
+        return str(make_header(decode_header(text)))
+    except (MessageError, LookupError, ValueError):  # unknown charsets, damaged words
+        return text
+
+
+def _date(text: str) -> Any:
+    """Convert a date of RFC 5322 to UTC; MISSING where it is none."""
+    try:
+        found = parsedate_to_datetime(text[:200])
+        return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return MISSING
+
+
+# ---- parts
+
+
+def _parsed(data: bytes) -> tuple[Message, list[_Leaf], str]:
+    """Parse a message; return its header, the parts that are its text, and a description of all other parts.
+
+    Each level of parts is scanned once: O(length × depth).
+    """
+    message, body = _header(data, 0, len(data), True)
+    leaves: list[_Leaf] = []
+    others: list[str] = []
+    count = 0
+
+    def walk(part: Message, start: int, end: int, depth: int, found: list[_Leaf]) -> None:
+        nonlocal count
+        count += 1
+        if depth > _DEPTH or count > _PARTS:
+            raise RecordError(f"parts nested more than {_DEPTH} deep" if depth > _DEPTH else f"more than {_PARTS:,} parts")
+        kind, attached = _kind(part), _disposition(part) == "attachment"
+        if kind.startswith("multipart/") and not attached:
+            alternatives: list[list[_Leaf]] = []
+            default = "message/rfc822" if kind == "multipart/digest" else "text/plain"
+            for first, last in _between(data, part, start, end):
+                inner, begin = _header(data, first, last, False)
+                inner.set_default_type(default)
+                mine: list[_Leaf] = []
+                walk(inner, begin, last, depth + 1, mine)
+                alternatives.append(mine)
+            if kind == "multipart/alternative":
+                with_text = [mine for mine in alternatives if mine]
+                plain = [mine for mine in with_text if not any(leaf.is_html for leaf in mine) and _has_words(mine)]
+                alternatives = (plain or with_text)[:1]
+            found.extend(leaf for mine in alternatives for leaf in mine)
+        elif kind == "message/rfc822" and not attached:
+            inner, begin = _header(data, start, end, False)
+            walk(inner, begin, end, depth + 1, found)
+        elif kind in ("text/plain", "text/html") and not attached:
+            found.append(_Leaf(_payload(part, data[start:end]), _parameter(part, "charset"), kind == "text/html"))
+        else:
+            name = _parameter(part, "filename", "content-disposition") or _parameter(part, "name") or kind
+            digest = hashlib.blake2b(_payload(part, data[start:end]), digest_size=8).hexdigest()
+            others.append(f"{name} {digest}")
+
+    walk(message, body, len(data), 0, leaves)
+    return message, leaves, ", ".join(others)
+
+
+def _has_words(leaves: Sequence[_Leaf]) -> bool:
+    """Tell whether parts are more than white space."""
+    return any(leaf.data.strip() for leaf in leaves)
+
+
+def _header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
+    """Parse the header at `start`; return it and where the body begins.
+
+    RecordError where it is too long, or `needed` and not there.
+    """
+    if data.startswith((b"\n", b"\r\n"), start) and not needed:
+        return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
+    found = _HEADER_END.search(data, start, min(end, start + _HEADER))
+    if found is None and end - start > _HEADER:
+        raise RecordError(f"its header is longer than {_HEADER >> 20} MiB")
+    stop, body = (end, end) if found is None else (found.start(), found.end())
+    if _FIELD.match(data, start, stop) is None:
+        if needed:
+            raise RecordError("no message begins here, with a header of lines as 'Subject: …'")
+        return Message(policy=compat32), start
+    return BytesHeaderParser(policy=compat32).parsebytes(data[start:stop] + b"\n\n"), body
+
+
+def _kind(part: Message) -> str:
+    """Return the media type of a part."""
+    raw = str(part.get("content-type", part.get_default_type()))
+    kind = raw[:_VALUE].partition(";")[0].strip().lower()
+    return kind if re.fullmatch(r"[^\s/]+/[^\s/]+", kind) else "text/plain"
+
+
+def _disposition(part: Message) -> str:
+    """Return how a part is to be shown."""
+    return str(part.get("content-disposition", ""))[:_VALUE].partition(";")[0].strip().lower()
+
+
+def _parameter(part: Message, name: str, header: str = "content-type") -> str:
+    """Return a parameter of a field; empty without it. RecordError where the field is too long to be searched."""
+    if len(str(part.get(header, ""))) > _VALUE:
+        raise RecordError(f"a field {header} is longer than {_VALUE:,} bytes")
+    value = part.get_param(name, "", header)
+    if isinstance(value, tuple):  # RFC 2231: charset, language, value
+        try:
+            return value[2].encode("latin-1", "replace").decode(value[0] or "ascii", "replace")
+        except LookupError:
+            return str(value[2])
+    return _header_text(str(value))
+
+
+def _between(data: bytes, part: Message, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where each part of a multipart begins and ends, without the line end before the next boundary.
+
+    The last part may lack the closing boundary: mail is often cut there by lists.
+    """
+    boundary = _parameter(part, "boundary").rstrip()
+    if not boundary:
+        raise RecordError("a multipart names no boundary")
+    mark = b"--" + boundary.encode("utf-8", "surrogateescape")
+    first, at = -1, data.find(mark, start, end)
+    while at >= 0:
+        stop, rest = at + len(mark), b"?"
+        if at == start or data[at - 1] == 10:  # at the beginning of a line
+            stop = data.find(b"\n", stop, end) + 1 or end
+            rest = data[at + len(mark) : stop].strip(b" \t\r\n")
+        if rest in (b"", b"--"):
+            if first >= 0:
+                before = at - 1 - data.startswith(b"\r\n", at - 2)
+                yield first, max(first, before)
+            if rest:
+                return
+            first = stop
+        at = data.find(mark, stop, end)
+    if first < 0:
+        raise RecordError(f"the boundary {boundary[:60]!r} of a multipart is not in it")
+    yield first, end
+
+
+def _payload(part: Message, body: bytes) -> bytes:
+    """Undo the transfer coding of a part. RecordError where it is damaged or unknown."""
+    coding = str(part.get("content-transfer-encoding", "")).strip().lower()[:40]
+    if coding in ("", "7bit", "8bit", "binary"):
+        return body
+    if coding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    if coding == "base64":
+        try:
+            return binascii.a2b_base64(body)
+        except binascii.Error as error:
+            raise RecordError(f"its base64 is damaged: {error}") from error
+    raise RecordError(f"its coding {coding!r} is not one of 7bit, 8bit, binary, quoted-printable, base64")
+
+
+def _piece(leaf: _Leaf, encoding: str) -> str | Html:
+    """Return the text of a part, or the HTML that is to be extracted."""
+    if leaf.is_html:
+        try:
+            import resiliparse.extract.html2text  # noqa: F401
+        except ImportError:
+            raise RecordError(missing("resiliparse", "reading HTML, which is all the text of this message,")) from None
+        return Html(leaf.data, leaf.charset or encoding or None, lambda text: text)
+    try:
+        charset = checked_encoding(leaf.charset) if leaf.charset else ""
+    except EncodingError:
+        charset = ""
+    for named in (charset if charset != "ascii" else "", encoding):
+        if named:
+            try:
+                return decoded(leaf.data, named)
+            except EncodingError:
+                continue
+    try:
+        return decoded(leaf.data, detected_encoding(leaf.data))
+    except EncodingError:
+        if charset in ("", "ascii"):
+            raise
+    return leaf.data.decode(charset, "replace")

@@ -1,0 +1,137 @@
+"""The encoding of plain text, tables and mail: named by a byte order mark or by the user, or detected.
+
+Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, then statistics
+(resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import unicodedata
+
+from ndcore.checks import missing
+
+_SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030"}  # as browsers decode them
+_NO_TEXT = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined", "mbcs", "oem"}
+_SAMPLE = 1 << 20  # bytes that statistics see
+_LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
+_GOOD = 4  # text is UTF-8 with more than this many characters beyond ASCII for each wrong byte
+_HIGH = bytes(range(128, 256))
+
+
+class EncodingError(ValueError):
+    """A text is in no encoding that can be told, or not in the one that was named; the message is the reason alone."""
+
+
+def checked_encoding(name: str) -> str:
+    """Return the name of Python for an encoding of text.
+
+    Raises
+    ------
+    EncodingError
+        There is no such encoding, or it leaves the order of bytes open.
+
+    >>> checked_encoding("Windows-1252"), checked_encoding("GBK")
+    ('cp1252', 'gb18030')
+    """
+    try:
+        found = codecs.lookup(name).name
+        b"a".decode(found, "ignore")  # LookupError for codecs of other things than text
+    except (LookupError, ValueError):
+        found = "undefined"
+    if found in _NO_TEXT:
+        raise EncodingError(f"{name!r} does not name an encoding of text; examples are cp1252, gb18030, utf-16-le")
+    if found in ("utf-16", "utf-32"):
+        raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
+                            "decides where there is one)")
+    return "utf-8" if found == "utf-8-sig" else _SUPERSETS.get(found, found)
+
+
+def wide_encoding(head: bytes) -> str:
+    """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
+
+    NULs must stand on one side of the units, and the units must be assigned characters, no controls.
+    """
+    part = head[: min(_LOOK, len(head)) // 2 * 2]
+    count = part.count(b"\0")
+    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # not two bytes a unit
+        return ""
+    for encoding, width, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
+        if len(part) % width and len(head) <= _LOOK:
+            continue
+        units = len(part) // width
+        if part.count(b"\0") - part[high::width].count(b"\0") > (2 * units if width == 4 else 0):
+            continue
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(part)
+        except UnicodeDecodeError:
+            continue
+        if units and all(c in "\t\n\f\r" or unicodedata.category(c) not in ("Cc", "Cn", "Co", "Cs") for c in text):
+            return encoding
+    return ""
+
+
+def is_utf8(data: bytes) -> bool:
+    """Tell whether all of `data` is well-formed UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def detected_encoding(data: bytes) -> str:
+    """Detect the encoding of a text without a byte order mark. EncodingError where it cannot be told. O(len)."""
+    wide = wide_encoding(data[:_LOOK])
+    if wide:
+        return wide
+    if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _decodes(data, "iso2022_jp"):
+        return "iso2022_jp"
+    if is_utf8(data) or _nearly_utf8(data):
+        return "utf-8"
+    encoding = _by_statistics(data)
+    if encoding is None or not _decodes(data, encoding):
+        likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
+        raise EncodingError(f"not UTF-8, and its encoding cannot be told{likely}; name it with --encoding, or convert it: "
+                            "iconv -t UTF-8")
+    return encoding
+
+
+def decoded(data: bytes, encoding: str) -> str:
+    """Decode a text without its byte order mark. EncodingError where it is not in the encoding."""
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"not {encoding.upper()}: {error.reason} at byte {error.start + 1:,}") from error
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    """Tell whether all of `data` is in an encoding."""
+    try:
+        data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return False
+    return True
+
+
+def _nearly_utf8(data: bytes) -> bool:
+    """Tell whether wrong bytes are so few among characters beyond ASCII that they are damage, not another encoding."""
+    good = data.decode("utf-8", "ignore")
+    wrong = len(data) - len(good.encode())
+    return len(good) - len(data.translate(None, _HIGH)) > _GOOD * wrong
+
+
+def _by_statistics(data: bytes) -> str | None:
+    """Ask resiliparse for the encoding of bytes that are not UTF-8; None where it knows none."""
+    try:
+        from resiliparse.parse.encoding import detect_encoding
+    except ImportError:
+        need = missing("resiliparse", "telling which encoding it has")
+        raise EncodingError(f"not UTF-8; {need}, or name the encoding with --encoding") from None
+    first = len(data) - len(data.lstrip(bytes(range(128))))
+    sample = data[max(0, first - 100) :][:_SAMPLE]
+    name = str(detect_encoding(sample, from_html_meta=False) or "utf-8")
+    if name != "utf-8":
+        return _SUPERSETS.get(name, name)
+    beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
+    return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None

@@ -1,0 +1,205 @@
+"""A hidden directory beside an output, held by the one job that writes it; the next job clears what a killed one left.
+
+``.NAME.ndcore.tmp`` has a file ``lock``, and the output in the making at ``new/NAME``. Where an output is replaced and the
+system cannot exchange two directories, the old one is moved to ``old/NAME`` first, and back again if that is as far as the
+job came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ndcore._types import AnyPath
+from ndcore.storage.lock import TEMPORARY, CannotLock, Lock
+
+__all__ = ["Staging", "sweep"]
+
+ADVICE = "another job writes this output: wait until it has ended, or give another name"
+LOCK, NEW, OLD = "lock", "new", "old"
+
+
+class Staging:
+    """The right to write one output, and a place to make it in. Use it in a ``with`` block.
+
+    Parameters
+    ----------
+    path : path
+        The output: a file or a directory, there or not, in a directory that is there.
+
+    Raises
+    ------
+    BlockingIOError
+        In the ``with`` statement: another job writes this output.
+
+    Notes
+    -----
+    Where the system cannot lock files, each job has a directory of its own, nobody is refused, and what a killed job leaves
+    stays, but for an output that it was about to replace.
+    """
+
+    def __init__(self, path: AnyPath) -> None:
+        self._named = os.fspath(path)
+        self.target = Path(os.path.realpath(path))
+        self._place = self.target.parent / _name_of(self.target.name)
+        self._lock: Lock | None = None
+        self._held = False
+
+    def recover(self) -> None:
+        """Clear what killed jobs left beside the output; put an output back that one was about to replace.
+
+        Raises BlockingIOError where another job writes this output.
+        """
+        sweep(self.target.parent)
+        try:
+            lock = Lock(self._place, ADVICE, LOCK, create=False)
+        except BlockingIOError as error:
+            error.filename = self._named
+            raise
+        except (ImportError, OSError):  # nobody writes it, or nobody can tell
+            return
+        self._lock = lock  # a job that was killed just now
+        self._end()
+
+    def __enter__(self) -> Self:
+        sweep(self.target.parent)
+        while self._lock is None:
+            with contextlib.suppress(FileExistsError):
+                self._place.mkdir()
+            try:
+                self._lock = Lock(self._place, ADVICE, LOCK)
+            except BlockingIOError as error:
+                error.filename = self._named
+                raise
+            except FileNotFoundError:  # the job that had it has ended this moment
+                continue
+            except (ImportError, CannotLock):
+                self._take_own()
+                break
+        self._held = True
+        if self._lock is not None:
+            _clear(self._place)  # a job was killed since the sweep
+        return self
+
+    def _take_own(self) -> None:
+        """Take a directory that no other job has, where the system cannot lock files."""
+        with contextlib.suppress(OSError):
+            (self._place / LOCK).unlink(missing_ok=True)
+            self._place.rmdir()
+        self._place = self.target.parent / _name_of(self.target.name, secrets.token_hex(8))
+        self._place.mkdir()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._held:
+            self._end()
+
+    def _end(self) -> None:
+        """Remove everything, and let others write."""
+        _clear(self._place)
+        if self._lock is not None:
+            self._lock.remove()
+        with contextlib.suppress(OSError):  # the next job is in it already
+            self._place.rmdir()
+        self._lock, self._held = None, False
+
+    @property
+    def new(self) -> Path:
+        """Where to make the output, in a directory that is there; only inside the ``with`` block."""
+        assert self._held
+        (self._place / NEW).mkdir(exist_ok=True)
+        return self._place / NEW / self.target.name
+
+    def commit(self) -> None:
+        """Give the output its name, in place of what has it now."""
+        new = self.new
+        if not new.is_dir():
+            new.replace(self.target)
+        elif not os.path.lexists(self.target):
+            new.rename(self.target)
+        elif not exchange(new, self.target):
+            old = self._place / OLD
+            old.mkdir()
+            self.target.rename(old / self.target.name)
+            try:
+                new.rename(self.target)
+            except BaseException:
+                (old / self.target.name).rename(self.target)
+                raise
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed jobs have left in a directory, and put back the outputs that they were about to replace.
+
+    Nothing is removed that a process holds, or that does not look like what `Staging` and `held_file` make.
+    """
+    left = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        left = [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(TEMPORARY)]
+    for path in left:
+        with contextlib.suppress(OSError, ImportError):  # held, of another user, or gone meanwhile
+            mode = path.lstat().st_mode
+            if stat.S_ISREG(mode):
+                lock = Lock(folder, "", path.name, create=False)
+                lock.remove()
+            elif stat.S_ISDIR(mode):
+                _sweep_directory(path)
+
+
+def _sweep_directory(place: Path) -> None:
+    """Clear the directory of a job that has ended. Raises OSError where it has not, or where it may be of somebody else."""
+    names = {entry.name for entry in place.iterdir()}
+    if not names <= {LOCK, NEW, OLD}:
+        return
+    if LOCK not in names:  # of a system that cannot lock files: nobody can tell whether its job has ended
+        _put_back(place)
+        place.rmdir()
+        return
+    lock = Lock(place, "", LOCK, create=False)
+    _clear(place)
+    lock.remove()
+    place.rmdir()
+
+
+def _clear(place: Path) -> None:
+    """Remove what is in the directory of a job, except its lock; put the old output back where there is no other."""
+    _put_back(place)
+    for name in (NEW, OLD):
+        shutil.rmtree(place / name, ignore_errors=True)
+
+
+def _put_back(place: Path) -> None:
+    """Give an output its name again, where a job was killed after it took the name away."""
+    with contextlib.suppress(OSError):
+        for old in (place / OLD).iterdir():
+            target = place.parent / old.name
+            if not os.path.lexists(target):
+                old.rename(target)
+
+
+def _name_of(name: str, own: str = "") -> str:
+    """Name the directory of a job that writes an output of this name; `own` makes it one of several."""
+    if len(os.fsencode(name)) > 200:
+        name = f"{name[:40]}.{hashlib.blake2b(os.fsencode(name), digest_size=8).hexdigest()}"
+    return f".{name}{own and '.'}{own}{TEMPORARY}"
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Exchange two files or directories in one step; return False where the system cannot."""
+    names = os.fsencode(a), os.fsencode(b)
+    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE, and RENAME_SWAP on macOS
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            return bool(library.renamex_np(*names, ctypes.c_uint(swap)) == 0)
+        return bool(library.renameat2(here, names[0], here, names[1], ctypes.c_uint(swap)) == 0)
+    except (OSError, TypeError, AttributeError):  # Windows, and C libraries without the function
+        return False

@@ -1,0 +1,128 @@
+"""Copy a store while it is written: closed files by hard links, the end of the log as a copy."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import threading
+from pathlib import Path
+
+from ndcore.storage.container import CorruptFile, sync
+from ndcore.storage.disk_space import naming
+from ndcore.store.directory import Directory
+from ndcore.store.frames import SHIFT
+from ndcore.store.manifest import Manifest
+from ndcore.store.segments import read_generation
+
+__all__ = ["backed_up"]
+
+TRIES = 5  # where files go away while they are copied
+PIECE = 16 << 20  # bytes that are copied at once
+CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")
+
+
+def backed_up(directory: Directory, lock: threading.RLock, path: Path) -> None:
+    """Copy an open store to a path that is not there, or an empty directory; see `Store.backup`."""
+    target = Path(os.path.realpath(path))
+    if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
+        raise FileExistsError(17, "exists already; give a path that does not, or an empty directory", os.fspath(path))
+    for left in range(TRIES)[::-1]:
+        made = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
+        try:
+            with naming(path, inside=made):
+                made.mkdir()
+                done = _copied(directory, lock, made, derived=left > 0)
+                if done:
+                    made.rename(target)
+                    sync(target.parent)
+                    return
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
+
+
+def _copied(directory: Directory, lock: threading.RLock, made: Path, *, derived: bool) -> bool:
+    """Copy a store into an empty directory. False: files went away meanwhile, because others took their place.
+
+    Derived files come first: what they cover is then in the log. They may be left out, since they are made of the log.
+    """
+    with lock:
+        directory.check_usable()
+        directory.refresh()
+        manifest = directory.manifest
+    log, files = manifest.state["log"], manifest.state["derived"]
+    try:
+        if derived:
+            _copy_derived(directory.path / files, made / files)
+    except (FileNotFoundError, CorruptFile):
+        return False
+    with lock:
+        directory.check_usable()
+        directory.refresh()
+        if not directory.read_only:
+            directory.log.sync()
+        if directory.manifest.state != manifest.state:
+            return False
+        end = directory.log.end
+        try:
+            last = (directory.path / log / f"{end >> SHIFT:08}.log").open("rb")
+        except FileNotFoundError:
+            return False
+    with last:
+        (made / log).mkdir()
+        for number in range(end >> SHIFT):
+            name = f"{number:08}.log"
+            with contextlib.suppress(FileNotFoundError):  # a lost file, or a compaction, which is seen below
+                _put(directory.path / log / name, made / log / name)
+        with (made / log / f"{end >> SHIFT:08}.log").open("xb") as copy:
+            _copy_bytes(last.fileno(), copy.fileno(), end & (1 << SHIFT) - 1)
+    with lock:
+        if Manifest.read(directory.path).state != manifest.state:
+            return False
+    sync(made / log)
+    Manifest.create(made, manifest.settings, manifest.state, manifest.tag)
+    sync(made)
+    return True
+
+
+def _copy_derived(source: Path, made: Path) -> None:
+    """Copy the last checkpoint, and the files that it and the indexes name. FileNotFoundError: one is gone."""
+    if not (source / CHECKPOINT).exists():
+        return
+    made.mkdir()
+    for entry in sorted(source.iterdir()):
+        if entry.name == CHECKPOINT or entry.name.startswith("columns-"):
+            _put(entry, made / entry.name)
+    for name in INDEXES:
+        _put(source / f"{name}.index", made / f"{name}.index")
+        for segment in read_generation(made, name).segments:
+            for path in segment.paths(source, name):
+                _put(path, made / path.name)
+    sync(made)
+
+
+def _put(source: Path, copy: Path) -> None:
+    """Link a file that is never written again; copy it where the file system has no such links."""
+    try:
+        os.link(source, copy)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        with source.open("rb") as file, copy.open("xb") as other:
+            _copy_bytes(file.fileno(), other.fileno(), os.fstat(file.fileno()).st_size)
+
+
+def _copy_bytes(source: int, copy: int, size: int) -> None:
+    """Copy the first bytes of a file, and wait until they are on disk."""
+    at = 0
+    while at < size:
+        piece = os.pread(source, min(PIECE, size - at), at)
+        if not piece:
+            raise CorruptFile(f"a file of the store ends after {at} bytes, and had {size}; check the store")
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(copy, view):]
+        at += len(piece)
+    os.fsync(copy)

@@ -1,0 +1,39 @@
+"""Standard streams that are full or closed: what cannot be written is an error, and nothing goes to a wrong place."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINES = '{"text": "a b c d e f"}\n{"text": "x y z"}\n'
+COMMANDS = ["--help", "dedup --help", "--version", "info", "dedup s.jsonl -o - -q", "dedup s.jsonl -o out"]
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "s.jsonl").write_text(LINES)
+    command = f'"{sys.executable}" -m ndcore {line}'
+    return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("where", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_standard_output_does_not_take_is_an_error(tmp_path, command, where, reason):
+    done = shell(f"{command} {where}", tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, f"ndcore: standard output: {reason}")
+    assert "Traceback" not in done.stderr and "ignored" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_other_closed_streams(tmp_path):
+    quiet = shell("dedup s.jsonl -o out >&- -q", tmp_path)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    told = shell("dedup s.jsonl -o - 2>&-", tmp_path)
+    assert (told.returncode, told.stdout) == (0, LINES)  # and not the report
+    read = shell("dedup - -o - -q <&-", tmp_path)
+    assert read.returncode == 1 and "-: cannot be read: Bad file descriptor" in read.stderr

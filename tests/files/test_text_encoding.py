@@ -1,0 +1,87 @@
+"""Encodings of text and tables: one text in all of them, what is told of it, and what is refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from recordfiles import dedup, read, refusal, write
+
+from ndcore.cli.main import main
+from ndcore.files.documents import Documents
+from ndcore.files.sources import TextForm
+from ndcore.files.text_encoding import EncodingError, checked_encoding, detected_encoding
+
+GERMAN = "Sehr geehrte Damen und Herren, die Prüfung der Anträge für größere Gebäude läuft; wir hören später von Ihnen.\n"
+RUSSIAN = "Все люди рождаются свободными и равными в своем достоинстве и правах.\n"
+JAPANESE = "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。\n"
+CHINESE = "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。\n"
+KOREAN = "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다.\n"
+ENCODED = [(GERMAN, "cp1252"), (GERMAN, "utf-16-le"), (GERMAN, "utf-32-be"), (RUSSIAN, "cp1251"), (JAPANESE, "cp932"),
+           (JAPANESE, "iso2022_jp"), (JAPANESE, "utf-16-be"), (CHINESE, "gb18030"), (KOREAN, "cp949")]
+
+
+@pytest.mark.parametrize(("text", "encoding"), ENCODED)
+def test_a_text_is_the_same_in_any_encoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, encoding: str
+) -> None:
+    pytest.importorskip("resiliparse")
+    path, same = write(tmp_path / "a.txt", text.encode(encoding)), write(tmp_path / "b.txt", text.encode())
+    assert read(path)[0] == [text]
+    assert main(["compare", path, same, "--json"]) == 0
+    said = capsys.readouterr()
+    assert '"resemblance": 1.0' in said.out and f"read as {encoding}: {path}" in said.err
+    assert dedup(tmp_path, path, same)["read_otherwise"] == {f"as {encoding}": [path]}
+    assert (tmp_path / "out/kept/a.txt").read_bytes() == text.encode(encoding)
+
+
+@pytest.mark.parametrize(("text", "encoding"), ENCODED)
+def test_tables_in_other_encodings(tmp_path: Path, text: str, encoding: str) -> None:
+    pytest.importorskip("resiliparse")
+    body = text.strip()
+    rows = [f'{i},"{body}\n""{i}"""\r\n'.encode(encoding) for i in range(3)]
+    header = "id,text\r\n".encode(encoding)
+    path = write(tmp_path / "a.csv", header + rows[0] + rows[0] + rows[2])
+    assert read(path)[0] == [f'{body}\n"{i}"' for i in (0, 0, 2)]
+    dedup(tmp_path, path, "--threshold", "1")
+    assert (tmp_path / "out/kept/a.csv").read_bytes().startswith(header + rows[0])
+
+
+def test_utf8_with_damage_stays_utf8(tmp_path: Path) -> None:
+    data = GERMAN.encode() + b"\xff"
+    assert detected_encoding(data) == "utf-8" and read(write(tmp_path / "a.txt", data))[0] == [data]
+
+
+def test_without_the_package_the_encoding_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resiliparse.parse.encoding", None)
+    path = write(tmp_path / "a.txt", GERMAN.encode("cp1252"))
+    assert "pip install 'ndcore[web]', or name the encoding with --encoding" in refusal(path).reason
+    with Documents([path], form=TextForm("cp1252")) as documents:
+        assert next(documents.batches()) == [GERMAN]
+    with Documents([path], form=TextForm("utf-8")) as documents:
+        assert next(documents.batches()) == [GERMAN.encode("cp1252")]
+    assert "not SHIFT_JIS" in refusal(path, form=TextForm("shift_jis")).reason
+
+
+@pytest.mark.parametrize("name", ["base64", "punycode", "utf-16", "nothing", ""])
+def test_names_that_are_no_encoding(name: str) -> None:
+    with pytest.raises(EncodingError):
+        checked_encoding(name)
+
+
+@pytest.mark.parametrize(("data", "expected", "told"), [
+    (b"id;text\n1;a, b\n2;c\n", ["a, b", "c"], "with semicolons between fields"),
+    (b"id\ttext\n1\ta, b\n", ["a, b"], "with tabs between fields"),
+    (b"id|text\n1|x;y\n", ["x;y"], "with bars between fields"),
+    (b"id,text;more\n1,a;b\n", None, "with commas between fields"),
+    (b"id,text\n1,a;b\n2,c\n", ["a;b", "c"], None),
+])
+def test_delimiters(tmp_path: Path, data: bytes, expected: list[str] | None, told: str | None) -> None:
+    path = write(tmp_path / "a.csv", data)
+    with Documents([path], text_field="text" if expected else "text;more") as documents:
+        texts = [text for batch in documents.batches() for text in batch]
+        assert texts == (expected or ["a;b"])
+        assert [how.partition(", though")[0] for how in documents.sources[0].told] == ([told] if told else [])
+    with Documents([write(tmp_path / "b.csv", b"id:text\n1:x\n")], form=TextForm("", ":")) as documents:
+        assert next(documents.batches()) == ["x"]
