@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
+from ndcore.alignment import tiling
 from ndcore.reference import shingling as reference
 from ndcore.reference import text as reference_text
 
@@ -42,17 +43,22 @@ def check(a: str, b: str, width: int, labelled: bool = False, short: str = "whol
     for name, text, other, own in (("a", a, b, found.a), ("b", b, a, found.b)):
         tokens = reference_text.tokens(text)
         assert [i for p in own for i in range(p.first, p.last)] == list(range(len(tokens)))
-        shared = [p.number > 0 for p in own for _ in range(p.first, p.last)]
+        shared = [p.number > 0 and not p.short for p in own for _ in range(p.first, p.last)]
         assert shared == brute_force(text, other, width, labelled, short)
         for p in own:
             assert reference_text.tokens(text[p.start : p.end]) == tokens[p.first : p.last]
             assert text[p.start : p.end].strip(" ") == text[p.start : p.end]
+            assert p.last - p.first < width or not p.short
             if p.number and not p.repeat:
                 assert name not in originals.setdefault(p.number, {})
                 originals[p.number][name] = tokens[p.first : p.last]
         assert not any(not one.number and not two.number for one, two in itertools.pairwise(own))
-    assert list(originals) == list(range(1, len(originals) + 1))
-    for both in originals.values():
+    assert sorted(originals) == list(range(1, len(originals) + 1))
+    short = [p.number for p in found.a if p.short]
+    assert sorted(short) == sorted(p.number for p in found.b if p.short)
+    assert sorted(short) == list(range(1 + len(originals) - len(short), 1 + len(originals)))
+    for number, both in originals.items():
+        assert number not in short or both["a"] == both["b"]
         short_one, long_one = sorted(both.values(), key=len)  # of a block's first tokens, an earlier passage has some
         assert long_one[len(long_one) - len(short_one) :] == short_one
         assert len(long_one) - len(short_one) < width
@@ -105,6 +111,63 @@ def test_passages_by_hand() -> None:
     assert nd.passages("a b", "A, b!") == ([nd.Passage(0, 3, 0, 2, 1, False)], [nd.Passage(0, 4, 0, 2, 1, False)])
     with pytest.raises(ValueError, match="document 1 has 1 tokens, fewer than a shingle of 2"):
         nd.passages("a b c", "a", nd.Shingling(width=2, short="error"))
+
+
+def marked(a: str, b: str, shingling: nd.Shingling) -> list[list[str]]:
+    """Return the passages of both texts: short ones as =text, those of one text alone as -text, shared ones as N text."""
+    found = nd.passages(a, b, shingling)
+    return [
+        [("=" if p.short else "-" if not p.number else f"{p.number} ") + text[p.start : p.end] for p in own]
+        for text, own in zip((a, b), found, strict=True)
+    ]
+
+
+def test_equal_runs_shorter_than_a_shingle() -> None:
+    """One changed word breaks the shingles of five words around it: the words beside it are equal all the same."""
+    five = nd.Shingling(width=5)
+    assert marked("the tenant shall pay Monday", "the tenant shall pay Tuesday", five) == [
+        ["=the tenant shall pay", "-Monday"], ["=the tenant shall pay", "-Tuesday"]]
+    assert marked("a b c d e X f g h Y i j k l m", "a b c d e P f g h Q i j k l m", five) == [
+        ["1 a b c d e", "-X", "=f g h", "-Y", "2 i j k l m"], ["1 a b c d e", "-P", "=f g h", "-Q", "2 i j k l m"]]
+    moved = "a b c d e X f g Y i j k l m", "a b c d e P f g Q i j k l m"
+    long = "one two three four five six seven eight nine ten eleven twelve"
+    assert marked(f"{moved[0]} {long}", f"{long} {moved[1]}", five)[1] == [
+        f"3 {long}", "1 a b c d e", "-P", "=f g", "-Q", "2 i j k l m"]
+    assert marked(f"the committee met on Monday to discuss the roof of the hall {long}",
+                  f"{long} the committee met on Friday to discuss the roof of the hall", five)[1] == [
+        f"2 {long}", "=the committee met on", "-Friday", "1 to discuss the roof of the hall"]
+    assert marked("the cat the dog", "the mouse the dog the end", five) == [
+        ["=the", "-cat", "=the dog"], ["=the", "-mouse", "=the dog", "-the end"]]
+
+
+def test_equal_characters_are_half_a_shingle() -> None:
+    four = nd.Shingling(unit="char", width=4)
+    assert marked("abxyz", "abpqr", four) == [["=ab", "-xyz"], ["=ab", "-pqr"]]
+    assert marked("axyz", "apqr", four) == [["-axyz"], ["-apqr"]]
+    assert marked("axyz", "apqr", nd.Shingling(unit="char", width=2)) == [["=a", "-xyz"], ["=a", "-pqr"]]
+
+
+def test_hostile_texts_are_aligned_in_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count the steps of comparisons: "a a x a a y …" has a gap in every place, "a b a b" equal tokens in every place."""
+    steps = 0
+    counted = tiling._Tiling._equal_run
+
+    def equal_run(self: Any, side: int, i: int, j: int) -> int:
+        nonlocal steps
+        length = counted(self, side, i, j)
+        steps += 1 + length
+        return length
+
+    monkeypatch.setattr(tiling._Tiling, "_equal_run", equal_run)
+    for n in (500, 2000):
+        for a, b in (
+            (" ".join(f"a a {i}" for i in range(n)), " ".join(f"a a b{i}" for i in range(n))),
+            ("a b " * n + "x", "b a y " * n), ("a " * n, "b a " * n),
+            (" ".join(f"w{i}" for i in range(2 * n)), " ".join(f"w{i}" for i in reversed(range(2 * n)))),
+        ):
+            steps = 0
+            nd.passages(a, b)
+            assert steps < 40 * n
 
 
 def test_texts_of_two_kinds() -> None:

@@ -79,6 +79,13 @@ def test_the_whole_text_is_there() -> None:
     assert len(found.a) == 2
 
 
+def test_equal_runs_are_no_differences() -> None:
+    _, tree = compared("One two x", "one two y", 5)
+    assert "".join(tree.text).split("\n") == ["AB", "=One two=one two", "≠x≠y", ""]
+    assert tree.values("title")[0] == "equal, too short to be a shared shingle: go to it in B"
+    assert tree.values("href") == ["#b1", "#a1"]
+
+
 @given(st.text(max_size=60), st.binary(max_size=60))
 def test_any_text_is_escaped(a: str, b: bytes) -> None:
     for unit in ("word", "byte", "line"):
@@ -176,6 +183,8 @@ def test_overview_draws_every_shared_passage() -> None:
     found = nd.passages(a, b, nd.Shingling(width=3))
     tree = Tree(overview(found))
     assert tree.values("class") == ["nd-overview", "bar", "s", "bar", "s", "ribbon s", "ribbon m"]
+    short = Tree(overview(nd.passages("one two x", "one two y")))
+    assert short.values("class") == ["nd-overview", "bar", "s", "e", "bar", "s", "e"]
     assert Tree(overview(nd.passages("", "a"))).values("class") == ["nd-overview", "bar", "s", "bar", "s"]
 
 

@@ -80,10 +80,29 @@ def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not any(line.endswith(" ") for line in table.splitlines())
 
 
+def test_equal_words_beside_a_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One changed word breaks the only shingle of five words: the four words beside it are marked as equal."""
+    paths = write(tmp_path, "The tenant shall pay Monday", "the tenant shall pay Tuesday")
+    assert run("compare", *paths, "--report", tmp_path / "page.html") == 0
+    Tree((tmp_path / "page.html").read_text("utf-8"))
+    capsys.readouterr()
+    assert run("compare", *paths) == 0
+    out = capsys.readouterr().out
+    assert "0 of 2 shingles are in both" in out
+    assert out.partition("again: repeated\n")[2].splitlines() == [
+        f"{'   = The tenant shall pay':50}   = the tenant shall pay", f"{'   - Monday':50}   + Tuesday",
+    ]
+    found = as_json(capsys, *paths)
+    for side, words in (("a", ("The tenant shall pay", "Monday")), ("b", ("the tenant shall pay", "Tuesday"))):
+        assert [(p["text"], p["number"], p["short"]) for p in found[side]["passages"]] == [
+            (words[0], 1, True), (words[1], 0, False),
+        ]
+
+
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [
-        (text(1), text(1), "identical, byte for byte"),
+        (text(1), text(1), "identical: the same text, character for character"),
         (text(1), text(1).upper(), "lexically equivalent"),
         ("a b c a b c a b", "a b c a b c a b c", "shingle-equivalent"),
         (text(1), text(2), "not near-duplicates"),
@@ -92,8 +111,8 @@ def test_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (text(1), text(1, 3), "not near-duplicates, but each is contained in the other"),  # 30 of 37, and 30 of 44
         ("...", text(2), "cannot be compared: A has no shingles"),
         ("...", "!!", "cannot be compared: A and B have no shingles"),
-        ("...", "...", "identical, byte for byte"),
-        ("", "", "identical, byte for byte"),
+        ("...", "...", "identical: the same text, character for character"),
+        ("", "", "identical: the same text, character for character"),
     ],
 )
 def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b: str, verdict: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 from commands import ROWS, jsonl, lines, refused, run, text, tree
 
 import ndcore
+from ndcore.cli.summary import notes
 from ndcore.files.annotated_output import splice
 
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
@@ -269,6 +270,20 @@ def test_rejected_are_counted_and_listed(tmp_path: Path, capsys: pytest.CaptureF
     assert summary["rejected"][0]["reason"] == "the text field 'text' is int 1, not a string"
     assert (tmp_path / "out" / "kept" / "c.jsonl").read_bytes() == b'{"text":"good one"}\n{"text":"other"}\n'
     assert "rejected   2" in capsys.readouterr().out
+
+
+def test_documents_of_several_runs_are_not_added_up() -> None:
+    """Three runs hold the same ten documents: no note says that thirty were not compared with all."""
+    run_of = {"holders": 10, "example": 0, "representatives": 3}
+    names = ("without_shingles", "pages_without_main_content", "invalid_utf8_bytes", "blank_lines", "without_keep_field",
+             "repeated_ids", "excluded")
+    common = [{**run_of, "group": group, "cut": cut} for group, cut in enumerate((7, 6, 7, 0))]
+    account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": []}
+    assert notes(account, "out") == [
+        "4 features so common that documents holding it were compared with representatives only",
+        "3 features of these with so many representatives that some documents were not compared with all of them, of one at "
+        "most 7; see common in summary.json",
+    ]
 
 
 def test_repeated_ids_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

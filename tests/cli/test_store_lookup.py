@@ -36,7 +36,7 @@ def test_a_text(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     (tmp_path / "t.txt").write_text(text(2, 1))
     out = told(capsys, "query", store, tmp_path / "t.txt")
     assert out.startswith(f"near: represented by {A2}; resemblance 0.")
-    assert f"equal, byte for byte, to {PRINT}\n" in out
+    assert f"the same text, character for character, as {PRINT}\n" in out
     assert f"2 pages in the cluster of {A2}\n" in out
     assert f"2024-05-04 00:00:00  1         {PRINT}\n" in out
     found = told_json(capsys, "query", store, tmp_path / "t.txt")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from webarchives import INFO, REQUEST, html, http, response, save, warc
 
 from ndcore.cli.main import main
 
@@ -29,8 +27,12 @@ WITH_LINKS = [*PAGES, EXAMPLES, ROOT / "CONTRIBUTING.md", ROOT / "DESIGN.md", RO
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 LONGEST_README = 900  # words
 RUN_BY_CI = {"<!-- command: try -->", "<!-- command: test -->"}  # .ci/run reads these two from the page
-TALE = """the committee met on Tuesday to discuss the weather of the northern hills while seven wizards quietly boiled a
-large pot of vegetable soup for a passing merchant who sold copper bells and woollen blankets"""
+NOT_RUN = {  # commands in blocks of text, and why they are not in blocks of sh, which are run
+    "pip": "installs from a network", "uvx": "installs from a network", "pypi-attestations": "asks a network",
+    "chromium": "a browser", "curl": "asks a server on a port that others may use",
+    "ndcore serve": "runs until it is stopped", "PYSPARK_PYTHON=./env/bin/python spark-submit": "needs a cluster", "python -m ndcore.spark": "needs Java",
+}
+SAMPLE_BYTES = 60_000
 
 
 class Block(NamedTuple):
@@ -59,59 +61,15 @@ def blocks(page: Path) -> Iterator[Block]:
     assert not begun, f"{page.name}: the block of line {begun} has no end"
 
 
-def prose(seed: int, changes: int = 0) -> str:
-    """Make up 120 words; texts of one seed differ in `changes` of them."""
-    source = random.Random(seed)
-    words = source.choices(TALE.split(), k=120)
-    for place in range(changes):
-        words[17 * (place + 1)] = f"changed{place}"
-    return " ".join(words)
-
-
 @pytest.fixture(scope="module")
 def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder with the files that the pages name."""
-    zstandard = pytest.importorskip("zstandard", reason="the extra cli is not installed")
-    arrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
-    import pyarrow.parquet
-
+    """Make a folder with the examples, as in a checkout, and the programs that the pages show."""
     folder = tmp_path_factory.mktemp("readme")
-    (folder / "crawl").mkdir()
-    rows = [{"id": f"d{i}", "content": prose(i // 3, i % 3), "url": f"http://a.example/{i}"} for i in range(30)]
-    lines = ["".join(json.dumps(row) + "\n" for row in part).encode() for part in (rows[:15], rows[15:])]
-    for number, data in enumerate(lines):
-        (folder / "crawl" / f"{number}.jsonl.zst").write_bytes(zstandard.compress(data))
-    captures = [
-        warc("response", http(html(prose(page, change))), f"http://a.example/{page}",
-             WARC_Date=f"2024-0{change + 1}-01T00:00:00Z", Content_Type="application/http; msgtype=response")
-        for page in range(3) for change in range(3)
-    ]
-    save(folder / "crawl" / "pages.warc.gz", [INFO, REQUEST, response(1, prose(50)), *captures], "gz")
-    texts = [prose(i // 3, i % 3) for i in range(24)]
-    for name, part in (("old", texts[:12]), ("new", texts[6:])):
-        table = arrow.table({"id": [f"{name}{i}" for i in range(len(part))], "text": part})
-        pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
-    old = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts[:12]))
-    (folder / "dataset" / "documents").mkdir(parents=True)
-    for path in (folder / "old.jsonl.gz", folder / "dataset" / "documents" / "old.jsonl.gz"):
-        path.write_bytes(gzip.compress(old.encode()))
-    (folder / "gsm8k.jsonl").write_text("".join(json.dumps({"question": texts[i][:90 * i]}) + "\n" for i in range(4)))
-    (folder / "new-pages").mkdir()
-    (folder / "new-pages" / "one.html").write_bytes(html(prose(60)))
-    (folder / "texts").mkdir()
-    for i in range(6):
-        (folder / "texts" / f"{i}.txt").write_text(prose(i // 2, i % 2))
-    for name, text in (("page.txt", prose(1)), ("a.txt", prose(2)), ("b.txt", prose(2, 3))):
-        (folder / name).write_text(text)
-    draft = "The committee met on Tuesday to discuss the weather of the northern hills. Whoever copies this text copies its "
-    (folder / "draft.txt").write_text(f"{draft}terms as well, and nobody may remove them.\n")
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     for page in PAGES:
         for block in blocks(page):
             if block.language in ("c", "cython"):  # the first line names the file
                 (folder / re.findall(r"\w+\.\w+", block.text)[0]).write_text(block.text)
-    final = "Whoever copies this text copies its terms as well -- and nobody may ever remove them. The committee met on "
-    (folder / "final.txt").write_text(f"{final}Friday to discuss the weather of the northern hills.\n")
     return folder
 
 
@@ -167,6 +125,8 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
         pytest.skip("no C compiler or no make")
     if page.stem == "choosing-a-filter":
         pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    for module, extra in (("zstandard", "cli"), ("pyarrow", "parquet"), ("fastwarc", "web"), ("resiliparse", "web")):
+        pytest.importorskip(module, reason=f"the extra {extra} is not installed")
     for block in blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:
             done = subprocess.run(
@@ -182,9 +142,31 @@ def test_every_block_has_a_language_that_is_run_or_shown() -> None:
     assert {block.language for page in PAGES for block in blocks(page)} <= known
 
 
+def test_commands_that_are_not_run_have_a_reason() -> None:
+    """Every command is in a block of sh, which is run, or begins as one that is listed with its reason."""
+    lines = [line.strip() for page in PAGES for block in blocks(page) if block.language == "text"
+             for line in block.text.replace("\\\n", " ").splitlines()]
+    begins = re.compile(rf"(?:{'|'.join(map(re.escape, NOT_RUN))}|ndcore|python|pipx|cat|cp|mv|mkdir|gzip) (?![|:=])")
+    shown = [line for line in lines if begins.match(line)]
+    for line in shown:
+        assert any(line.startswith(f"{name} ") for name in NOT_RUN), f"not run, and no reason is given: {line}"
+    told = {name for name in NOT_RUN if any(line.startswith(f"{name} ") for line in shown)}
+    assert told == NOT_RUN.keys()
+
+
+def test_the_sample_is_small_and_every_file_is_used() -> None:
+    shell = "".join(block.text for page in PAGES for block in blocks(page) if block.language in ("sh", "text"))
+    named = [ROOT / path for path in re.findall(r"examples/sample/[\w./*-]*", shell)]
+    used = {file for path in named for place in ROOT.glob(str(path.relative_to(ROOT)))
+            for file in ([place] if place.is_file() else place.rglob("*"))}
+    files = {path for path in (ROOT / "examples" / "sample").rglob("*") if path.is_file()}
+    assert all(any(ROOT.glob(str(path.relative_to(ROOT)))) for path in named)
+    assert files <= used and sum(path.stat().st_size for path in files) < SAMPLE_BYTES
+
+
 @pytest.mark.parametrize("page, command", [
     ("README.md", "dedup examples/notices.jsonl -o notices"),
-    ("docs/comparing.md", "compare draft.txt final.txt --width 3"),
+    ("docs/comparing.md", "compare examples/sample/draft.txt examples/sample/final.txt --width 3"),
 ])
 def test_what_commands_print(page: str, command: str, files: Path) -> None:
     text = (ROOT / page).read_text("utf-8")
@@ -242,6 +224,16 @@ def test_the_line_of_clusters(files: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- the pages as a whole
+
+
+def test_the_page_on_installing_lists_the_extras() -> None:
+    text = (ROOT / "docs" / "installing.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted([*listed, "test", "bench", "lint"]) == sorted(declared)
+    for page in [*PAGES, *(ROOT / "src" / "ndcore").rglob("*.py")]:
+        for extras in re.findall(r"ndcore\[([a-z,]+)\]", page.read_text("utf-8")):
+            assert set(extras.split(",")) <= set(declared), page.name
 
 
 def test_the_readme_is_short() -> None:

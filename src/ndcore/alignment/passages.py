@@ -10,14 +10,19 @@ import numpy as np
 from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate
-from ndcore.alignment.tiling import Piece, tile
+from ndcore.alignment.tiling import Piece, heaviest_in_order, tile
+from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["Passage", "Passages", "passages"]
 
 
+ROUNDS = 4  # of aligning tokens between shared passages, each in the gaps that the one before leaves
+CHARACTERS = ("char", "grapheme", "byte")  # units of which single tokens are equal by chance
+
+
 class Passage(NamedTuple):
-    """A run of tokens, all of them in shingles that the other document has too, or none.
+    """A run of tokens: shared, equal but too short to be a shared shingle, or in this document only.
 
     Attributes
     ----------
@@ -26,9 +31,13 @@ class Passage(NamedTuple):
     first, last : int
         Its tokens are first … last − 1.
     number : int
-        Passages with the same number, 1 or more, are equal in both documents; 0 is a passage of this document alone.
+        Passages with the same number, 1 or more, are equal in both documents; 0: the other document has no equal passage at
+        the same place.
     repeat : bool
         True: the text of this number, or a part of it, in a further place. Its counterpart is the counterpart of the first.
+    short : bool
+        True: fewer tokens than a shingle, equal to those of the same number, beside the same shared passage. They are in no
+        shingle that both documents have, so they do not count for the resemblance.
     """
 
     start: int
@@ -37,6 +46,7 @@ class Passage(NamedTuple):
     last: int
     number: int
     repeat: bool
+    short: bool = False
 
 
 class Passages(NamedTuple):
@@ -53,10 +63,11 @@ class Passages(NamedTuple):
 
 
 def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
-    """Find the passages that two texts share, and the passages of one text alone.
+    """Find the passages that two texts share, short equal runs between them, and what is in one text only.
 
     A token is in a shared passage exactly if it is in a shingle that is in the other document's set of shingles. A run of
-    shared tokens is cut where its counterpart ends, or goes on elsewhere in the other document.
+    shared tokens is cut where its counterpart ends, or goes on elsewhere in the other document. The tokens between the same
+    shared passages are aligned; equal runs of them are *short* passages.
 
     Parameters
     ----------
@@ -71,7 +82,8 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
         ``.a`` and ``.b``, lists of `Passage`. Shared passages are numbered 1, 2, … in the order of a. Each number occurs
         once in a and once in b with equal tokens, anywhere in b (blocks may have moved). It occurs again, with ``repeat``,
         where the text, or a part of it at least a shingle long, is repeated. Passages that would overlap, by fewer than
-        `width` tokens, are cut: the earlier one keeps these tokens.
+        `width` tokens, are cut: the earlier one keeps these tokens. Short passages have the numbers that follow, each once
+        in a and once in b; of characters and bytes they have at least half as many as a shingle.
 
     Raises
     ------
@@ -82,7 +94,8 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     -----
     Greedy string tiling: shingles that occur once in each text are matched first, then the others from left to right, each
     with the longest run at up to 8 places (see `ndcore.alignment.tiling`). Shingles are compared by their fingerprints.
-    O(n log n), also if all shingles are equal; less than a second for a megabyte of words.
+    Short passages are found in the same way, with single tokens for shingles, and those in one order in both texts are
+    chosen. O(n log n), also if all shingles are equal; some seconds for a megabyte of words.
 
     References
     ----------
@@ -100,13 +113,30 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     common = _common(prints, offsets)
     pieces = tile(_numbered(prints[: offsets[1]], common), _numbered(prints[offsets[1] :], common))
     rank = {piece.number: rank for rank, piece in enumerate((p for p in pieces[0] if not p.repeat), 1)}
+    runs = [
+        [_Run(first, last, rank.get(number, 0), repeat, False)
+         for first, last, number, repeat in _covering(own, shingling.width, len(starts))]
+        for (starts, _), own in zip(spans, pieces, strict=True)
+    ]
+    if shingling.width > 1 and all(any(not run.number for run in own) for own in runs):
+        tokens = _token_prints(a, b, shingling)
+        least = (shingling.width + 1) // 2 if shingling.unit in CHARACTERS else 1
+        for gaps_of in (_gaps_between, _gaps_beside):
+            runs = _with_short(runs, [each for each in _equal_runs(tokens, gaps_of(runs)) if each[2] >= least])
     return Passages(*(
-        [
-            Passage(int(starts[first]), int(ends[last - 1]), first, last, rank.get(number, 0), repeat)
-            for first, last, number, repeat in _covering(own, shingling.width, len(starts))
-        ]
-        for (starts, ends), own in zip(spans, pieces, strict=True)
+        [Passage(int(starts[run.first]), int(ends[run.last - 1]), *run) for run in own]
+        for (starts, ends), own in zip(spans, runs, strict=True)
     ))
+
+
+class _Run(NamedTuple):
+    """The tokens of a passage, without their place in the text."""
+
+    first: int
+    last: int
+    number: int
+    repeat: bool
+    short: bool
 
 
 def _common(prints: UInts, offsets: Ints) -> UInts:
@@ -135,3 +165,167 @@ def _covering(pieces: list[Piece], width: int, count: int) -> Iterator[tuple[int
         at = end
     if at < count:
         yield at, count, -1, False
+
+
+# ---- short passages
+
+
+def _token_prints(a: Text, b: Text, shingling: Shingling) -> tuple[UInts, UInts]:
+    """Return the fingerprints of the single tokens of both texts."""
+    parameters = {**shingling.recipe.parameters, "width": 1, "short": "whole", "labelled": False}
+    prints, offsets = Shingling.from_recipe(Recipe(parameters)).fingerprints_many([a, b], threads=1)
+    return prints[: offsets[1]], prints[offsets[1] :]
+
+
+def _equal_runs(tokens: tuple[UInts, UInts], gaps: list[Ints]) -> list[tuple[int, int, int]]:
+    """Align the tokens of each gap; return (start in a, start in b, length) of equal runs, in the order of a.
+
+    In each round a gap is tiled with runs of equal tokens, those in the same order on both sides are chosen, and divide the
+    gap for the next round. O(n log n).
+
+    Parameters
+    ----------
+    tokens : (ndarray, ndarray)
+        Fingerprints of the tokens of both documents.
+    gaps : list of ndarray
+        The number of the gap that each token is in; −1: none.
+    """
+    chosen = list[tuple[int, int, int]]()
+    distinct_tokens, symbols = np.unique(np.concatenate(tokens), return_inverse=True)
+    sides, size = np.split(symbols, [len(tokens[0])]), len(distinct_tokens)
+    for _ in range(ROUNDS):
+        a, b = (np.where(gap >= 0, gap * size + own, -1) for gap, own in zip(gaps, sides, strict=True))
+        common = np.intersect1d(a[a >= 0], b[b >= 0])
+        if not len(common):
+            break
+        tiles = _in_one_order(tile(_numbered(a, common), _numbered(b, common)), gaps)
+        chosen += tiles
+        for side, gap in enumerate(gaps):
+            gaps[side] = _divided(gap, [(each[side], each[side] + each[2]) for each in tiles])
+    return _joined(sorted(chosen))
+
+
+def _originals(runs: list[_Run]) -> dict[int, _Run]:
+    """Return the numbered passages by number, in order, without repeats."""
+    return {run.number: run for run in runs if run.number and not run.repeat}
+
+
+def _ordered(runs: list[list[_Run]]) -> set[int]:
+    """Return the numbers that are in the same order in both documents; the other passages have moved."""
+    a, b = map(_originals, runs)
+    place = {number: i for i, number in enumerate(a)}
+    chosen = heaviest_in_order([run.last - run.first for run in a.values()], [place[number] for number in b])
+    return {number for number, i in place.items() if i in chosen}
+
+
+def _gaps_between(runs: list[list[_Run]]) -> list[Ints]:
+    """Number the gaps that tokens in no numbered passage are in.
+
+    Tokens between two neighbours that are neighbours in the other document too are a gap. So are, of all others, those
+    between two of the passages that are in the same order in both documents.
+    """
+    ordered = _ordered(runs)
+    between = [
+        {(before.number, after.number): run for before, run, after in _with_neighbours(own)
+         if not (before.repeat or after.repeat)} for own in runs
+    ]
+    both = {key: i for i, key in enumerate(sorted(between[0].keys() & between[1].keys()), len(ordered) + 1)}
+    gaps = []
+    for own, keys in zip(runs, between, strict=True):
+        gap, passed, inner = _no_gaps(own), 0, {run: both[key] for key, run in keys.items() if key in both}
+        for run in own:
+            if not run.number:
+                gap[run.first : run.last] = inner.get(run, passed)
+            passed += run.number in ordered and not run.repeat
+        gaps.append(gap)
+    return gaps
+
+
+def _gaps_beside(runs: list[list[_Run]]) -> list[Ints]:
+    """Number as gaps the tokens right before a passage that has moved, and of all others those right after one."""
+    ordered = _ordered(runs)
+    gaps = [_no_gaps(own) for own in runs]
+    count = 0
+    for side in (-1, 0):  # neighbours of a run: the one after it, the one before
+        beside = [
+            {around[side].number: around[1] for around in _with_neighbours(own) if not around[side].repeat} for own in runs
+        ]
+        for number in sorted((beside[0].keys() & beside[1].keys()) - ordered - {0}):
+            places = [own[number] for own in beside]
+            if all(gap[run.first] < 0 for gap, run in zip(gaps, places, strict=True)):
+                for gap, run in zip(gaps, places, strict=True):
+                    gap[run.first : run.last] = count
+                count += 1
+    return gaps
+
+
+def _no_gaps(runs: list[_Run]) -> Ints:
+    """Return −1 for each token."""
+    return np.full(runs[-1].last, -1)
+
+
+def _with_neighbours(runs: list[_Run]) -> Iterator[tuple[_Run, _Run, _Run]]:
+    """Yield each passage of one document only, between the passages before and after it; at the ends, number 0."""
+    end = _Run(0, 0, 0, False, False)
+    for before, run, after in zip([end, *runs], runs, [*runs[1:], end], strict=False):
+        if not run.number:
+            yield before, run, after
+
+
+def _in_one_order(pieces: tuple[list[Piece], list[Piece]], gaps: list[Ints]) -> list[tuple[int, int, int]]:
+    """Choose the tiles that are in the same order in both documents, gap by gap: (start in a, start in b, length)."""
+    columns = [
+        sorted((p for p in own if not p.repeat), key=lambda p, gap=gap: (gap[p.start], p.start))  # type: ignore[misc]
+        for own, gap in zip(pieces, gaps, strict=True)
+    ]
+    place = {p.number: i for i, p in enumerate(columns[0])}
+    ordered = heaviest_in_order([p.end - p.start for p in columns[0]], [place[p.number] for p in columns[1]])
+    return [
+        (columns[0][place[p.number]].start, p.start, p.end - p.start) for p in columns[1] if place[p.number] in ordered
+    ]
+
+
+def _divided(gap: Ints, runs: list[tuple[int, int]]) -> Ints:
+    """Number gaps anew, divided by the runs (start, end) in them, whose tokens are in none."""
+    starts = np.zeros(len(gap), np.int64)
+    divided = gap.copy()
+    for start, end in runs:
+        starts[start] = 1
+        divided[start:end] = -1
+    order = np.argsort(gap, kind="stable")
+    passed = np.empty(len(gap), np.int64)
+    passed[order] = np.cumsum(starts[order])
+    return np.where(divided >= 0, gap + passed, -1)
+
+
+def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Join runs (start in a, start in b, length) that follow one another in both documents."""
+    joined: list[tuple[int, int, int]] = []
+    for i, j, length in runs:
+        before = joined[-1] if joined else (0, 0, 0)
+        if joined and (before[0] + before[2], before[1] + before[2]) == (i, j):
+            joined[-1] = (*before[:2], before[2] + length)
+        else:
+            joined.append((i, j, length))
+    return joined
+
+
+def _with_short(runs: list[list[_Run]], short: list[tuple[int, int, int]]) -> list[list[_Run]]:
+    """Cut the short passages (start in a, start in b, length) out of those of one document only, with new numbers."""
+    sides = list[list[_Run]]()
+    known = max(run.number for run in runs[0])
+    for side, own in enumerate(runs):
+        inside = sorted((each[side], each[side] + each[2], number) for number, each in enumerate(short, known + 1))
+        covered, at = list[_Run](), 0
+        for run in own:
+            first = run.first
+            while not run.number and at < len(inside) and inside[at][0] < run.last:
+                start, end, number = inside[at]
+                if first < start:
+                    covered.append(_Run(first, start, 0, False, False))
+                covered.append(_Run(start, end, number, False, True))
+                first, at = end, at + 1
+            if first < run.last:
+                covered.append(run._replace(first=first))
+        sides.append(covered)
+    return sides

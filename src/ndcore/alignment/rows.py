@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
+from ndcore.alignment.tiling import heaviest_in_order
 
 __all__ = ["Row", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
 
@@ -56,27 +57,11 @@ def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[li
 
 def in_same_order(found: Passages) -> frozenset[int]:
     """Find numbers in the same order in both texts, of the most tokens: the heaviest increasing subsequence."""
-    weights = {p.number: p.last - p.first for p in found.a if p.number and not p.repeat}
-    order = [p.number for p in found.b if p.number and not p.repeat]
-    rank = {number: rank for rank, number in enumerate(sorted(order), 1)}
-    best = [(0, 0)] * (len(order) + 1)  # Fenwick tree: (weight, number) of the best chain that ends at a rank or before
-    previous: dict[int, int] = {}
-    for number in order:
-        at, top = rank[number] - 1, (0, 0)
-        while at:
-            top = max(top, best[at])
-            at &= at - 1
-        previous[number] = top[1]
-        top, at = (top[0] + weights[number], number), rank[number]
-        while at < len(best):
-            best[at] = max(best[at], top)
-            at += at & -at
-    number = max(best)[1]
-    chain = set()
-    while number:
-        chain.add(number)
-        number = previous[number]
-    return frozenset(chain)
+    originals = [p for p in found.a if p.number and not p.repeat]
+    rank = {p.number: rank for rank, p in enumerate(originals)}
+    order = [rank[p.number] for p in found.b if p.number and not p.repeat]
+    chosen = heaviest_in_order([p.last - p.first for p in originals], order)
+    return frozenset(originals[i].number for i in chosen)
 
 
 def elided(text: str, limit: int) -> tuple[str, str, str]:

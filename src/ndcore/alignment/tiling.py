@@ -27,7 +27,7 @@ import numpy as np
 
 from ndcore._types import Ints
 
-__all__ = ["Piece", "tile"]
+__all__ = ["Piece", "heaviest_in_order", "tile"]
 
 CANDIDATES = 8  # places that are tried for an element that repeats
 
@@ -63,6 +63,28 @@ def tile(a: Ints, b: Ints) -> tuple[list[Piece], list[Piece]]:
     tiling.claim_anchors()
     tiling.claim_rest(tiling.repeat_lengths(0), tiling.repeat_lengths(1))
     return tiling.pieces(0), tiling.pieces(1)
+
+
+def heaviest_in_order(weights: list[int], order: list[int]) -> frozenset[int]:
+    """Find the heaviest increasing subsequence of `order`, a permutation of the positions of `weights`. O(n log n)."""
+    best = [(0, 0)] * (len(order) + 1)  # Fenwick tree: (weight, 1 + value) of the best chain that ends at a value or before
+    previous: dict[int, int] = {}
+    for value in order:
+        at, top = value, (0, 0)
+        while at:
+            top = max(top, best[at])
+            at &= at - 1
+        previous[value + 1] = top[1]
+        top, at = (top[0] + weights[value], value + 1), value + 1
+        while at < len(best):
+            best[at] = max(best[at], top)
+            at += at & -at
+    last = max(best)[1]
+    chain = set()
+    while last:
+        chain.add(last - 1)
+        last = previous[last]
+    return frozenset(chain)
 
 
 class _Tiling:

@@ -21,7 +21,7 @@ __all__ = ["report"]
 
 SHOWN_ROWS = 40
 SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of another one
-STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "-": "yellow", "+": "green"}
+STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "=": "dim cyan", "-": "yellow", "+": "green"}
 
 
 def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
@@ -87,7 +87,8 @@ def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
     for row in shown:
         table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
     console.print()
-    console.print("[n] shared; - only in A; + only in B; moved: elsewhere in the other document; again: repeated")
+    console.print("[n] shared; = equal, too short to be a shared shingle; - in A, not at this place in B; + in B, not at "
+                  "this place in A; moved: elsewhere in the other document; again: repeated")
     console.print(table)
     left = sum(len(row.a) + len(row.b) for row in listed[len(shown) :])
     if left:
@@ -105,8 +106,8 @@ def _cell(found: DocumentComparison, side: int, row: Row, every: bool) -> Table:
     cell.add_column(ratio=1, overflow="fold")
     for passage in (row.a, row.b)[side]:
         note = "again" if passage.repeat else "" if row.aligned else "moved"
-        mark = f"[{passage.number}]" if passage.number else "-+"[side]
-        style = STYLES[note if passage.number else mark]
+        mark = "=" if passage.short else f"[{passage.number}]" if passage.number else "-+"[side]
+        style = STYLES[note if passage.number and not passage.short else mark]
         cell.add_row(Text(mark, style), _styled(document, passage, note, style, found.shingling.unit, every))
     return cell
 

@@ -15,13 +15,13 @@ __all__ = ["Counts", "account", "print_account"]
 
 _MEANING = {
     "kept": "new",
-    "identical": "equal to an earlier page, byte for byte (of HTML: the text)",
+    "identical": "the same text as an earlier page, character for character",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "near": "resemblance at or above the threshold",
 }
 _CHANGES = {
-    "unchanged": "the same bytes", "lexical": "the same words", "near": "a small change", "other": "another text",
+    "unchanged": "the same text", "lexical": "the same words", "near": "a small change", "other": "another text",
 }
 
 

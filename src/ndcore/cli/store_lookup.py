@@ -109,7 +109,7 @@ def _print_verdict(verdict: Verdict) -> None:
         f"{about}{verdict.containing:.3f} of that page is in it")
     print(f"{verdict.verdict}: represented by {shown_key(verdict.of)}{numbers}")
     if verdict.equal is not None:
-        print(f"equal, byte for byte, to {shown_key(verdict.equal)}")
+        print(f"the same text, character for character, as {shown_key(verdict.equal)}")
 
 
 # ---- locate

@@ -21,7 +21,7 @@ from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
 
 _MEANING = {
-    "identical": "equal to its representative, byte for byte (of HTML: the text)",
+    "identical": "the same text as its representative, character for character",
     "lexical": "the same words in the same order",
     "shingle": "the same set of shingles",
     "version": "another document of the same value of --one-per comes first",
@@ -195,7 +195,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
     """Return one sentence for each unusual thing that happened; `output` as on the command line."""
     more = "" if output == STDOUT else "; see common in summary.json"
     common = summary["common"]
-    cut = sum(int(run.get("cut", 0)) for run in common)
+    cut = [int(run["cut"]) for run in common if run.get("cut")]  # a document may be in several of them
     shared = "shingle" if summary["filter"]["kind"] == "prefix" else "feature"
     others = summary.get("records_not_documents", {})
     ignored: Counter[str] = Counter(item["kind"] for item in summary["ignored"])
@@ -211,7 +211,8 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, lists(output)),
         (len(common), shared, "so common that documents holding it were compared with representatives only"),
-        (cut, "document", f"not compared with all of these{more}"),
+        (len(cut), shared, f"of these with so many representatives that some documents were not compared with all of them, "
+                           f"of one at most {max(cut, default=0):,}{more}"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 

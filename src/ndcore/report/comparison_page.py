@@ -114,6 +114,7 @@ def _legend() -> str:
     """Render the explanation of the signs."""
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
-        '<span><span class="nd-sign nd-only">≠</span>on one side alone</span>'
+        '<span><span class="nd-sign nd-equal">=</span>equal, too short to be a shared shingle</span>'
+        '<span><span class="nd-sign nd-only">≠</span>not at this place of the other document</span>'
         '<span><span class="nd-sign m">2</span>shared, but elsewhere in the other document, or repeated</span></div>'
     )

@@ -39,6 +39,7 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
   font-size: .8em; font-weight: 600; font-variant-numeric: tabular-nums; text-decoration: none; }
 .nd-sign small { display: block; font-weight: 400; font-size: .85em; line-height: 1.1; padding-bottom: .2em; }
 .nd-shared > .nd-sign { color: var(--shared); background: var(--shared-back); }
+.nd-short > .nd-sign, .nd-equal { color: var(--shared); background: none; box-shadow: inset 0 0 0 1px var(--shared); }
 .nd-moved > .nd-sign, .nd-again > .nd-sign { color: var(--moved); background: var(--moved-back); border-radius: .7em; }
 .nd-moved > .nd-text, .nd-again > .nd-text { box-shadow: -3px 0 0 -1px var(--moved); padding-left: .5rem; }
 .nd-alone > .nd-sign, .nd-only { color: var(--alone); background: var(--alone-back); font-size: 1.05em; line-height: 1.35;
@@ -56,7 +57,7 @@ body { margin: 0 auto; max-width: 92rem; padding: 1.5rem 1.25rem 4rem; backgroun
 .nd-overview { display: block; width: 100%; height: 84px; margin: .25rem 0; }
 .nd-overview .bar { fill: var(--alone-back); stroke: var(--line); vector-effect: non-scaling-stroke; }
 .nd-overview .s { fill: var(--shared); } .nd-overview .m { fill: var(--moved); }
-.nd-overview .ribbon { opacity: .22; }
+.nd-overview .e { fill: var(--shared); opacity: .4; } .nd-overview .ribbon { opacity: .22; }
 @media (max-width: 40rem) { .nd-shared, .nd-alone { grid-template-columns: minmax(0, 1fr); gap: .15rem; padding: .2rem; }
   .nd-pair td { padding: .2rem; } .nd-sign { justify-self: start; } }
 @media (max-width: 30rem) { .nd-pair, .nd-pair > thead, .nd-pair > tbody, .nd-pair > * > tr, .nd-pair > * > * > * {
@@ -124,17 +125,21 @@ def _hash(source: str) -> str:
 def overview(found: Passages) -> str:
     """Draw both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
 
-    Widths are in tokens. Only the longest `RIBBONS` ribbons are drawn.
+    Widths are in tokens. Short passages are paler, and have no ribbons. Only the longest `RIBBONS` ribbons are drawn.
     """
     lengths = [passages[-1].last if passages else 1 for passages in found]
-    firsts = [{p.number: p for p in passages if p.number and not p.repeat} for passages in found]
+    firsts = [{p.number: p for p in passages if p.number and not p.repeat and not p.short}
+              for passages in found]
     longest = sorted(firsts[0].values(), key=lambda p: p.first - p.last)[:RIBBONS]
     aligned = in_same_order(found)
     shapes = []
     for passages, length, y in zip(found, lengths, (0, 72), strict=True):
-        ends = [(_x(p.first, length), _x(p.last, length)) for p in passages if p.number]
-        shared = "".join(f"M{start} {y}H{end}v12H{start}z" for start, end in ends)
-        shapes.append(f'<rect class="bar" y="{y}" width="1000" height="12"/><path class="s" d="{shared}"/>')
+        shapes.append(f'<rect class="bar" y="{y}" width="1000" height="12"/>')
+        for name, short in (("s", False), ("e", True)):
+            ends = [(_x(p.first, length), _x(p.last, length)) for p in passages if p.number and p.short is short]
+            if ends or not short:
+                drawn = "".join(f"M{start} {y}H{end}v12H{start}z" for start, end in ends)
+                shapes.append(f'<path class="{name}" d="{drawn}"/>')
     for p in longest:
         q = firsts[1][p.number]
         x1, x2 = _x(p.first, lengths[0]), _x(p.last, lengths[0])

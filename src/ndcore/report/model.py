@@ -29,7 +29,7 @@ EXCERPT = 20_000  # code points of a str, bytes of bytes: the most that is kept 
 
 MEANING = {  # of the classes of documents
     "kept": "stands for itself, and for its duplicates",
-    "identical": "byte for byte equal to its representative",
+    "identical": "the same text as its representative, character for character",
     "lexical": "the same tokens in the same order",
     "shingle": "the same set of shingles",
     **describe_classes(),

@@ -6,9 +6,13 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.rows import decoded, elided, escaped, rows, spelt, visible
 
-__all__ = ["fragment"]
+__all__ = ["LEGEND", "fragment"]
 
 LONG = 1200  # characters of a shared passage from which its middle is folded away
+LEGEND = (
+    'A number marks a passage that both texts share, <span class="nd-sign nd-equal">=</span> an equal run too short to be a '
+    'shared shingle, <span class="nd-sign nd-only">≠</span> a passage that the other text does not have at this place.'
+)
 
 
 def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
@@ -62,18 +66,20 @@ class _Column:
         return "".join(self._shared(p, aligned) if p.number else self._alone(p) for p in passages)
 
     def _alone(self, p: Passage) -> str:
-        """Render a passage that this text alone has."""
+        """Render a passage that the other text does not have at the same place."""
         body = self._boxed(p, f"<mark>{visible(self.text[p.start : p.end])}</mark>")
-        return f'<div class="nd-alone"><span class="nd-sign" title="only here">≠</span>{body}</div>'
+        sign = f'<span class="nd-sign" title="not at this place of {self.other_name}">≠</span>'
+        return f'<div class="nd-alone">{sign}{body}</div>'
 
     def _shared(self, p: Passage, aligned: bool) -> str:
         """Render a shared passage as a link to its other place."""
         note = "again" if p.repeat else "" if aligned else "moved"
-        label = f"shared passage {p.number}{note and ', ' + note}: go to it in {self.other_name}"
+        kind = "equal, too short to be a shared shingle" if p.short else f"shared passage {p.number}"
+        label, sign = f"{kind}{note and ', ' + note}: go to it in {self.other_name}", "=" if p.short else p.number
         identity = "" if p.repeat else f' id="{self.own}{p.number}"'
         return (
-            f'<div class="nd-shared{note and " nd-" + note}" data-nd="{p.number}"{identity}>'
-            f'<a class="nd-sign" href="#{self.other}{p.number}" title="{label}" aria-label="{label}">{p.number}'
+            f'<div class="nd-shared{" nd-short" if p.short else ""}{note and " nd-" + note}" data-nd="{p.number}"{identity}>'
+            f'<a class="nd-sign" href="#{self.other}{p.number}" title="{label}" aria-label="{label}">{sign}'
             f'{note and f"<small>{note}</small>"}</a>{self._boxed(p, self._folded(p))}</div>'
         )
 

@@ -9,7 +9,7 @@ from ndcore.recipe import Recipe
 from ndcore.report.elements import fitted, plain_name, show_name, show_resemblance, show_text, three_decimals
 from ndcore.report.html import overview
 from ndcore.report.model import EXCERPT, Report, View, truncate
-from ndcore.report.side_by_side import fragment
+from ndcore.report.side_by_side import LEGEND, fragment
 from ndcore.text.shingling import Shingling
 
 __all__ = ["never_refusing", "side_by_side"]
@@ -37,16 +37,12 @@ def side_by_side(report: Report) -> str:
         return f'<p class="faint">{reason}</p>'
     shingling, size = never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
     to = "in" if report.measure.startswith("containment") else "to"
-    legend = (
-        '<p class="faint">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠</span> a passage '
-        "that stands on this side alone.</p>"
-    )
 
     def views(chosen: list[tuple[str, View]], back: Callable[[str], tuple[str, str] | None]) -> list[str]:
         return [_view(place, view, shingling, size, report.score, back(place)) for place, view in chosen]
 
     return (
-        legend
+        f'<p class="faint">{LEGEND}</p>'
         + _viewed("Least alike", "The representative and the member least like it, of the largest clusters with a "
                   "difference to see.", views(least_alike, lambda place: (f"cluster-{place}", "the cluster")))
         + _viewed("Nearest the threshold", f"Documents whose {report.measure} {to} their representative is "

@@ -149,7 +149,7 @@ class Judgement:
 
     verdict: Annotated[str, "kept (new), identical, lexical, shingle or near"]
     of: Annotated[Key | None, "key of the representative; null where the text is new"]
-    equal: Annotated[Key | None, "key of the first document with the same bytes"]
+    equal: Annotated[Key | None, "key of the first document with the same text"]
     resemblance: Annotated[float | None, "Jaccard similarity to the representative"]
     contained: Annotated[float | None, "containment of the text in the representative"]
     containing: Annotated[float | None, "containment of the representative in the text"]

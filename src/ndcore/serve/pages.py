@@ -11,7 +11,7 @@ from ndcore.human import counted, human_bytes
 from ndcore.report.comparison_page import comparison, title_of
 from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value
 from ndcore.report.html import overview
-from ndcore.report.side_by_side import fragment
+from ndcore.report.side_by_side import LEGEND, fragment
 from ndcore.serve.answers import (
     About,
     Cluster,
@@ -47,7 +47,7 @@ PASTED = 200_000  # characters of a text that its page offers for a second look
 FIGURES = {"forgotten": "replaced or removed", "log_bytes": "of log", "derived_bytes": "of indexes"}
 VERDICTS = {
     "kept": "new: nothing like it is stored",
-    "identical": "identical, byte for byte",
+    "identical": "identical: the same text, character for character",
     "lexical": "lexically equivalent: the same tokens in the same order",
     "shingle": "shingle-equivalent: the same set of shingles",
     "near": "near-duplicate",
@@ -282,7 +282,7 @@ def _judgement(answer: Peeked) -> str:
         ("resemblance" + about, show_score(judged.resemblance, True)),
         ("share of the text that is in the representative", _share(judged.contained)),
         ("share of the representative that is in the text", _share(judged.containing)),
-        ("the same bytes", "–" if judged.equal is None else key_link(judged.equal)),
+        ("the same text", "–" if judged.equal is None else key_link(judged.equal)),
     ]
     lines = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
     return f'<div class="wide">{grid("Verdict", (("Figure", False), ("Value", False)), lines)}</div>'
@@ -299,10 +299,7 @@ def _marked(compared: Compared) -> Callable[[int], str]:
     def marked(limit: int) -> str:
         found = compared.found.shortened(limit)
         notes = "; ".join(f"{each.name}: {each.note}" for each in (found.a, found.b) if each.note)
-        legend = (
-            '<p class="faint legend-line">A number marks a passage that both texts share, <span class="nd-sign nd-only">≠'
-            "</span> a passage that stands on this side alone.</p>"
-        )
+        legend = f'<p class="faint legend-line">{LEGEND}</p>'
         note = f'<p class="cut-note">{show_text(notes)}</p>' if notes else ""
         names = (found.a.name, found.b.name)
         return f"{legend}{note}{overview(found.passages)}{fragment(found.a.shown, found.b.shown, found.passages, names)}"

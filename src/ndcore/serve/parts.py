@@ -53,7 +53,7 @@ PAGE_POLICY = policy(STYLE, "", True) + "; frame-ancestors 'none'"
 
 PAGES = (("about", "Overview"), ("clusters", "Clusters"))
 CHANGES = {  # change of a version -> colour and words
-    "unchanged": ("p1", "unchanged", "the same bytes"),
+    "unchanged": ("p1", "unchanged", "the same text"),
     "lexical": ("p2", "lexical only", "the same tokens in the same order"),
     "near": ("p4", "real", "a near-duplicate of the version before"),
     "other": ("p6", "real", "another text"),

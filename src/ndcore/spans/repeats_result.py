@@ -98,7 +98,7 @@ class Repeats:
         characters that no token outside of it shares, as bytes of one character do. Rows of token ids, and of a callable
         unit, have no characters and bytes.
 
-        Raises ImportError without pyarrow: ``pip install 'ndcore[arrow]'``.
+        Raises ImportError without pyarrow: ``pip install 'ndcore[parquet]'``.
         """
         pa = imported("pyarrow", "Repeats.rows")
         return pa.table({name: pa.array(column) for name, column in self.columns.items()})

@@ -76,7 +76,7 @@ class Verdict:
     of : key or None
         The representative of its cluster; None where the page is kept.
     equal : key or None
-        The first live document with the same bytes.
+        The first live document with the same text; of pages without shingles, with the same original (of HTML: the page).
     resemblance, contained, containing : float or None
         Resemblance (Jaccard similarity) of the page and `of`; containment of the page in `of`, and of `of` in the page.
         None where the page is kept, or where it has no shingles.
