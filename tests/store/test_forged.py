@@ -54,7 +54,7 @@ def _changes(number: int, label: int, role: int = 12) -> Any:
     lambda at, record: replace(record, name=b"?") if isinstance(record, Document) and record.number == 2 else record,
 ])  # fmt: skip
 def test_a_forged_record_is_damage(tmp_path, change):
-    """Check that what a record says falsely is applied nowhere: readers pass over it, and a writer goes on without or asks."""
+    """Check that no false record is applied: readers pass over it, a writer goes on without or asks."""
     with opened(tmp_path, **settings()) as store:
         for key in "abc":
             store.decide(key, f"{TEXT} {key * 3}")
