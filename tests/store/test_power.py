@@ -21,7 +21,8 @@ def work(store, trace, steps, seed, each):
     """Do steps on a store; note what each key may have (None: nothing) until all before is acknowledged."""
     chance, texts = random.Random(seed), dict[str, str]()
     for step in range(steps):
-        kind = chance.choices(["decide", "decide_many", "remove", "compact"], [8, 3, 2, 1])[0] if step != steps - 1 else "compact"
+        kind = chance.choices(["decide", "decide_many", "remove", "compact"], [8, 3, 2, 1])[0]
+        kind = "compact" if step == steps - 1 else kind
         if kind == "compact":
             store.compact()
             trace.note("acknowledged")
