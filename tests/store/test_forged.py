@@ -12,7 +12,7 @@ from stores import TEXT, opened, settings
 import ndcore as nd
 from ndcore.store.frames import SHIFT
 from ndcore.store.log import Log
-from ndcore.store.records import Changes, Document, Removal, Sighting, decode, encode
+from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
 
 
@@ -76,6 +76,17 @@ def test_a_forged_record_is_damage(tmp_path, change):
                 assert store.history(key)
                 assert store.text(key)
         assert store.check() == []
+
+
+def test_a_dictionary_where_no_texts_are_kept_is_damage(tmp_path):
+    with opened(tmp_path, **settings(evidence="shingles")) as store:
+        store.decide("a", TEXT)
+        store._directory.log.append([encode(Dictionary(0, b"words of texts" * 9))])
+    with opened(tmp_path) as store:
+        assert "the store keeps none" in store.check()[0]
+        store.compact()
+        assert store.check() == []
+        assert list(store.clusters()) == [["a"]]
 
 
 def test_a_record_that_is_read_later_is_checked_too(tmp_path):
