@@ -69,7 +69,7 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
 
 
 def _plain(text: bytes) -> str:
-    """Decode text and its character references; numbers of eight digits and more are no characters."""
+    """Decode text and its character references; a number of eight digits or more becomes U+FFFD."""
     return html.unescape(_LONG_NUMBER.sub("\ufffd", text.decode()))
 
 
