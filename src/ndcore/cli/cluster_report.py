@@ -48,6 +48,7 @@ def describe(built: Built) -> dict[str, Any]:
         "recipe": {"id": collection.recipe.id, "parameters": json.loads(collection.recipe.to_json())},
         "rejected": summary.rejected_list(rejected),
         "pages_without_main_content": 0 if documents is None else documents.without_main,
+        "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
         "repeated_ids": _count_repeated(built),
         "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
         "excluded": 0 if documents is None else documents.excluded,
@@ -106,6 +107,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
         (account["chains"], "cluster",
          "held together by chains: some members do not resemble their representative enough"),
         (account["pages_without_main_content"], "page", summary.NO_MAIN),
+        (len(account["pages_by_tags"]), "page", f"{summary.BY_TAGS}; --json lists them"),
         (account["repeated_ids"], "document", "with the id of an earlier one"),
         *summary.left_out(account["excluded"], ignored, "--json lists"),
     )

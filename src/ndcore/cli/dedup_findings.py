@@ -164,6 +164,7 @@ class Findings:
         if documents is not None:
             summary.print_rejected(documents.rejected, sys.stderr)
             summary.print_ignored(documents.ignored, sys.stderr)
+            summary.print_by_tags(summary.by_tags_list(documents), sys.stderr)
         return account
 
     def _kept_ids(self) -> Any:
@@ -193,6 +194,7 @@ class Findings:
             "pairs_verified_at": self.verified_at,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": 0 if documents is None else documents.without_main,
+            "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": 0 if documents is None else documents.blank,
             "without_keep_field": run.ranking.missing if run.ranking is not None else 0,

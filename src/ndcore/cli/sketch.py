@@ -290,4 +290,6 @@ def _report(options: SketchOptions, documents: Documents, sketches: Sketches) ->
             print(f"  note: {counted(number, noun)} {what}")
     if documents.without_main:
         print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
+    if documents.by_tags:
+        print(f"  note: {counted(len(documents.by_tags), 'page')} {summary.BY_TAGS}; --json lists them")
     print(f"Next: {_NEXT[options.kind].format(name)}")

@@ -27,6 +27,7 @@ _MEANING = {
     "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
+BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared by the text between the tags"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 
 
@@ -74,7 +75,13 @@ def what_was_read(documents: Documents) -> dict[str, Any]:
         "rejected": rejected_list(documents.rejected),
         "ignored": ignored_list(documents.ignored),
         "excluded": documents.excluded,
+        "pages_by_tags": by_tags_list(documents),
     }
+
+
+def by_tags_list(documents: Documents) -> list[dict[str, Any]]:
+    """Return the pages that no parser read: id and place."""
+    return [{"id": documents.ids[i], **documents.place(i).fields()} for i in documents.by_tags]
 
 
 def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
@@ -87,6 +94,13 @@ def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
     for item in rejected:
         place = item.path if item.number is None else f"{item.path}:{item.number}"
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
+
+
+def print_by_tags(pages: list[dict[str, Any]], stream: TextIO) -> None:
+    """Print a line for every page of `by_tags_list`, where no file lists them."""
+    for page in pages:
+        place = page["file"] if page["line"] is None else f"{page['file']}:{page['line']}"
+        print(f"ndcore: {printable(place)} is {BY_TAGS}", file=stream)
 
 
 def print_ignored(ignored: list[Ignored], stream: TextIO) -> None:
@@ -203,6 +217,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
     listed = (
         (summary["without_shingles"], "document", BARE),
         (summary["pages_without_main_content"], "page", NO_MAIN),
+        (len(summary["pages_by_tags"]), "page", f"{BY_TAGS}; {lists(output)} them"),
         (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
         (summary["blank_lines"], "blank line", "passed over"),
         (summary["without_keep_field"], "document", "without the field of --keep, last in the order of keeping"),
