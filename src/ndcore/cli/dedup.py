@@ -108,6 +108,7 @@ def _write(findings: Findings, output: OutputDirectory | None, stdout: IO[bytes]
     if stdout is not None:
         return findings.print(stdout)
     assert output is not None
+    findings.run.save_rejected(output)
     return findings.write(output) if len(findings.run.options.thresholds) == 1 else thresholds.write_each(findings, output)
 
 

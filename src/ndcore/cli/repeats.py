@@ -35,6 +35,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory, write_summary
 from ndcore.files.output_paths import STDOUT
+from ndcore.files.rejected_output import write_rejected
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting
@@ -156,7 +157,8 @@ def run_repeats(options: RepeatsOptions) -> int:
                 write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:
             table.write(row_table(result, sides))
-        account = account_of(result, sides[0], written, options.output)
+        saved = None if output is None else write_rejected(output, sides[0])
+        account = account_of(result, sides[0], written, options.output, saved)
         if output is not None:
             write_summary(output, account)
             output.commit()
