@@ -13,7 +13,7 @@ import pytest
 
 from ndcore.cli import cleaned_output as module
 from ndcore.files.documents import Documents
-from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
 
 
@@ -36,19 +36,17 @@ def test_only_what_was_cut_is_encoded_anew(documents):
 
 @pytest.mark.parametrize(("number", "expected"), [
     ("NaN", b'{"text": "cut", "x": NaN}\n'), ("-Infinity", b'{"text": "cut", "x": -Infinity}\n'),
-    ("1e999", r"in\.jsonl:1: cannot be written with its new text: the number 1e999 is beyond the range of a float"),
+    ("-1e999", b'{"text": "cut", "x": -1e999}\n'),
+    ("[7, 1.5, NaN, 1E+400]", b'{"text": "cut", "x": [7, 1.5, NaN, 1E+400]}\n'),
+    ("9" * 5000, b'{"text": "cut", "x": ' + b"9" * 5000 + b"}\n"),
 ])
-def test_numbers_that_json_does_not_have(tmp_path, number, expected):
+def test_numbers_that_json_or_python_does_not_have(tmp_path, number, expected):
     path = tmp_path / "in.jsonl"
     path.write_text(f'{{"text": "text", "x": {number}}}\n')
     made = Documents([str(path)])
     made.scan()
     cleaned = module.Cleaned(iter(["cut"]), np.array([0]), np.zeros(0, np.int64))
     file = io.BytesIO()
-    if isinstance(expected, str):
-        with pytest.raises(DocumentError, match=expected):
-            module.write_cleaned(file, made, "text", cleaned, lambda *_: None)
-        return
     module.write_cleaned(file, made, "text", cleaned, lambda *_: None)
     assert file.getvalue() == expected
 

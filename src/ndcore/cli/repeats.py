@@ -33,6 +33,7 @@ from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory, write_summary
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.rejected_output import write_rejected
@@ -193,6 +194,8 @@ def _search(
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
+    if options.write != WRITES[2]:
+        check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])
     place = None if work is None else work.begin(options, found, sides)
     asked: Callable[[Any], Any] = (lambda values: values) if work is None else work.asked
     with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():
