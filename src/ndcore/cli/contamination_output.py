@@ -17,6 +17,7 @@ from ndcore.cli.outputs import id_and_place, place_columns, write_table
 from ndcore.files.documents import Documents
 from ndcore.files.kept_output import write_kept
 from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
@@ -173,8 +174,8 @@ def _archives(documents: Documents) -> bool:
 # ---- the account
 
 
-def account_of(searched: Searched, written: Written, output: str) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+def account_of(searched: Searched, written: Written, output: str, saved: Saved) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
     found, holders = searched.found, searched.documents
     return {
         "ndcore": __version__,
@@ -198,7 +199,7 @@ def account_of(searched: Searched, written: Written, output: str) -> dict[str, A
         "benchmarks": [dict(zip(BENCHMARK, each, strict=True)) for each in searched.benchmarks()],
         "not_utf8": written.repaired,
         "items": summary.what_was_read(searched.items),
-        **summary.what_was_read(searched.corpus),
+        **summary.what_was_read(searched.corpus, saved),
     }
 
 

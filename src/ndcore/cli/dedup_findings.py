@@ -203,7 +203,7 @@ class Findings:
             "inputs": _sketch_counts(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
             "against": None if run.known is None else _against(run.known),
-            "rejected": summary.rejected_list(rejected),
+            "rejected": summary.rejected_list(rejected, run.saved),
             "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
             "excluded": 0 if documents is None else documents.excluded,
         }

@@ -21,6 +21,8 @@ from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved, write_rejected
 from ndcore.files.sources import Inputs, Source
 from ndcore.files.verdicts import Places
 from ndcore.filters.search import design_filter
@@ -77,10 +79,13 @@ class Run:
     known : Side or None
     ranking : Ranking or None
         Values of the field of --keep.
+    saved : dict or None
+        The rejected records that are in the output; None where they are not written.
     """
 
     def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
         self.options = options
+        self.saved: Saved | None = None
         rule, order = options.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
         self._groups = Grouping(options.by, "--by") if options.by else None
@@ -141,6 +146,11 @@ class Run:
         if self.texts.documents is not None:
             refuse_nothing_read(self.texts.documents, options.inputs[0])
         return result
+
+    def save_rejected(self, output: OutputDirectory) -> None:
+        """Write the rejected records below the output, once for all thresholds."""
+        if self.texts.documents is not None:
+            self.saved = write_rejected(output, self.texts.documents)
 
     def _position(self) -> tuple[int, int] | None:
         """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""

@@ -34,8 +34,10 @@ from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory, write_summary
 from ndcore.files.output_paths import STDOUT
+from ndcore.files.rejected_output import write_rejected
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting
@@ -158,7 +160,8 @@ def run_repeats(options: RepeatsOptions) -> int:
                 write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:
             table.write(row_table(result, sides))
-        account = account_of(result, sides[0], written, options.output)
+        saved = None if output is None else write_rejected(output, sides[0])
+        account = account_of(result, sides[0], written, options.output, saved)
         if output is not None:
             write_summary(output, account)
             output.commit()
@@ -193,6 +196,8 @@ def _search(
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
+    if options.write != WRITES[2]:
+        check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])
     place = None if work is None else work.begin(options, found, sides)
     asked: Callable[[Any], Any] = (lambda values: values) if work is None else work.asked
     with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():

@@ -20,6 +20,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Annotation, write_lines
 from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
@@ -169,8 +170,10 @@ def _rows(
             yield (*name_and_place(document), *own, *name_and_place(source), *other, copies)
 
 
-def account_of(result: Repeats, documents: Documents, written: Written, output: str) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+def account_of(
+    result: Repeats, documents: Documents, written: Written, output: str, saved: Saved | None
+) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes. `saved`: as in `summary.rejected_list`."""
     return {
         "ndcore": __version__,
         "output": output,
@@ -186,7 +189,7 @@ def account_of(result: Repeats, documents: Documents, written: Written, output: 
         "rows": written.rows,
         "min_tokens": result.min_tokens,
         "not_utf8": written.repaired,
-        **summary.what_was_read(documents),
+        **summary.what_was_read(documents, saved),
     }
 
 

@@ -258,6 +258,10 @@ class Documents:
         """Tell whether the first pass left out line or row `number` of ``sources[index]``."""
         return number in self._rejected_numbers.get(index, ())
 
+    def rejected_numbers(self, index: int) -> list[int]:
+        """Return the lines, rows or records of ``sources[index]`` that the first pass left out, in order."""
+        return sorted(number for number in self._rejected_numbers.get(index, ()) if number is not None)
+
     def is_left_out(self, index: int) -> bool:
         """Tell whether ``sources[index]`` as a whole was rejected or passed over."""
         return index in self._passed_over or self.is_rejected(index, None)
