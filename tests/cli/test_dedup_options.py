@@ -197,3 +197,21 @@ def test_nothing_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--lost") == 0
     assert "The drops cost nothing: every shingle is in a kept document" in capsys.readouterr().out
     assert summary(tmp_path / "out")["lost"] == {"shingles": 0, "documents": 0, "largest": []}
+
+
+@pytest.mark.parametrize(("command", "dates", "kept", "said"), [
+    ("dedup", ["2024-05-01", "Tue, 31 Dec 2019 10:00:00 GMT"], 0, False), ("dedup", ["9", "10"], 1, False),
+    ("dedup", ["2024-05-01", "31.12.2019"], 1, True), ("repeats", ["9", "10"], 1, False),
+    ("repeats", ["2024-05-01", "31.12.2019"], 1, True),
+])
+def test_strings_that_are_compared_as_strings_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, dates: list[str], kept: int, said: bool
+) -> None:
+    records = [{"text": " ".join(f"w{i}" for i in range(80)), "id": str(i), "date": date} for i, date in enumerate(dates)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert run(command, tmp_path / "in.jsonl", "-o", tmp_path / "out", "--keep", "date:desc", "-q") == 0
+    err = capsys.readouterr().err
+    assert ("--keep compares the field 'date' as strings" in err) == said
+    assert ('"2024-05-01" and "31.12.2019"' in err or '"31.12.2019" and "2024-05-01"' in err) == said
+    if command == "dedup":
+        assert json.loads((tmp_path / "out/kept/in.jsonl").read_text())["id"] == str(kept)
