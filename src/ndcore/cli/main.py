@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fau
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -18,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ndcore.cli.door import Outcome
-from ndcore.cli.parser import parser
+from ndcore.cli.parser import as_option, parser
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import printable
 from ndcore.storage.disk_space import FULL
@@ -35,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser(given).parse_args(given)
-    arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
+    arguments = argparse.Namespace(command_line=shlex.join(["ndcore", *given]), outcome=Outcome())
     try:
         with _signals():
+            parser(given).parse_args(as_option(given), arguments)
             code: int = arguments.run(arguments.options.parsed(arguments))
             sys.stdout.flush()
             return code

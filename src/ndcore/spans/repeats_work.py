@@ -75,8 +75,9 @@ class ReadDocuments:
         Places of all documents: tokens, and one for each document.
     """
 
-    def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False) -> None:
-        """Take what an earlier call has read; `whole`: these are all documents."""
+    def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False, place: object = "") -> None:
+        """Take what an earlier call has read, and left at `place`; `whole`: these are all documents."""
+        self._place = place
         self._sizes: list[Ints] = [part["sizes"] for part in known]
         self._sums: list[UInt32s] = [part["sums"] for part in known]
         self._before = np.concatenate([np.empty(0, np.uint32), *self._sums])
@@ -89,8 +90,8 @@ class ReadDocuments:
         self._seen += len(positions)
         other = np.flatnonzero(self._before[positions] != sums)
         if len(other):
-            raise ValueError(f"document {positions[other[0]]} is not the one that was read before the interruption; "
-                             "go on with the same documents, or remove the work directory")
+            raise ValueError(f"{self._place}: document {positions[other[0]]} is not the one that was read before the "
+                             "interruption; go on with the same documents, or remove this directory")
 
     def append(self, sizes: Ints, sums: UInt32s) -> None:
         """Take new documents."""
@@ -107,8 +108,8 @@ class ReadDocuments:
 
     def _others(self, count: str) -> ValueError:
         """Make the error of another number of documents."""
-        return ValueError(f"{self.known} documents were read before the interruption, and {count} are given; go on with the "
-                          "same documents, or remove the work directory")
+        return ValueError(f"{self._place}: {self.known} documents were read before the interruption, and {count} are given; go "
+                          "on with the same documents, or remove this directory")
 
     def unsaved(self) -> Arrays:
         """Return the documents since the last call that are not known."""
@@ -216,9 +217,10 @@ class KeptWork(Work):
 
     def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
         if self._shelf.has(RANGES):
-            return KeptParts(64, [], self._put_entries(ANCHORS)), ReadDocuments([self._documents(RANGES)], True)
+            read = ReadDocuments([self._documents(RANGES)], True, self._shelf.path)
+            return KeptParts(64, [], self._put_entries(ANCHORS)), read
         names = consecutive(self._shelf, ANCHORS)
-        read = ReadDocuments([self._documents(name) for name in names])
+        read = ReadDocuments([self._documents(name) for name in names], place=self._shelf.path)
         if read.places >= MAX_PLACES:
             raise self._corrupt(names[-1], f"there are more than {MAX_PLACES} tokens")
         return KeptParts(64, [self._entries(name) for name in names], self._put_entries(ANCHORS)), read
