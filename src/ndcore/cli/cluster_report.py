@@ -17,7 +17,7 @@ from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.clustering import Clustering
 from ndcore.files.provenance import Place
-from ndcore.human import counted, human_bytes, printable
+from ndcore.human import counted, human_bytes, pasted, printable
 from ndcore.report.collection import from_clustering
 from ndcore.report.page import render
 
@@ -91,8 +91,9 @@ def print_report(built: Built, stream: TextIO) -> None:
         print(f"  note: {note}", file=stream)
     _print_largest(built, stream)
     size = sum(file.stat().st_size for file in built.collection.path.rglob("*") if file.is_file())
-    place = printable(str(built.collection.path))
-    print(f"The collection is {place} ({human_bytes(size)})", file=stream)
+    path = str(built.collection.path)
+    place = pasted([path])
+    print(f"The collection is {printable(path)} ({human_bytes(size)})", file=stream)
     print(f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8", file=stream)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -26,7 +25,7 @@ from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.human import printable
+from ndcore.human import pasted, printable
 from ndcore.progress import reporting
 from ndcore.report.plain_values import plain
 
@@ -117,7 +116,7 @@ class Findings:
             ("--threshold", self.result.threshold, 0.8),
         ):
             words += [option, str(value)] if value != default else []
-        return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *words])}"
+        return f"Look at a pair with: ndcore compare {pasted([*map(str, places), *words])}"
 
     def _lasting_place(self, position: int) -> Place | None:
         """Return where a document stands; None in a stream, which cannot be read again."""

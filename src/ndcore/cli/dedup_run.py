@@ -15,6 +15,7 @@ from ndcore.cli.inputs import (
     ids_of,
     open_documents,
     refuse_nothing_read,
+    say_how_ordered,
 )
 from ndcore.collection.collection import Collection
 from ndcore.dedup.near_duplicates import near_duplicates
@@ -143,6 +144,7 @@ class Run:
                 progress=by_position(report, "sketching", self._position),
                 **numbers,
             )
+        say_how_ordered(self.ranking)
         if self.texts.documents is not None:
             refuse_nothing_read(self.texts.documents, options.inputs[0])
         return result

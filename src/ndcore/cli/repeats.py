@@ -12,7 +12,7 @@ from typing import Any
 
 from ndcore.cli.cleaned_output import cut_documents, the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
+from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
 from ndcore.cli.options import (
     DOCUMENTS,
     INPUT,
@@ -99,7 +99,8 @@ def _add_passages(group: Any) -> None:
     group.add_argument(
         "--keep", type=keep, default=("first", ""), metavar="RULE",
         help="order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
-        "or by a field, FIELD:desc or FIELD:asc (default first)",
+        "or by a field, FIELD:desc or FIELD:asc (default first). Strings that are all numbers, or all dates (ISO 8601, RFC "
+        "2822), are compared as such",
     )
     group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument("--other-documents", action="store_true",
@@ -217,6 +218,7 @@ def _search(
             threads=options.threads,
             progress=by_position(report, "reading", sides[0].position),
         )
+    say_how_ordered(ranking)
     if work is None:
         refuse_nothing_read(sides[0], options.inputs[0])
     else:

@@ -228,7 +228,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (len(summary["pages_by_tags"]), "page", f"{BY_TAGS}; {lists(output)} them"),
         (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
         (summary["blank_lines"], "blank line", "passed over"),
-        (summary["without_keep_field"], "document", "without the field of --keep, last in the order of keeping"),
+        (summary["without_keep_field"], "document", "without a value in the field of --keep, last in the order of keeping"),
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
