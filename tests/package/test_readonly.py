@@ -96,7 +96,7 @@ def test_the_length_of_columns_is_the_number_of_their_rows(name):
     made, names = COLUMNS[name]
     columns, again = made(), made()
     first, second, third = columns
-    assert all(one is other for one, other in zip((first, second, third), (getattr(columns, name) for name in names), strict=True))
+    assert all(column is getattr(columns, name) for column, name in zip((first, second, third), names, strict=True))
     rows = list(columns.rows())
     assert rows == list(zip(first.tolist(), second.tolist(), third.tolist(), strict=True))
     assert len(columns) == columns.count == len(rows) == len(first)

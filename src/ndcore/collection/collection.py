@@ -142,8 +142,8 @@ class Collection:
             id_arrays = ids_to_pack(given, ids)
         job = Job.of(
             given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
-            cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
-            memory_limit=memory_limit, threads=threads,
+            cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
         )
         build_collection(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)
