@@ -89,7 +89,10 @@ class RecordReader:
         if isinstance(record, Document | Sighting) and record.previous >= position:
             wrong = f"the version before it is at position {record.previous}"
         elif isinstance(record, Sighting):
-            wrong = f"its document is at position {record.origin}" if record.origin >= position else None
+            if record.origin >= position:
+                wrong = f"its document is at position {record.origin}"
+            elif record.evidence and self.settings.evidence != "text":
+                wrong = "a version with a text, and the store keeps none"
         elif isinstance(record, Document):
             wrong = self._wrong(record)
         elif isinstance(record, Dictionary) and self.settings.evidence != "text":
