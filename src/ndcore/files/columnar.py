@@ -119,7 +119,7 @@ def column_values(batch: Any, name: str) -> list[Any]:
 
 
 def needs_check(kind: Any, is_text: bool) -> bool:
-    """Tell whether a column may hold values that JSON does not have. Rows whose text is no UTF-8 string are rejected."""
+    """Tell whether a column may hold values that JSON does not have. Rows are rejected whose text is not UTF-8."""
     import pyarrow.types as types
 
     plain = ("is_integer", "is_floating", "is_boolean", "is_null", "is_decimal")

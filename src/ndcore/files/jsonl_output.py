@@ -144,7 +144,7 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _changed(line, edited, position)
+                line = line if edited is None else _changed(line, edited, position, documents)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 

@@ -125,18 +125,18 @@ def estimated_intervals(
             each = np.where(wanted > k, 1.0, above + 0.5 * equal)
             return np.asarray(each.reshape(len(NODES), -1).mean(axis=0))
 
-        low[part] = _boundary(len(x), lambda ratio, upper=upper: upper(ratio) > target)
-        high[part] = 1.0 - _boundary(len(x), lambda ratio, upper=upper: 1.0 - upper(1.0 - ratio) > target)
+        low[part] = _boundary(x, upper, target)
+        high[part] = 1.0 - _boundary(x, lambda ratio, upper=upper: 1.0 - upper(1.0 - ratio), target)  # type: ignore[misc]
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _boundary(n: int, holds: Callable[[Floats], Bools]) -> Floats:
-    """Find the smallest ratios in [0, 1] from which on monotonic tests hold; 0 where they hold there, by bisection."""
-    low, high = np.zeros(n), np.ones(n)
-    at_zero = holds(low)
+def _boundary(like: Floats, rising: Callable[[Floats], Floats], target: float) -> Floats:
+    """Find the smallest ratios in [0, 1] at which rising functions are above a target; 0 where they are there, by bisection."""
+    low, high = np.zeros(len(like)), np.ones(len(like))
+    at_zero = rising(low) > target
     for _ in range(RATIOS):
         middle = (low + high) / 2.0
-        met = holds(middle)
+        met = rising(middle) > target
         low, high = np.where(met, low, middle), np.where(met, middle, high)
     return np.where(at_zero, 0.0, high)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from ndcore.store.directory import Directory
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OwnLock", "Sharing"]
 
 
-class OwnLock:
+class OwnLock(AbstractContextManager[None]):
     """The lock of a store, which refuses whoever may not use the store: every method that reads or writes takes it.
 
     A fork is refused before it waits: a thread that it does not have may hold the lock. `bare` is the lock itself.
@@ -38,8 +40,11 @@ class OwnLock:
             self.bare.release()
             raise
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> bool | None:
         self.bare.release()
+        return None
 
 
 class Sharing:
