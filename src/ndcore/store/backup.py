@@ -6,7 +6,6 @@ import contextlib
 import os
 import secrets
 import shutil
-import threading
 from pathlib import Path
 
 from ndcore.storage.container import CorruptFile, sync
@@ -15,6 +14,7 @@ from ndcore.store.directory import Directory
 from ndcore.store.frames import SHIFT
 from ndcore.store.manifest import Manifest
 from ndcore.store.segments import read_generation
+from ndcore.store.sharing import OwnLock
 
 __all__ = ["backed_up"]
 
@@ -23,7 +23,7 @@ PIECE = 16 << 20  # bytes that are copied at once
 CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")
 
 
-def backed_up(directory: Directory, lock: threading.RLock, path: Path) -> None:
+def backed_up(directory: Directory, lock: OwnLock, path: Path) -> None:
     """Copy an open store to a path that is not there, or an empty directory; see `Store.backup`."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
@@ -43,7 +43,7 @@ def backed_up(directory: Directory, lock: threading.RLock, path: Path) -> None:
     raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
-def _copied(directory: Directory, lock: threading.RLock, made: Path, *, derived: bool) -> bool:
+def _copied(directory: Directory, lock: OwnLock, made: Path, *, derived: bool) -> bool:
     """Copy a store into an empty directory. False: files went away meanwhile, because others took their place.
 
     Derived files come first: what they cover is then in the log. They may be left out, since they are made of the log.

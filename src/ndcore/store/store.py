@@ -344,7 +344,7 @@ class Store(Sharing):
 
     def close(self) -> None:
         """Put everything on disk and close the store. Sessions are discarded."""
-        if self._directory.forked:  # threads, connections and files are those of the process that writes
+        if self._directory.forked:  # threads, connections and files belong to the process that writes
             return
         self._stop_sharing()
         if self._micro is not None:
