@@ -12,7 +12,7 @@ from stores import TEXT, opened, settings
 import ndcore as nd
 from ndcore.store.frames import SHIFT
 from ndcore.store.log import Log
-from ndcore.store.records import Changes, Document, Removal, Sighting, decode, encode
+from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
 
 

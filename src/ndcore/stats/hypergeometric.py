@@ -131,7 +131,7 @@ def estimated_intervals(
 
 
 def _boundary(like: Floats, rising: Callable[[Floats], Floats], target: float) -> Floats:
-    """Find the smallest ratios in [0, 1] at which rising functions are above a target; 0 where they are there, by bisection."""
+    """Find the smallest ratios in [0, 1] at which rising functions are above a target, by bisection."""
     low, high = np.zeros(len(like)), np.ones(len(like))
     at_zero = rising(low) > target
     for _ in range(RATIOS):

@@ -28,7 +28,9 @@ class Deciding(Protocol):
     """What a session needs of a store: the directory, its lock, and how pages are kept."""
 
     _directory: Directory
-    _lock: AbstractContextManager[None]
+
+    @property
+    def _lock(self) -> AbstractContextManager[None]: ...
 
     def _decide(self, pages: Sequence[Page]) -> list[Verdict]: ...
     def flush(self) -> None: ...
