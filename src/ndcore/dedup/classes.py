@@ -9,7 +9,7 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 
-__all__ = ["CLASSES", "RARE", "classify", "describe_classes"]
+__all__ = ["CLASSES", "RARE", "classify", "describe_classes", "exact_copies"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 RARE = CLASSES[5:]  # left out of counts where there are none
@@ -28,6 +28,22 @@ def classify(
     contained = rules.contained & ~(resemblance >= rules.threshold)
     return np.select([i == j, identical, lexical, shingle, chained, contained],
                      ["kept", "identical", "lexical", "shingle", "chained", "contained"], "near")
+
+
+def exact_copies(documents: Documents, leader: Ints) -> Bools:
+    """Find the documents with the bytes of another one, bool (n,), whatever the threshold: all but one of equal ones.
+
+    `leader` has, for every document, the first one that is identical or lexically equivalent.
+    """
+    n = documents.n
+    rows = np.flatnonzero((np.bincount(leader, minlength=len(leader))[leader] > 1) & documents.known)
+    digests = np.ascontiguousarray(documents.digests[rows, :16]).view(np.uint64)
+    order = np.lexsort((rows, rows < n, leader[rows] != rows, *digests.T, leader[rows]))
+    rows, digests = rows[order], digests[order]
+    again = (leader[rows[1:]] == leader[rows[:-1]]) & (digests[1:] == digests[:-1]).all(axis=1)
+    copies = np.zeros(len(leader), np.bool_)
+    copies[rows[1:][again]] = True
+    return copies[:n]
 
 
 def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:

@@ -108,8 +108,8 @@ class ReadDocuments:
 
     def _others(self, count: str) -> ValueError:
         """Make the error of another number of documents."""
-        return ValueError(f"{self._place}: {self.known} documents were read before the interruption, and {count} are given; go "
-                          "on with the same documents, or remove this directory")
+        return ValueError(f"{self._place}: {self.known} documents were read before the interruption, and {count} are "
+                          "given; go on with the same documents, or remove this directory")
 
     def unsaved(self) -> Arrays:
         """Return the documents since the last call that are not known."""
