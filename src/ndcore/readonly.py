@@ -90,7 +90,7 @@ class Columns(tuple[Any, ...]):
             return True
         if type(self) is not type(other):
             return False
-        columns = zip(self._arrays().values(), other._arrays().values(), strict=True)  # type: ignore[attr-defined]
+        columns = zip(self._arrays().values(), other._arrays().values(), strict=True)
         return all(np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f") for a, b in columns)
 
     def __ne__(self, other: object) -> bool:

@@ -31,9 +31,9 @@ def classify(
 
 
 def exact_copies(documents: Documents, leader: Ints) -> Bools:
-    """Find the documents with the bytes of another one, bool (n,), whatever the threshold: all but one of equal ones.
+    """Find the copies, byte for byte, of other documents, bool (n,): of documents with the same bytes, all but one.
 
-    `leader` has, for every document, the first one that is identical or lexically equivalent.
+    No threshold changes them. `leader` has, for each document, the first identical or lexically equivalent one.
     """
     n = documents.n
     rows = np.flatnonzero((np.bincount(leader, minlength=len(leader))[leader] > 1) & documents.known)
