@@ -96,8 +96,9 @@ def test_what_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--report", "r.html"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "Near-duplicates of 420 documents at 2 thresholds (word shingles of 5, exact)"
-    assert told[1].split() == ["threshold", "kept", "dropped", "identical", "lexical", "shingle", "near", "clusters"]
-    assert [line.split()[0] for line in told[2:4]] == ["0.6", "0.9"]
+    assert told[1].startswith("  60 exact copies of other documents, dropped at each threshold")
+    assert told[2].split() == ["threshold", "kept", "dropped", "near", "clusters"]
+    assert [line.split()[0] for line in told[3:5]] == ["0.6", "0.9"]
     assert "Output in all: 0.6/, 0.9/ (a folder for each threshold), and summary.json" in told
     assert "What is kept and dropped at each; all else on this page is of the lowest." in Path("r.html").read_text("utf-8")
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", "--json", "--overwrite"]) == 0
@@ -109,10 +110,10 @@ def test_losses_of_each_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dedup", "a.jsonl", "-o", "all", "--threshold", "0.6,0.9", *options]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[1] == "  rules: documents of fewer than 3 shingles are left alone"
-    assert told[2].endswith("  clusters  shingles lost")
+    assert told[3].endswith("  clusters  shingles lost")
     lost = [summary(f"all/{level}")["lost"]["shingles"] for level in ("0.6", "0.9")]
     assert [line["lost"] for line in summary("all")["thresholds"]] == lost and lost[0] > lost[1] > 0
-    assert [line.split()[-1] for line in told[3:5]] == [f"{number:,}" for number in lost]
+    assert [line.split()[-1] for line in told[4:6]] == [f"{number:,}" for number in lost]
     assert "<th scope=\"col\" class=\"number\">Shingles lost</th>" in Path("r.html").read_text("utf-8")
 
 
@@ -131,3 +132,27 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
             main(["dedup", "a.jsonl", "-o", "x", "--threshold", wrong])
         assert message in capsys.readouterr().err
     assert not Path("x").exists()
+
+
+def test_exact_copies_are_one_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """At 0.5 the second text and its copies are near-duplicates of the first; at 0.95 the copies are identical to theirs."""
+    first = [f"w{i}" for i in range(60)]
+    second = [*first[:30], "other", *first[31:]]
+    texts = [" ".join(words) for words in (first, second, second, second, first)]
+    texts.append(texts[0].upper())
+    Path("c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    assert main(["dedup", "c.jsonl", "-o", "all", "--threshold", "0.5,0.95"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    copies = len(texts) - len(set(texts))
+    assert told[1].startswith(f"  {copies} exact copies of other documents")
+    assert [line.split() for line in told[2:5]] == [
+        ["threshold", "kept", "dropped", "lexical", "near", "clusters"],
+        ["0.5", "1", "5", "1", "1", "1"], ["0.95", "2", "4", "1", "0", "2"],
+    ]
+    found = summary("all")
+    assert found["exact_copies"] == copies
+    for line in found["thresholds"]:
+        assert copies + sum(line["besides_exact_copies"].values()) == line["dropped"]
+    Path("d.jsonl").write_text(json.dumps({"text": texts[1]}) + "\n")
+    assert main(["dedup", "c.jsonl", "--against", "d.jsonl", "-o", "new", "--threshold", "0.5,0.95", "-q"]) == 0
+    assert summary("new")["exact_copies"] == 4

@@ -78,7 +78,8 @@ def add_cluster(commands: Commands) -> None:
 def _add_clusters(group: Group) -> None:
     """Add the options that decide how pairs become clusters."""
     group.add_argument("--threshold", type=threshold, metavar="T",
-                       help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5)")
+                       help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5, "
+                       "as in Broder et al. 1997; ndcore dedup, which drops documents, has 0.8)")
     group.add_argument("--policy", choices=("resemblance", "containment"),
                        help="what the threshold applies to; containment: of either document in the other (default "
                        "resemblance)")

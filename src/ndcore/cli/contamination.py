@@ -60,7 +60,8 @@ def add_contamination(commands: Commands) -> None:
     add_overwrite(output, "OUTDIR if ndcore wrote it, and the page of --report")
     what = output.add_mutually_exclusive_group()
     what.add_argument("--drop", action="store_true",
-                      help="also write the corpus without the documents that hold passages of contaminated items, in kept/")
+                      help="also write the corpus without the documents that hold passages of contaminated items, in kept/. "
+                      "(--drop of ndcore dedup, which always drops documents, says which: it takes a value)")
     what.add_argument("--trim", action="store_true",
                       help="also write the corpus without these passages, in cleaned.jsonl; empty.jsonl lists the documents "
                       "of which nothing is left")

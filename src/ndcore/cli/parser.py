@@ -35,7 +35,7 @@ COMMANDS = {
 
 
 def as_option(given: Sequence[str]) -> Sequence[str]:
-    """Return the words of ``ndcore help COMMAND`` as those of ``ndcore COMMAND --help``, and other words as they are."""
+    """Turn ``help COMMAND`` into ``COMMAND --help``; return other words as they are."""
     return [*given[1:], "--help"] if given[:1] == ["help"] else given
 
 

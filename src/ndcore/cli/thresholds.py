@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, TextIO
+
+import numpy as np
 
 from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.summary import rules
-from ndcore.dedup.classes import CLASSES
+from ndcore.dedup.classes import CLASSES, exact_copies
 from ndcore.files.output_directory import OutputDirectory, write_summary
-from ndcore.human import printable
+from ndcore.human import counted, printable
 
 __all__ = ["print_table", "write_each"]
 
@@ -21,16 +24,21 @@ def write_each(findings: Findings, output: OutputDirectory) -> dict[str, Any]:
     findings : Findings
         At the lowest threshold of the run.
     """
-    lines = []
+    lines, result = [], findings.result
+    copies = exact_copies(result.sources, result.leaders.leader)
     for threshold in findings.run.options.thresholds:
         with output.within(repr(threshold)):
-            account = findings.at(threshold).write(output)
+            part = findings.at(threshold)
+            account = part.write(output)
+        numbers = Counter(part.result.classes[~part.result.mask & ~copies].tolist())
         counts = account["counts"]
         lines.append({
-            "threshold": threshold, "folder": repr(threshold), **counts, "clusters": account["clusters"],
-            "miss": account["filter"]["miss"], "lost": None if account["lost"] is None else account["lost"]["shingles"],
+            "threshold": threshold, "folder": repr(threshold), **counts,
+            "besides_exact_copies": {name: numbers[name] for name in CLASSES if numbers[name]},
+            "clusters": account["clusters"], "miss": account["filter"]["miss"],
+            "lost": None if account["lost"] is None else account["lost"]["shingles"],
         })
-    summary = findings.account() | {"thresholds": lines}
+    summary = findings.account() | {"exact_copies": int(np.count_nonzero(copies)), "thresholds": lines}
     write_summary(output, summary)
     return summary
 
@@ -42,14 +50,17 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
     what = "Contained documents" if parameters["drop"] == "contained" else "Near-duplicates"
     print(f"{what} of {summary['counts']['read']:,} documents at {len(lines)} thresholds ({parameters['unit']} "
           f"shingles of {parameters['width']}, {kind})", file=stream)
-    dropped = [name for name in CLASSES if any(name in line["dropped_by_class"] for line in lines)]
+    dropped = [name for name in CLASSES if any(name in line["besides_exact_copies"] for line in lines)]
     if also := rules(summary):
         print(f"  rules: {'; '.join(also)}", file=stream)
+    copies = counted(summary["exact_copies"], "exact copy", "exact copies")
+    print(f"  {copies} of other documents, dropped at each threshold; the classes count what is dropped besides",
+          file=stream)
     lost = ["lost"] if summary["lost"] is not None else []  # shingles
     heads = ["threshold", "kept", "dropped", *dropped, "clusters", *("shingles lost" for _ in lost)]
     rows = [
         [f"{line['threshold']:g}", *(f"{line[name]:,}" for name in ("kept", "dropped")),
-         *(f"{line['dropped_by_class'].get(name, 0):,}" for name in dropped),
+         *(f"{line['besides_exact_copies'].get(name, 0):,}" for name in dropped),
          *(f"{line[name]:,}" for name in ("clusters", *lost))]
         for line in lines
     ]

@@ -9,7 +9,7 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 
-__all__ = ["CLASSES", "RARE", "classify", "describe_classes"]
+__all__ = ["CLASSES", "RARE", "classify", "describe_classes", "exact_copies"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 PAIRS = 1 << 16  # pairs whose digests are compared at a time
@@ -36,6 +36,22 @@ def classify(
     for at, those in reversed(list(enumerate((i == j, identical, lexical, shingle, chained, contained)))):
         number[those] = at
     return np.array(names)[number]
+
+
+def exact_copies(documents: Documents, leader: Ints) -> Bools:
+    """Find the copies, byte for byte, of other documents, bool (n,): of documents with the same bytes, all but one.
+
+    No threshold changes them. `leader` has, for each document, the first identical or lexically equivalent one.
+    """
+    n = documents.n
+    rows = np.flatnonzero((np.bincount(leader, minlength=len(leader))[leader] > 1) & documents.known)
+    digests = np.ascontiguousarray(documents.digests[rows, :16]).view(np.uint64)
+    order = np.lexsort((rows, rows < n, leader[rows] != rows, *digests.T, leader[rows]))
+    rows, digests = rows[order], digests[order]
+    again = (leader[rows[1:]] == leader[rows[:-1]]) & (digests[1:] == digests[:-1]).all(axis=1)
+    copies = np.zeros(len(leader), np.bool_)
+    copies[rows[1:][again]] = True
+    return copies[:n]
 
 
 def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:
