@@ -16,6 +16,33 @@ from ndcore._version import __version__ as __version__
 # for (PEP 562), so a program loads what it uses and not NumPy, sockets and asyncio for `ndcore.__version__`.
 
 
+# Folders that readers take for functions, as commands have these names -> what they look for.
+_SOUGHT = {
+    "collection": "Collection.build", "dedup": "near_duplicates", "hamming": "hamming_pairs",
+    "sketch": "MinHasher().sketch_many", "store": "Store.open",
+}
+
+
+class _Folder(type(sys)):  # type: ignore[misc]
+    """A folder of modules that says which function is meant where it is called."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        raise TypeError(f"{self.__name__} is a folder of modules, not a function; did you mean "
+                        f"ndcore.{_SOUGHT[self.__name__.rpartition('.')[2]]}?")
+
+
+class _Package(type(sys)):  # type: ignore[misc]
+    """This module, which an import gives its folders."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _SOUGHT and type(value) is type(sys):
+            value.__class__ = _Folder
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def get_include() -> str:
     """Return the directory of the C headers, for programs that embed the kernels."""
     from pathlib import Path  # takes three times as long to import as this module
@@ -41,7 +68,8 @@ def __getattr__(name: str) -> object:
     if name == "__all__":
         value: object = sorted([*(public for public, home in homes.items() if home != "."), "get_include"])
     elif name not in homes:
-        raise AttributeError(f"module 'ndcore' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        meant = f"; did you mean ndcore.{_SOUGHT[name]}?" if name in _SOUGHT else ""
+        raise AttributeError(f"module 'ndcore' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__])
     elif homes[name] == ".":
         value = importlib.import_module(f"ndcore.{name}")
     else:

@@ -2,7 +2,7 @@
 """Windows of tokens of given items, looked for in many documents."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
-from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -246,13 +246,40 @@ cdef struct Look:
     nd_grams_scan whole
     nd_shorts_scan shorts
     nd_gram_hits hits
+    size_t room     # for hits
+    size_t lengths  # of items that are shorter than a window
+    size_t lacking  # hits for which there was no memory; nothing is looked up any more
     size_t tokens
+
+
+cdef bint reserve(Look *state, size_t n) noexcept nogil:
+    """Make room for all hits that the next n symbols can give; return whether there is memory.
+
+    Each position that is not decided yet has one window at most, and one of each length of the shorter items.
+    """
+    cdef size_t need = (n + state.whole.held.before + state.lengths * (n + state.shorts.held.before) + 1)
+    cdef size_t room = state.hits.count + need
+    cdef void *memory
+    if state.lacking or room <= state.room:
+        return not state.lacking
+    room = max(room, 2 * state.room)
+    memory = PyMem_RawRealloc(state.hits.positions, room * sizeof(uint64_t))
+    if memory != NULL:
+        state.hits.positions = <uint64_t *> memory
+        memory = PyMem_RawRealloc(state.hits.numbers, room * sizeof(uint32_t))
+    if memory == NULL:
+        state.lacking = room
+        return False
+    state.hits.numbers, state.room = <uint32_t *> memory, room
+    return True
 
 
 cdef void look(void *to, const uint64_t *symbols, size_t n) noexcept nogil:
     """Look up the windows of a document; a sink."""
     cdef Look *state = <Look *> to
     state.tokens += n
+    if not reserve(state, n):
+        return
     if state.whole.grams != NULL:
         nd_grams_take(&state.whole, symbols, n)
     if state.shorts.shorts != NULL:
@@ -282,27 +309,26 @@ cdef class GramHits(Samples):
             hold(&self.state.whole.held, nd_grams_before(grams.whole.length))
         if grams.shorts.longest:
             self.state.shorts.shorts = &grams.shorts
+            self.state.lengths = grams.count
             hold(&self.state.shorts.held, nd_shorts_before(grams.shorts.longest))
         self.take, self.to = look, &self.state
 
     def __dealloc__(self):
         free(self.state.whole.held.values)
         free(self.state.shorts.held.values)
-        PyMem_RawFree(self.state.hits.positions)
-        PyMem_RawFree(self.state.hits.numbers)
+        self._free()
 
     cdef prepare(self, size_t most, size_t total):
-        """Allocate memory for all hits; pages that are never written take none."""
-        cdef size_t room = total * self.grams.count + 1
-        cdef nd_gram_hits *hits = &self.state.hits
-        PyMem_RawFree(hits.positions)
-        PyMem_RawFree(hits.numbers)
-        hits.numbers = NULL
-        hits.count = 0
-        hits.positions = <uint64_t *> PyMem_RawMalloc(room * sizeof(uint64_t))
-        hits.numbers = <uint32_t *> PyMem_RawMalloc(room * sizeof(uint32_t))
-        if hits.positions == NULL or hits.numbers == NULL:
-            raise MemoryError(f"{room} places of windows")
+        """Forget all hits. Memory is allocated as hits are found."""
+        self._free()
+        self.state.lacking = 0
+
+    cdef void _free(self) noexcept:
+        """Free the memory of hits."""
+        PyMem_RawFree(self.state.hits.positions)
+        PyMem_RawFree(self.state.hits.numbers)
+        self.state.hits.positions, self.state.hits.numbers, self.state.hits.count = NULL, NULL, 0
+        self.state.room = 0
 
     cdef void start(self, size_t row) noexcept nogil:
         """Begin a document."""
@@ -312,24 +338,24 @@ cdef class GramHits(Samples):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Look up the last windows of a document."""
-        if self.state.whole.grams != NULL:
-            nd_grams_close(&self.state.whole)
-        if self.state.shorts.shorts != NULL:
-            nd_shorts_close(&self.state.shorts)
+        if reserve(&self.state, 0):
+            if self.state.whole.grams != NULL:
+                nd_grams_close(&self.state.whole)
+            if self.state.shorts.shorts != NULL:
+                nd_shorts_close(&self.state.shorts)
         self.sizes[row] = <int64_t> self.state.tokens
         self.offsets[row + 1] = <int64_t> self.state.hits.count
 
     cdef complete(self):
         """Copy the hits."""
         cdef nd_gram_hits *hits = &self.state.hits
+        if self.state.lacking:
+            raise MemoryError(f"{self.state.lacking} places of windows; give the items in parts")
         self.positions, self.numbers = np.empty(hits.count, np.uint64), np.empty(hits.count, np.uint32)
         if hits.count:
             memcpy(_arrays.data_of(self.positions), hits.positions, hits.count * sizeof(uint64_t))
             memcpy(_arrays.data_of(self.numbers), hits.numbers, hits.count * sizeof(uint32_t))
-        PyMem_RawFree(hits.positions)
-        PyMem_RawFree(hits.numbers)
-        hits.positions = NULL
-        hits.numbers = NULL
+        self._free()
 
 
 cdef int hold(nd_held *held, size_t before) except -1:

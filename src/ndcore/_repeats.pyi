@@ -40,6 +40,8 @@ def differing(
 
 @disjoint_base
 class Rows:
+    @property
+    def passed(self) -> int: ...
     def __new__(
         cls,
         units: NDArray[np.uint64],

@@ -55,11 +55,14 @@ cdef extern from "repeats.h" nogil:
     size_t nd_repeats_nodes(
         const nd_repeat_run *units, const uint64_t *order, const uint64_t *depths, size_t n, nd_repeat_node *nodes,
         uint64_t *leaf, uint64_t *stack)
+    size_t nd_repeats_ascend(
+        const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf)
     size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room)
 
 
 cdef enum:
     PARTS = 256     # groups that entries are parted into, at most
+    UNITS = 65536   # units whose nodes are looked for between two checks of signals
     MANY = 4096     # rows made between two checks of signals
     WINDOW = 65536  # fingerprints that an anchor represents, at most: 2^ND_RANGE_BITS
 
@@ -307,6 +310,7 @@ cdef class Rows:
     """
     cdef nd_repeat_rows how
     cdef object alive
+    cdef readonly size_t passed  # nodes of the suffix tree, on the ways to those that rows may take
 
     def __cinit__(self, const uint64_t[:, ::1] units not None, const uint64_t[::1] ends not None,
                   const uint64_t[::1] order not None, const uint64_t[::1] rank not None,
@@ -329,6 +333,13 @@ cdef class Rows:
         self.how.units, self.how.nodes, self.how.leaf = given, <const nd_repeat_node *> &nodes[0, 0], &leaf[0]
         self.how.bases, self.how.documents, self.how.n = &bases[0], bases.shape[0], n
         self.how.tokens, self.how.fewest, self.how.sources, self.how.within = tokens, fewest, sources, within
+        cdef size_t end = n, here
+        with nogil:
+            while end:
+                check_signals()
+                here = min(end, UNITS)
+                self.passed += nd_repeats_ascend(&self.how, end - here, end, <nd_repeat_node *> &nodes[0, 0], &leaf[0])
+                end -= here
 
     cdef _check_order(self, const uint64_t[::1] ends, const uint64_t[::1] order, const uint64_t[::1] rank):
         """Raise IndexError unless rank is the inverse of order, and ends lie behind their units."""

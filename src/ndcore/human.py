@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "human_bytes", "printable"]
+import os
+import shlex
+from collections.abc import Iterable
+
+__all__ = ["counted", "human_bytes", "pasted", "printable"]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -24,3 +28,18 @@ def printable(text: str, limit: int | None = None) -> str:
     if limit is not None and len(shown) > limit:
         shown = f"{shown[: limit // 2 - 2]}...{shown[len(shown) - limit // 2 + 1 :]}"
     return shown
+
+
+def pasted(words: Iterable[str]) -> str:
+    """Return a command line to be pasted into a shell, which a terminal shows and does not obey.
+
+    A word with characters that cannot be shown has its bytes in ``$'…'``, as bash, zsh and POSIX 2024 read it.
+    """
+    return " ".join(shlex.quote(word) if word.isprintable() else f"$'{''.join(map(_in_quotes, word))}'" for word in words)
+
+
+def _in_quotes(character: str) -> str:
+    """Return a character as it is written in ``$'…'``."""
+    if character in "'\\":
+        return f"\\{character}"
+    return character if character.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(character))

@@ -46,23 +46,65 @@ static size_t naive_entries(const uint8_t *tokens, size_t n, size_t window, nd_e
     return found;
 }
 
-/* Each row is a run with an earlier place, and the token behind it would make the run too long. */
-static void check_rows(const uint8_t *tokens, size_t n, size_t window, const uint64_t *bases, const nd_repeat_row *rows,
-                       size_t found)
+/* Whether `size` tokens at q are a source of those at `start`, in the document that begins at `base`. */
+static int naive_source(const nd_repeat_rows *r, uint64_t q, uint64_t start, uint64_t base, size_t size)
 {
+    return q < r->sources && (q < base || (r->within && q + size <= start));
+}
+
+/* Each row is a run with an earlier place, and the token behind it would make the run too long; a window that has one is in a
+ * row. */
+static void check_rows(const uint8_t *tokens, size_t n, const nd_repeat_rows *r, const nd_repeat_row *rows, size_t found)
+{
+    const size_t window = r->tokens;
+    const uint64_t *const bases = r->bases;
+    static uint8_t covered[REPEATS_MOST];
+    memset(covered, 0, sizeof covered);
+    for (size_t k = 0; k < found; k++)
+        for (uint64_t at = rows[k].start; at < rows[k].end; at++)
+            covered[bases[rows[k].document] + at]++;
+    for (size_t i = 0, d = 0; i + window <= n; i++) {
+        while (d + 1 < r->documents && bases[d + 1] <= i)
+            d++;
+        for (uint64_t q = 0; q < i && (r->sources == UINT64_MAX || i >= r->sources); q++)
+            if (naive_source(r, q, i, bases[d], window) && naive_common(tokens, n, q, i) >= window)
+                for (size_t j = i; j < i + window; j++)
+                    CHECK(covered[j] == 1, "token %zu is in %d rows", j, covered[j]);
+    }
     for (size_t k = 0; k < found; k++) {
         const uint64_t base = bases[rows[k].document], start = base + rows[k].start, end = base + rows[k].end;
         const uint64_t source = rows[k].source;
         const size_t size = (size_t)(end - start);
         int longer = 0;
-        CHECK(end <= n && naive_common(tokens, n, source, start) >= size && (source < base || source + size <= start),
+        CHECK(end <= n && naive_common(tokens, n, source, start) >= size
+                  && naive_source(r, source, start, base, size),
               "row %zu: %zu tokens at %zu are not at %zu", k, size, (size_t)start, (size_t)source);
         for (uint64_t q = 0; q < start; q++) {
             const size_t same = naive_common(tokens, n, q, start);
-            longer |= size >= window && same > size && (q < base || q + size + 1 <= start);
+            longer |= size >= window && same > size && naive_source(r, q, start, base, size + 1);
         }
         CHECK(!longer, "row %zu: %zu tokens at %zu are not the longest", k, size, (size_t)start);
     }
+}
+
+/* Leaves are replaced by the first ancestor that rows may take, as by climbing from each. */
+static void check_ascent(const nd_repeat_rows *r, nd_repeat_node *nodes, uint64_t *leaf, size_t made)
+{
+    static uint64_t expected[REPEATS_MOST];
+    for (size_t i = 0, d = 0; i < r->n; i++) {
+        while (d + 1 < r->documents && r->bases[d + 1] <= r->units[i].place)
+            d++;
+        uint64_t v = leaf[i];
+        while (v && (nodes[v].count < r->fewest || nodes[v].least >= r->sources
+                     || (!r->within && nodes[v].least >= r->bases[d])))
+            v = nodes[v].parent;
+        expected[i] = v;
+    }
+    const size_t middle = random_below(r->n + 1);
+    size_t passed = nd_repeats_ascend(r, middle, r->n, nodes, leaf);
+    passed += nd_repeats_ascend(r, 0, middle, nodes, leaf);
+    CHECK(memcmp(leaf, expected, r->n * sizeof *leaf) == 0, "leaves of %zu units", r->n);
+    CHECK(passed <= 2 * (made + r->n) || !r->within, "%zu nodes of %zu were passed", passed, made);
 }
 
 /* Windows → runs → units → suffixes → rows, between guard pages. */
@@ -115,11 +157,14 @@ static void test_repeated_rows(void)
         const size_t made = nd_repeats_nodes(unit, order, depths, units, nodes, leaf, stack);
         CHECK(made <= units + 1, "%zu nodes of %zu units", made, units);
         nd_repeat_rows r = {.units = unit, .nodes = nodes, .leaf = leaf, .bases = bases, .n = units, .documents = documents,
-                            .tokens = window, .fewest = 2, .sources = UINT64_MAX, .within = 1};
+                            .tokens = window, .fewest = 2, .sources = UINT64_MAX, .within = round % 3 != 0};
+        if (round % 4 == 0)
+            r.sources = bases[random_below(documents)];
+        check_ascent(&r, nodes, leaf, made);
         size_t found = 0;
         for (size_t got = 1; got; found += got)
             got = nd_repeats_rows(&r, rows + found, 1 + random_below(3));
-        check_rows(tokens, n, window, bases, rows, found);
+        check_rows(tokens, n, &r, rows, found);
     }
 }
 

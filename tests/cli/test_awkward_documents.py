@@ -46,7 +46,7 @@ LEXICAL = {"one_word_again": "one_word", "with_bom": "plain", "with_crlf": "plai
 
 
 def dedup(*arguments: object) -> int:
-    return main(["dedup", *map(str, arguments), "-q"])
+    return main(["dedup", *map(str, arguments), "-q", "--encoding", "utf-8"])  # where bytes that are not UTF-8 are counted
 
 
 def lines(path: Path) -> list[Any]:

@@ -197,3 +197,53 @@ def test_nothing_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--lost") == 0
     assert "The drops cost nothing: every shingle is in a kept document" in capsys.readouterr().out
     assert summary(tmp_path / "out")["lost"] == {"shingles": 0, "documents": 0, "largest": []}
+
+
+@pytest.mark.parametrize(("command", "dates", "kept", "said"), [
+    ("dedup", ["2024-05-01", "Tue, 31 Dec 2019 10:00:00 GMT"], 0, False), ("dedup", ["9", "10"], 1, False),
+    ("dedup", ["2024-05-01", "31.12.2019"], 1, True), ("repeats", ["9", "10"], 1, False),
+    ("repeats", ["2024-05-01", "31.12.2019"], 1, True),
+])
+def test_strings_that_are_compared_as_strings_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, dates: list[str], kept: int, said: bool
+) -> None:
+    records = [{"text": " ".join(f"w{i}" for i in range(80)), "id": str(i), "date": date} for i, date in enumerate(dates)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert run(command, tmp_path / "in.jsonl", "-o", tmp_path / "out", "--keep", "date:desc", "-q") == 0
+    err = capsys.readouterr().err
+    assert ("--keep compares the field 'date' as strings" in err) == said
+    assert ('"2024-05-01" and "31.12.2019"' in err or '"31.12.2019" and "2024-05-01"' in err) == said
+    if command == "dedup":
+        assert json.loads((tmp_path / "out/kept/in.jsonl").read_text())["id"] == str(kept)
+
+
+def test_names_in_the_advice_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a\x1b[31m.txt", "b c.txt"):
+        (folder / name).write_text(text(1) + name)
+    assert run("dedup", folder, "-o", tmp_path / "out", "--threshold", "0.5") == 0
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert f"Look at a pair with: ndcore compare $'{folder}/a\\033[31m.txt' '{folder}/b c.txt'" in told
+
+
+def test_links_in_a_circle_are_documents_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.txt").write_text(text(1))
+    (folder / "one").symlink_to("two")
+    (folder / "two").symlink_to("one")
+    assert run("dedup", folder, "-o", tmp_path / "out", "--on-error", "skip", "-q") == 0
+    rejected = json.loads((tmp_path / "out/summary.json").read_text())["rejected"]
+    assert [Path(each["path"]).name for each in rejected] == ["one", "two"]
+    assert run("dedup", folder / "one", "-o", tmp_path / "other") == 1
+    assert "symbolic link to two, which leads back to itself" in capsys.readouterr().err
+
+
+def test_a_field_may_have_any_character(tmp_path: Path) -> None:
+    rows = [{"x\x1by": text(1), "i\nd": "one"}, {"x\x1by": text(1), "i\nd": "two"}]
+    (tmp_path / "in.jsonl").write_bytes(jsonl(rows))
+    fields = ("--text-field", "x\x1by", "--id-field", "i\nd")
+    assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", *fields, "-q") == 0
+    assert lines(tmp_path / "out/kept/in.jsonl") == rows[:1]

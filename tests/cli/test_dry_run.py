@@ -217,3 +217,18 @@ def test_standard_output_takes_no_disk(
     assert "disk" not in capsys.readouterr().out
     assert main(["dedup", "a.jsonl", "-o", "out", "--dry-run"]) == 0
     assert "disk" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["dedup", "repeats", "sketch", "cluster", "contamination"])
+def test_no_output_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_text("a b c d e f g")
+    (tmp_path / "i.jsonl").write_text('{"text": "h i j k"}\n')
+    for name in ("OUTDIR", "COLLECTION", "FILE.nds"):
+        (tmp_path / name).mkdir()
+    before = sorted(tmp_path.iterdir())
+    assert main([command, "i.jsonl", *(["--in", "d.txt"] if command == "contamination" else []), "--dry-run"]) == 0
+    assert "A dry run: nothing was written" in capsys.readouterr().out
+    assert sorted(tmp_path.iterdir()) == before

@@ -107,7 +107,7 @@ def test_no_abbreviations(names: tuple[str, ...], capsys: pytest.CaptureFixture[
         (("cluster", "x", "-o", "y", "--cluster", "star"), "no option --cluster; did you mean --clustering?"),
         (("compare", "x", "y", "--html", "page.html"), "--report page.html writes a page for a browser"),
         (("compare", "x", "y", "--html-text", "main"), "no option --html-text; did you mean --html?"),
-        (("dedup", "x", "-o", "y", "--verbose"), "no option --verbose\n"),
+        (("dedup", "x", "-o", "y", "--verbose"), "no option --verbose; progress and report are shown unless -q is given\n"),
         (("dedup", "x", "-o", "y", "--unit", "wrod"), "line, paragraph, sentence, byte; did you mean word?"),
         (("dedpu", "x"), "there is no command 'dedpu'; did you mean dedup? (commands: dedup, "),
         (("hamming", "pair", "x"), "there is no command 'pair'; did you mean pairs? (commands: build, "),
@@ -186,3 +186,36 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             main([option])
         assert stop.value.code == 0
         assert capsys.readouterr().out == f"ndcore {ndcore.__version__}\n"
+
+
+@pytest.mark.parametrize(("words", "usage"), [((), "usage: ndcore ["), (("dedup",), "usage: ndcore dedup"),
+                                              (("hamming", "build"), "usage: ndcore hamming build")])
+def test_help_is_a_word_too(words: tuple[str, ...], usage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["help", *words])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith(usage)
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ("compare A B C", "ndcore compare: too many arguments, from C on"),
+    ("version", "there is no command 'version'; did you mean ndcore --version?"),
+    ("-v", "there is no option -v; did you mean --version?"),
+    ("dedup -v", "there is no option -v; progress and report are shown unless -q is given"),
+    ("dedup --\x1b[31m", r"ndcore dedup: there is no option --\x1b[31m"),
+    ("help nothing", "there is no command 'nothing'"),
+])
+def test_what_newcomers_type(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in failed(capsys, *words.split())
+
+
+def test_an_interruption_before_the_command_begins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The modules of the command are imported then."""
+    def interrupted(given: object) -> Parser:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ndcore.cli.main.parser", interrupted)
+    assert main(["dedup", "a"]) == 130
+    assert capsys.readouterr().err == "ndcore: interrupted; nothing was written\n"

@@ -181,3 +181,28 @@ def test_the_result_is_the_one_of_the_library(corpus, tmp_path):
     assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 3, "-q") == 0
     expected = [text for text in nd.repeats(TEXTS, 3).cleaned() if text]
     assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == expected
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_bytes_that_differ_keep_their_character(name, tmp_path):
+    texts = ["abcdefgh在", "abcdefgh因", "abcdefgh "]
+    if name == "a.txt":
+        sources = [tmp_path / f"{i}.txt" for i in range(3)]
+        for source, text in zip(sources, texts, strict=True):
+            source.write_text(text, encoding="utf-8")
+    else:
+        sources = [tmp_path / name]
+        sources[0].write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    options = ("--unit", "byte", "--min-tokens", 5, "-q")
+    assert run("repeats", *sources, "-o", tmp_path / "out", *options) == 0
+    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == ["abcdefgh在", "因", " "]
+    assert lines(tmp_path / "out" / "empty.jsonl") == []
+    assert [row["end_char"] for row in lines(tmp_path / "out" / "rows.jsonl")] == [8, 8]
+    assert run("repeats", *sources, "-o", tmp_path / "b", *options, "--write", "attributes") == 0
+    (found,) = (tmp_path / "b").rglob("a*.jsonl") if name == "a.jsonl" else [tmp_path / "b" / "attributes.jsonl"]
+    assert [line["attributes"]["ndcore__repeats"] for line in lines(found)] == [[], [[0, 8, 2]], [[0, 8, 3]]]
+    item = tmp_path / "item.jsonl"
+    item.write_text(json.dumps({"text": texts[0]}) + "\n")
+    assert run("contamination", item, "--in", *sources[-2:], "-o", tmp_path / "c", "--trim", *options) == 0
+    left = [record["text"] for record in lines(tmp_path / "c" / "cleaned.jsonl")]
+    assert left[-2:] == ["因", " "]

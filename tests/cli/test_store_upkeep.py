@@ -1,9 +1,10 @@
-"""``ndcore store stats``, ``check``, ``compact``, ``expire`` and ``merge``."""
+"""``ndcore store stats``, ``check``, ``repair``, ``compact``, ``expire`` and ``merge``."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from commands import jsonl, refused, run, text
 from store_commands import PAGES, made
 
+from ndcore.store import log as log_module
 from ndcore.store.store import Store
 
 
@@ -58,6 +60,52 @@ def test_check(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"it is damaged \(\d+ problems?\), and compaction would lose what cannot be read; ", reason)
 
 
+def test_repair(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Save a store whose description and log are older than another log of it."""
+    nothing = {"store": store, "repaired": False, "live": 5, "reason": None, "problems": [], "kept": [], "copies": None}
+    assert reasonjson(capsys, "repair", store) == nothing
+    assert "nothing was repaired" in told(capsys, "repair", store)
+    shutil.copytree(store, tmp_path / "before")
+    with Store.open(store) as found:
+        found.compact()
+        found.decide("later", text(8), "2024-06-01")
+    shutil.copytree(tmp_path / "before", store, dirs_exist_ok=True)
+    shutil.copytree(store, tmp_path / "again")
+    old = {path: path.read_bytes() for path in Path(store).glob("log-*/*")}
+    assert "ndcore store repair" in refused(capsys, 1, "store", "expire", store, "--before", "2024-05-03")
+    done = reasonjson(capsys, "repair", store)
+    assert (done["repaired"], done["live"], done["problems"], done["kept"]) == (True, 6, [], ["log-0", "log-1"])
+    assert "the description is older" in done["reason"]
+    assert {path.name for path in Path(store, done["copies"]).iterdir()} == {"store.json", "store.copy.json"}
+    assert old.items() <= {path: path.read_bytes() for path in Path(store).glob("log-*/*")}.items()
+    assert reasonjson(capsys, "repair", store) == {**nothing, "live": 6}
+    with Store.open(store, read_only=True) as found:
+        assert found.text("later") == text(8)
+    out = told(capsys, "repair", tmp_path / "again")
+    assert re.search(r"^Saved 6 pages, with 0 problems\. The old logs stay \(.*\): log-0, log-1; ", out, re.MULTILINE)
+
+
+def test_repair_names_what_is_lost(
+    store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Save a store whose log lacks a file."""
+    monkeypatch.setattr(log_module, "ROTATE", 1)
+    with Store.open(store) as found:
+        for i in (8, 9):
+            found.decide(i, text(i), i)
+    Path(store, "log-0", "00000001.log").unlink()
+    reason = refused(capsys, 1, "store", "compact", store)
+    assert "00000001.log of the log are missing" in reason
+    assert "ndcore store repair" in reason
+    done = reasonjson(capsys, "repair", store)
+    assert done["live"] == len(PAGES) + 1
+    assert any("00000001.log" in problem for problem in done["problems"])
+    assert done["kept"] == ["log-0"]
+    with Store.open(store, read_only=True) as found:
+        assert found.check() == []
+        assert found.stats()["lost"] > 0
+
+
 def test_expire_and_compact(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "expire", store, "--before", "2024-05-03") == "Removed 2 pages; the store has 3 pages\n"
     assert reasonjson(capsys, "expire", store, "--before", "2024-05-03") == {"store": store, "removed": 0, "live": 3}
@@ -103,7 +151,7 @@ def test_a_store_is_not_read_as_documents(store: str, tmp_path: Path, capsys: py
 def test_quiet(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = made(tmp_path / "o", [{"key": "x", "text": text(4), "date": "2024-06"}])
     capsys.readouterr()
-    for words in (("compact", store), ("expire", store, "--before", "2024-05"), ("merge", store, other)):
+    for words in (("compact", store), ("repair", store), ("expire", store, "--before", "2024-05"), ("merge", store, other)):
         assert told(capsys, *words, "-q") == ""
     (tmp_path / "p.jsonl").write_bytes(jsonl([{"id": "y", "text": text(5)}]))
     assert told(capsys, "decide", store, tmp_path / "p.jsonl", "-q") == ""

@@ -95,8 +95,41 @@ def test_rows_on_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixt
     }
     pq.write_table(pa.table({"text": ["a b c"], "raw": [b"\xff"]}), tmp_path / "u.parquet")
     capfdbinary.readouterr()
-    assert run("dedup", tmp_path / "u.parquet", "-o", "-", "-q") == 1
-    assert b"u.parquet:1: cannot be written as JSON: it has bytes that are not UTF-8" in capfdbinary.readouterr().err
+    assert run("dedup", tmp_path / "u.parquet", "-o", "-", "-q") == 2
+    said = capfdbinary.readouterr()
+    assert b"u.parquet:1: the column 'raw' cannot be written as JSON: it has bytes that are not UTF-8" in said.err
+    assert said.out == b""
+
+
+def test_rows_that_json_cannot_hold_are_refused_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    from ndcore.files.documents import Documents
+
+    def searched(*_: object) -> None:
+        raise AssertionError("the search began")
+
+    monkeypatch.setattr(Documents, "batches", searched)
+    monkeypatch.chdir(tmp_path)
+    texts, no_utf8 = pa.array(["a b c", "d e f"]), pa.array([b"ok", b"\xff"])
+    string = pa.Array.from_buffers(pa.string(), 2, no_utf8.buffers())
+    inner = pa.StructArray.from_arrays([string], ["a"])
+    columns = {"bytes": no_utf8, "string": string, "list": pa.array([[], [b"\xff"]]), "words": no_utf8.dictionary_encode(),
+               "struct": pa.array([None, {"a": b"\xff"}])}
+    for name, column in columns.items():
+        pq.write_table(pa.table({"text": texts, name: column}), f"{name}.parquet")
+        for command in (["dedup", "-o", "-"], ["repeats", "-o", "out"], ["repeats", "-o", "-", "--write", "annotated"]):
+            said = refused(capsys, 2, command[0], f"{name}.parquet", *command[1:])
+            assert said.startswith(f"{name}.parquet:2: the column {name!r} cannot be written as JSON: it has bytes"), said
+    pq.write_table(pa.table({"text": texts, "inner": inner}), "inner.parquet")
+    assert "the column 'inner' cannot be written as JSON" in refused(capsys, 2, "repeats", "inner.parquet", "-o", "out")
+    Path("twice.csv").write_bytes(b"text,x,x\na,b,c\n")
+    assert "has 2 columns 'x'" in refused(capsys, 2, "repeats", "twice.csv", "-o", "out")
+    assert not Path("out").exists()
+    assert not Path("out.unfinished").exists()
 
 
 def test_what_is_rejected_is_listed_beside_standard_output(

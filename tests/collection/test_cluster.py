@@ -340,3 +340,18 @@ def test_documents_without_a_sample_join_their_lexical_equals() -> None:
     assert found.without_sample == 5
     assert found.labels.tolist() == [0, 0, 2, 2, 4]
     assert found.classes.tolist() == ["kept", "lexical", "kept", "identical", "kept"]
+
+
+def test_a_shingling_is_of_the_default_sketcher(tmp_path):
+    texts, wide = ["a b c d e f g h", "a b c d e f g x", "p q r s t u v w"], nd.Shingling(width=2)
+    for method in ("shingles", "super-shingles", "features"):
+        assert nd.cluster(texts, shingling=wide, method=method).segments.recipe["shingling"]["width"] == 2
+    assert nd.Collection.build(tmp_path / "c", texts, shingling=wide).recipe["shingling"]["width"] == 2
+    sketches = nd.ModSketcher(1, shingling=wide).sketch_many(texts)
+    assert nd.cluster(sketches, shingling=wide).labels.tolist() == nd.cluster(sketches).labels.tolist()
+    with pytest.raises(nd.RecipeMismatch, match=r"shingling\.width is 2 here and 5 there"):
+        nd.cluster(sketches, shingling=nd.Shingling())
+    with pytest.raises(ValueError, match="shingling=… cannot be combined with sketcher=…"):
+        nd.cluster(texts, shingling=wide, sketcher=nd.ModSketcher(1))
+    with pytest.raises(TypeError, match="shingling is a Shingling"):
+        nd.cluster(texts, shingling=2)

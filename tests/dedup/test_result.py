@@ -140,3 +140,11 @@ def test_progress_tells_every_stage():
     for stage in ("comparing equal signatures", "pairing", "reading candidates", "verifying"):
         last = [state for state in told if state[0] == stage][-1]
         assert last[1] == last[2]
+
+
+def test_clusters_have_their_representative_first():
+    texts = ["x y z u v w q", "a b c d e f g", "a b c d e f g", "a b c d e f g", "x y z u v w q"]
+    assert [c.tolist() for c in nd.near_duplicates(texts).clusters()] == [[1, 2, 3], [0, 4]]
+    assert [c.tolist() for c in nd.near_duplicates(texts, keep=[1, 1, 1, 0, 1]).clusters()] == [[3, 1, 2], [0, 4]]
+    assert [c.tolist() for c in nd.near_duplicates(texts, against=["a b c d e f g"]).clusters()] == [[5, 1, 2, 3], [0, 4]]
+    assert list(nd.near_duplicates(texts[:2]).clusters()) == []

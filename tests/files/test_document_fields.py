@@ -109,6 +109,37 @@ def test_fields_that_cannot_be_ordered(tmp_path: Path, second: bytes, reason: st
         assert ranking.priorities().tolist() == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("values", "order", "strings"),
+    [
+        (["10", "9", "-1.5e1", " +9.0 "], [2, 1, 0, 1], []),
+        ([str(2**60 + 1), str(2**60)], [1, 0], []),
+        (["2019-12-31", "Wed, 1 May 2024 10:00:00 +0200", "2024-05-01T08:00:00Z", "20200101", "1 May 2024 09:00 GMT (Zulu)"],
+         [0, 2, 2, 1, 3], []),
+        (["2024-05-01T00:30:00+02:00", "2024-04-30T23:00:00Z"], [0, 1], []),
+        (["9", "", "10", None, " "], [0, 2, 1, 2, 2], []),
+        (["31.12.2019", "2024-05-01", "9"], [1, 0, 2], ["31.12.2019", "2024-05-01"]),
+        (["2024-05-01", "b", "10", "a"], [1, 3, 0, 2], ["b", "a"]),
+        (["10", "2024-05-01", "9"], [0, 1, 2], ["10", "2024-05-01"]),
+        (["1e99999", "x"], [0, 1], ["1e99999", "x"]),
+        (["b", "b"], [0, 0], ["b"]),
+        (["", 2, 1], [2, 1, 0], []),
+    ],
+)
+def test_strings_are_ordered_as_what_all_of_them_are(values: list[object], order: list[int], strings: list[str]) -> None:
+    for descending in (False, True):
+        ranking = Ranking("f", descending)
+        for value in values:
+            ranking.check(value)
+            ranking.append(value)
+        missing = [value is None or not str(value).strip() for value in values]
+        last = max((rank for rank, none in zip(order, missing, strict=True) if not none))
+        turned = [rank if none or not descending else last - rank for rank, none in zip(order, missing, strict=True)]
+        assert ranking.priorities().tolist() == turned
+        assert sorted(ranking.strings) == sorted(strings)
+        assert ranking.missing == sum(missing)
+
+
 def test_fields_that_cannot_group(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", b'{"text":"","f":1}\n{"text":"","f":null}')
     assert "--by needs strings or integers" in refusal(path, by=Grouping("f")).reason

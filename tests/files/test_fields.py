@@ -164,7 +164,7 @@ def test_documents_without_the_field_of_keep_come_last(tmp_path, capsys, order, 
     rows = [{"id": "a", "text": text}, {"id": "b", "text": text, "n": 1}, {"id": "c", "text": text, "n": 2},
             {"id": "d", "text": text, "n": None}]
     assert run("dedup", lines(tmp_path / "in.jsonl", *rows), "-o", tmp_path / "out", "--keep", f"n:{order}") == 0
-    assert "2 documents without the field of --keep, last" in capsys.readouterr().out
+    assert "2 documents without a value in the field of --keep, last" in capsys.readouterr().out
     assert json.loads((tmp_path / "out/kept/in.jsonl").read_text())["id"] == first
     assert json.loads((tmp_path / "out/summary.json").read_text())["without_keep_field"] == 2
     pa = pytest.importorskip("pyarrow")

@@ -10,10 +10,15 @@ import hashlib
 import json
 import random
 import struct
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
+from ndcore.store.verdict import CHANGES, Version
 
 PREAMBLE = struct.Struct("<8sIIQQ")
 START = PREAMBLE.size + 32
@@ -57,7 +62,7 @@ def closed(top: dict[str, Any], arrays: list[bytes], *, place: bool = True, revi
             row["offset"], row["checksum"] = offset, hashlib.blake2b(array, digest_size=16).hexdigest()
         offset = aligned(offset + len(array))
     text = json.dumps(top, separators=(",", ":")).encode("ascii")
-    if str(top.get("kind")).startswith("collection/"):  # these files have their first array on a page
+    if str(top.get("kind")).startswith(("collection/", "repeats/")):  # these files have their first array on a page
         text += b" " * (-(START + len(text)) % 4096)
     body = b""
     for array in arrays:
@@ -207,3 +212,85 @@ def with_recipe_id(header: dict[str, Any], text: str) -> None:
         header["recipe_id"] = Recipe.from_json(text).id
     except (ValueError, RecursionError):
         return
+
+
+# ---- records of stores
+
+
+def forged_records(there: Iterable[tuple[int, bytes]], write: Callable[[bytes], int], rng: random.Random) -> None:
+    """Write the records of a log anew, some of them forged; positions of earlier records stay right in the others.
+
+    there: position and payload of each; write: writes a payload, and returns its position.
+    """
+    known = [(position, decode(payload)) for position, payload in there]
+    chosen = set(rng.sample(range(len(known)), rng.choice([1, 1, 1, 2, 5])))
+    positions: dict[int, int] = {}
+    for i, (position, record) in enumerate(known):
+        moved = {name: positions.get(getattr(record, name), getattr(record, name)) for name in ("previous", "origin")
+                 if hasattr(record, name)}
+        record = replace(record, **moved) if moved else record
+        payload = encode(record)
+        if i in chosen:
+            payload = _forged_payload(record, [each for _, each in known], rng)
+        if payload is not None:
+            positions[position] = write(payload)
+
+
+def _forged_payload(record: Any, known: list[Any], rng: random.Random) -> bytes | None:
+    """A forged record; None: it is left out."""
+    match rng.randrange(12):
+        case 0:
+            return None
+        case 1:
+            return damaged(encode(record), rng) or b"\x00"
+        case 2:
+            return encode(rng.choice(known))
+        case 3:
+            return encode(rng.choice([Dictionary(_edge(rng, known, 32), rng.randbytes(rng.randrange(300))),
+                                      Removal(_changes(rng, known), bool(rng.randrange(2)))]))
+        case _:
+            for _ in range(rng.choice([1, 1, 2, 4])):
+                names = [name for name in record.__dataclass_fields__ if name not in ("verdict", "expired", "content")]
+                record = replace(record, **{name: _field(name, record, known, rng) for name in rng.sample(names, 1)})
+            return encode(record)
+
+
+def _field(name: str, record: Any, known: list[Any], rng: random.Random) -> Any:
+    """Another value for a field of a record."""
+    old = getattr(record, name)
+    others = [getattr(each, name) for each in known if isinstance(each, type(record))]
+    match name:
+        case "number" | "label":
+            return _edge(rng, known, 32)
+        case "previous" | "origin":
+            return rng.choice([rng.choice(others), _edge(rng, known, 64), old + rng.randrange(-40, 40) & 2**64 - 1])
+        case "flags":
+            return (old ^ 1 << rng.randrange(4)) & 31
+        case "change":
+            return rng.choice([change for change in CHANGES if change is not None or isinstance(record, Document)])
+        case "date":
+            return rng.choice([rng.choice(EDGES) - 2**63, -1, 0, 2**63 - 1, 253402300800 * 10**6]) if rng.randrange(
+                2) else rng.choice(others)
+        case "resemblance":
+            return rng.choice([None, 0.0, 1.0, -1.0, 2.0, 1e308, float("inf"), 5e-324])
+        case "changes":
+            return _changes(rng, known)
+        case "history":
+            dates = [rng.choice([0, -(2**63), 2**63 - 1, 10**15]) for _ in range(rng.randrange(4))]
+            return tuple(Version(date, rng.choice(CHANGES), rng.choice([None, 0.5, -9.0])) for date in dates)
+        case "whole" | "tokens":
+            return rng.choice([rng.choice(others), rng.randbytes(16)]).ljust(len(old), b"x")[: len(old)]
+        case _:  # names and evidence
+            return rng.choice([rng.choice(others), b"", damaged(old, rng), rng.randbytes(9), old[: len(old) // 2], old * 3])
+
+
+def _edge(rng: random.Random, known: list[Any], bits: int) -> int:
+    """A number of a document that is there, one beside it, or one on some edge."""
+    near = rng.choice([each.number for each in known if isinstance(each, (Document, Sighting))]) + rng.choice([-1, 0, 1])
+    return int(rng.choice([near, near, rng.choice(EDGES)]) & 2**bits - 1)
+
+
+def _changes(rng: random.Random, known: list[Any]) -> Changes:
+    removed = tuple(_edge(rng, known, 32) for _ in range(rng.randrange(3)))
+    return Changes(removed, tuple((_edge(rng, known, 32), _edge(rng, known, 32), rng.choice([0, 4, 8, 12, 255]))
+                                  for _ in range(rng.randrange(4))))

@@ -3,8 +3,10 @@
     python tests/fuzz/fuzz_files.py [--kind sketches ...] [--iterations 2000] [--seed 1] [--first 0] [--jobs 2]
 
 Kinds: sketches (.nds), index (.ndh), weights (.ndw), collection (one file of a finished collection), unfinished (one file of
-a collection whose making was interrupted, and goes on). A tenth of the mutants are damaged as they are; the others get right
-checksums, as in a file that somebody forged, so that the fault reaches what lies behind them. Every method is called.
+a collection whose making was interrupted, and goes on), store (records of its log), repeats-work (one file of the work
+directory of a search for repeated passages that was interrupted, and goes on). A tenth of the mutants are damaged as they
+are; the others get right checksums, as in a file that somebody forged, so that the fault reaches what lies behind them.
+Every method is called. A mutant that takes more than a minute of CPU ends its process, as a crash does.
 
 Mutant i depends on the seed and on i. They are made in processes of their own, so that a crash names its iteration:
 `--kind KIND --seed SEED --first I --iterations 1` makes that one again.
@@ -32,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from forging import changed_json, closed, damaged, forged, opened, revision_of
+from forging import changed_json, closed, damaged, forged, forged_records, opened, revision_of
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
@@ -40,9 +42,15 @@ from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pai
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
+from ndcore.spans import parts as spans_parts
+from ndcore.spans import reading
+from ndcore.spans.repeats_work import Secrets
+from ndcore.storage.file_shelf import FileShelf
+from ndcore.store.log import Log
 
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
 OUTCOMES = ("accepted", "refused")
+SECONDS = 60  # of CPU for one mutant; more is a hang
 
 
 class Refused(Exception):
@@ -340,7 +348,7 @@ def unfinished_seeds(folder: Path) -> None:
         for way in WAYS:
             for left in range(10**6):
                 place = folder / f"{way}-{left:03d}"
-                with _interrupted(left) as stopped:
+                with _interrupted(DirectoryShelf, left) as stopped:
                     build(place, way)
                 if not stopped:
                     shutil.rmtree(place)
@@ -348,10 +356,10 @@ def unfinished_seeds(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _interrupted(left: int) -> Iterator[list[int]]:
+def _interrupted(shelf: Any, left: int) -> Iterator[list[int]]:
     """Stop when so many files were put on a shelf; what comes is not empty where it was stopped."""
     stopped: list[int] = []
-    before = DirectoryShelf.put, DirectoryShelf.put_sketches
+    before = {name: getattr(shelf, name) for name in ("put", "put_sketches") if hasattr(shelf, name)}
 
     def counting(put: Any) -> Any:
         def counted(self: Any, *what: Any) -> None:
@@ -363,12 +371,14 @@ def _interrupted(left: int) -> Iterator[list[int]]:
             put(self, *what)
         return counted
 
-    DirectoryShelf.put, DirectoryShelf.put_sketches = map(counting, before)  # type: ignore[method-assign]
+    for name, put in before.items():
+        setattr(shelf, name, counting(put))
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield stopped
     finally:
-        DirectoryShelf.put, DirectoryShelf.put_sketches = before  # type: ignore[method-assign]
+        for name, put in before.items():
+            setattr(shelf, name, put)
 
 
 def forge_one(place: Path, rng: random.Random) -> None:
@@ -457,11 +467,180 @@ def use_unfinished(seed: Path, folder: Path, rng: random.Random) -> None:
         _ask(made, rng)
 
 
+# ---- stores
+
+
+STORES: dict[str, dict[str, Any]] = {
+    "text": {}, "shingles": {"evidence": "shingles"}, "sketch": {"evidence": "sketch"},
+    "host": {"scope": "host", "keys": "url"},
+}
+
+
+def store_seeds(folder: Path) -> None:
+    """Stores with documents, variants, versions, removals, and histories whose records are gone."""
+    texts = [text for text in collection_texts() if text][:24]
+    for way, settings in STORES.items():
+        keys = [f"http://{'ab'[i % 2]}.example/{i}" for i in range(len(texts))]
+        with nd.Store.open(folder / way, threshold=0.5, num_perm=16, **settings) as store:
+            list(store.decide_many((key, text, i) for i, (key, text) in enumerate(zip(keys, texts, strict=True))))
+            for i in (0, 3, 5):
+                store.decide(keys[i], texts[i + 7], 100 + i)
+            if way != "sketch":
+                store.compact()
+            for i in (2, 3, 8):
+                store.decide(keys[i], texts[i], 200 + i)
+                store.decide(keys[i], texts[i].upper(), 300 + i)
+            store.decide(keys[5], texts[1], 400)
+            store.remove(keys[4])
+            store.expire(7)
+
+
+def use_store(seed: Path, folder: Path, rng: random.Random) -> None:
+    place = folder / "store"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(seed, place)
+    [log] = place.glob("log-*")
+    _forge_log(log, rng)
+    if rng.randrange(4):
+        shutil.rmtree(place / log.name.replace("log", "derived"))
+    refused = False
+    for how in ({"read_only": True}, {}, {"repair": True}):
+        try:
+            with refusing(str(place)), _opened(place, **how) as store:
+                _ask_store(store, rng)
+                if "read_only" not in how:
+                    _change_store(store, rng)
+                    break
+        except Refused:
+            refused = True
+    if refused:
+        raise Refused
+    with _opened(place) as store:
+        assert not store.check()
+
+
+def _opened(place: Path, **how: Any) -> Any:
+    try:
+        return nd.Store.open(place, **how)
+    except nd.CorruptFile:
+        raise
+    except ValueError as error:  # a record of an unknown kind
+        if "another version of ndcore wrote it" not in str(error):
+            raise
+        raise nd.CorruptFile(str(error)) from error
+
+
+def _forge_log(place: Path, rng: random.Random) -> None:
+    """Write a log anew with forged records."""
+    log = Log.open(place, read_only=True)
+    there, tag = list(log.scan()), log.tag
+    log.close()
+    shutil.rmtree(place)
+    made = Log.create(place, tag)
+    forged_records(there, lambda payload: made.append([payload])[0], rng)
+    made.close()
+
+
+@contextlib.contextmanager
+def damage() -> Iterator[None]:
+    """A question that a damaged record does not answer."""
+    with contextlib.suppress(nd.CorruptFile), may(LookupError):
+        yield
+
+
+def _ask_store(store: Any, rng: random.Random) -> None:
+    keys = [f"http://{'ab'[i % 2]}.example/{i}" for i in range(9)]
+    n = len(store)
+    assert n >= 0 and store.stats()["documents"] == n
+    with damage():
+        keys += [key for members in store.clusters() for key in members][:9]
+    for key in keys:
+        for ask in (store.__contains__, store.cluster, store.history, store.text, store.locate):
+            with damage():
+                ask(key)
+    for text in rng.sample(collection_texts(), 4):
+        with damage():
+            store.peek(text, keys[0])
+    assert all(isinstance(problem, str) for problem in store.check())
+
+
+def _change_store(store: Any, rng: random.Random) -> None:
+    for i in range(6):
+        with damage():
+            store.decide(f"http://{'ab'[i % 2]}.example/{rng.randrange(30)}", rng.choice(collection_texts()), 500 + i)
+        with damage():
+            store.remove(f"http://{'ab'[i % 2]}.example/{i}")
+    with damage():
+        list(store.decide_many((f"http://c.example/{i}", text, 600) for i, text in enumerate(collection_texts()[:9])))
+    with damage():
+        store.expire(rng.choice([0, 20, 150]))
+    store.flush()
+    store.compact()
+    assert not store.check()
+
+
+# ---- work directories of searches for repeated passages
+
+
+@contextlib.contextmanager
+def small_searches() -> Iterator[None]:
+    """Cut small searches into several parts, and draw the same secrets in each, within a block."""
+    before = spans_parts.KEPT, reading.PIECE_TOKENS, Secrets.drawn
+    fixed = Secrets.drawn()
+    spans_parts.KEPT, reading.PIECE_TOKENS = 1000, 200
+    Secrets.drawn = staticmethod(lambda: fixed)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        spans_parts.KEPT, reading.PIECE_TOKENS = before[:2]
+        Secrets.drawn = staticmethod(before[2])  # type: ignore[method-assign]
+
+
+def search(place: Path | None) -> Any:
+    return nd.repeats(collection_texts(), min_tokens=6, threads=1, work=place)
+
+
+def repeats_seeds(folder: Path) -> None:
+    """Work directories as an interruption after each file leaves them."""
+    with small_searches():
+        for left in range(1, 10**6):
+            place = folder / f"{left:03d}"
+            with _interrupted(FileShelf, left) as stopped:
+                search(place)
+            if not stopped:
+                break
+            assert place.is_dir()
+
+
+def use_repeats(seed: Path, folder: Path, rng: random.Random) -> None:
+    place = folder / "work"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(seed, place)
+    forge_one(place, rng)
+    confirmed = any(path.name.startswith("confirmed") for path in place.iterdir())
+    with refusing(str(place)), small_searches():
+        try:
+            found = search(place)
+        except nd.CorruptFile:
+            raise
+        except (FileExistsError, ValueError) as error:
+            assert str(place) in str(error), error
+            return
+    texts = [text.lower().split() for text in collection_texts()]
+    for i in range(len(found.documents)):
+        one, start, end = int(found.documents[i]), int(found.starts[i]), int(found.ends[i])
+        other, begin = int(found.sources[i]), int(found.source_starts[i])
+        assert 0 <= start < end <= len(texts[one]) and 0 <= begin <= len(texts[other]) - (end - start)
+        if not confirmed:  # then tokens confirm every run
+            assert texts[one][start:end] == texts[other][begin : begin + end - start]
+
+
 # ---- all of them
 
 KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path, Path, random.Random], None]]] = {
     "sketches": (sketch_seeds, use_sketches), "index": (index_seeds, use_index), "weights": (weight_seeds, use_weights),
     "collection": (collection_seeds, use_collection), "unfinished": (unfinished_seeds, use_unfinished),
+    "store": (store_seeds, use_store), "repeats-work": (repeats_seeds, use_repeats),
 }
 
 
@@ -475,11 +654,13 @@ def check_seeds(folder: Path) -> None:
 def work(kind: str, seed: int, first: int, step: int, end: int, seeds: Path, state: Path) -> None:
     """Every step-th mutant from one on: what becomes of them goes to `state`, a line before each and one after."""
     faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, chain=True)  # a hang ends the process, with its traceback
     sound = sorted(seeds.iterdir())
     with small_parts(), state.open("a", buffering=1) as log, tempfile.TemporaryDirectory(prefix="ndcore-fuzz-") as folder:
         for i in range(first, end, step):
             log.write(f"{i}\n")
             rng = random.Random(f"{kind} {seed} {i}")
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 KINDS[kind][1](rng.choice(sound), Path(folder), rng)
                 outcome = "accepted"

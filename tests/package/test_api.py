@@ -142,6 +142,7 @@ def test_there_are_doctests_to_run():
 
 EXTENSIONS = [
     "_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_grams", "_hamming", "_jsonl", "_keys", "_lookup",
+    "_markup",
     "_minhash", "_near", "_pipeline", "_postings", "_prefix", "_rabin", "_repeats", "_samples", "_sets", "_signals",
     "_simhash", "_text", "_vocabulary",
 ]
@@ -418,3 +419,20 @@ def test_examples_run(example, tmp_path):  # crawlee_store: tests/crawl/test_exa
     done = subprocess.run([sys.executable, str(example), str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") >= 3
+
+
+@pytest.mark.parametrize("code", ["nd.dedup", "import ndcore.dedup.result; nd.dedup(['a'])"])
+def test_a_folder_says_which_function_is_meant(code):
+    done = subprocess.run([sys.executable, "-c", f"import ndcore as nd\n{code}"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith("; did you mean ndcore.near_duplicates?\n")
+
+
+def test_what_folders_suggest_exists():
+    for name, sought in nd._SOUGHT.items():
+        made = nd
+        for part in sought.replace("()", "").split("."):
+            made = getattr(made, part)
+        assert callable(made)
+        with pytest.raises(TypeError, match=f"ndcore.{name} is a folder of modules, not a function"):
+            importlib.import_module(f"ndcore.{name}")()

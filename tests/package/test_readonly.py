@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.readonly import frozen, private
+from ndcore.readonly import Frozen, frozen, private
 
 TEXTS = ["a b c d e f", "a b c d e f", "a b c d e g", "h i j k l m n", "", "a b c d e f g h"]
 
@@ -81,6 +81,74 @@ def test_they_stay_read_only_in_copies(name, copied):
     for (name, array), (_, before) in zip(arrays(other), arrays(result), strict=True):
         assert not array.flags.writeable, name
         np.testing.assert_array_equal(array, before)
+
+
+COLUMNS = {
+    "near-duplicates": (lambda: nd.near_duplicates(TEXTS).pairs, ("a", "b", "resemblance")),
+    "matches": (RESULTS["matches"], ("query", "id", "distance")),
+    "fingerprints": (RESULTS["pairs"], ("a", "b", "distance")),
+    "no pairs": (RESULTS["no pairs"], ("a", "b", "distance")),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_length_of_columns_is_the_number_of_their_rows(name):
+    made, names = COLUMNS[name]
+    columns, again = made(), made()
+    first, second, third = columns
+    assert all(column is getattr(columns, name) for column, name in zip((first, second, third), names, strict=True))
+    rows = list(columns.rows())
+    assert rows == list(zip(first.tolist(), second.tolist(), third.tolist(), strict=True))
+    assert len(columns) == columns.count == len(rows) == len(first)
+    assert bool(columns) == (len(rows) > 0)
+    assert columns == columns == again
+    assert (columns != again) is False
+    assert len(columns._replace(**{names[0]: second})) == len(rows)
+    if rows:
+        assert columns != columns._replace(**{names[2]: third + 1})
+    assert columns != tuple(columns)
+    assert f"{len(rows)} row" in repr(columns)
+    assert ", ".join(names) in repr(columns)
+
+
+def test_undefined_resemblances_are_equal():
+    one, other = (nd.near_duplicates(["", ""]).pairs for _ in range(2))
+    assert np.isnan(one.resemblance).all()
+    assert one == other
+
+
+def test_pairs_of_a_collection_list_what_is_in_common():
+    pairs = nd.cluster(["a b c d e f", "a b c d e f g"], sketcher=nd.ModSketcher(1)).pairs
+    assert list(pairs.rows()) == [(0, 1, 2, 2, 3, 2 / 3)]
+    assert pairs == pairs
+    assert len(pairs) == 1
+
+
+def frozen_classes(base=Frozen):
+    for cls in base.__subclasses__():
+        yield from (cls, *frozen_classes(cls))
+
+
+@pytest.mark.parametrize("name", ["comparison", "near-duplicates", "clustering", "collapsed", "contamination"])
+def test_results_are_equal_to_themselves_only(name):
+    """Arrays have no truth value, so comparing two results by their fields raises."""
+    made = {**RESULTS, "collapsed": lambda: nd.collapse(TEXTS), "contamination": lambda: nd.contamination(TEXTS, TEXTS)}
+    result, other = made[name](), made[name]()
+    assert result == result
+    assert result != other
+    assert len({result, other}) == 2
+
+
+def test_every_frozen_result_compares_by_identity():
+    assert {cls.__name__ for cls in frozen_classes()} >= {"NearDuplicates", "Clustering", "Comparison"}
+    assert [cls.__name__ for cls in frozen_classes() if cls.__eq__ is not object.__eq__] == []
+
+
+def test_completion_leaves_internal_fields_out():
+    result, clustering = nd.near_duplicates(TEXTS), nd.cluster(TEXTS)
+    assert not {"leaders", "found", "sources"} & set(dir(result))
+    assert not {"segments", "shelf"} & set(dir(clustering))
+    assert {"labels", "clusters", "pairs", "rethreshold", "ids"} <= set(dir(result)) & set(dir(clustering))
 
 
 def test_what_may_be_replaced_in_sketches_and_what_not():

@@ -55,3 +55,11 @@ def test_a_cut_takes_the_blanks_that_follow_and_what_is_before_the_next():
     assert spans(text, places, [(1, 2)]) == [(3, 7)]
     assert spans(text, places, [(0, 2), (2, 4)]) == [(0, 7), (7, 11)]
     assert spans(text, places, [(2, 3), (3, 4)]) == [(7, 10), (10, 11)]
+
+
+def test_a_character_that_another_token_shares_stays():
+    text, places = "a在 b", [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3), (3, 4)]  # bytes
+    assert spans(text, places, [(0, 2)]) == [(0, 1)]
+    assert spans(text, places, [(2, 4)]) == [(2, 2)]
+    assert spans(text, places, [(0, 4)]) == [(0, 2)]
+    assert spans(text, places, [(0, 2), (2, 5)]) == [(0, 2), (2, 3)]

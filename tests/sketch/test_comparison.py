@@ -123,6 +123,8 @@ def test_counts_as_the_reference(common, a, b, size, modulus):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda s: s.compare(s), TypeError, r"a is Sketches; .* x.compare\(other=y\)"),
+        (lambda s: s.compare(0, s), TypeError, "b is Sketches"),
         (lambda s: s.compare(9, 0), IndexError, "document 9 of 9 sketches"),
         (lambda s: s.compare([0, -10], 0), IndexError, "document -10 of 9 sketches"),
         (lambda s: s.compare(0, [3], s[:3]), IndexError, "document 3 of 3 sketches"),

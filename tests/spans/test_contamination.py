@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +218,32 @@ def test_progress_counts_documents():
     told = []
     nd.contamination(["a b"], (f"document {i}" for i in range(5)), 2, progress=lambda *told_of: told.append(told_of))
     assert told[-1] == ("looking for the items", 5, 5)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of address space are tested on Linux")
+def test_items_of_every_length_reserve_what_they_need():
+    """Room for each length at each token of a document would be 6 GB."""
+    script = """
+import resource, numpy as np, ndcore as nd
+rng = np.random.default_rng(1)
+sizes = np.arange(1, 257)
+offsets = np.append(0, np.cumsum(sizes))
+items = rng.integers(0, 1 << 40, offsets[-1]).astype(np.uint64)
+document = rng.integers(0, 1 << 40, 2_000_000).astype(np.uint64)
+document[-256:] = items[offsets[-2]:]
+nd.contamination((items, offsets), (document[:9], [0, 9]), 256, threads=1)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000,) * 2)
+found = nd.contamination((items, offsets), (document, [0, len(document)]), 256, threads=1)
+assert found.covered.nonzero()[0].tolist() == [255], found.covered
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_every_length_at_every_token_is_found():
+    sizes, n = np.arange(1, 41), 3000
+    items = np.zeros(sizes.sum(), np.uint8)
+    found = nd.contamination((items, np.append(0, np.cumsum(sizes))), (np.zeros(n, np.uint8), [0, n]), 40)
+    assert found.covered.tolist() == sizes.tolist()
+    assert found.documents.covered.tolist() == [n]
+    assert len(found.spans.start) == 1

@@ -3,13 +3,18 @@
 import random
 import re
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ndcore as nd
+from ndcore.alignment.offsets import locate
 from ndcore.reference import repeats as reference
 from ndcore.spans.cuts import cut_corpus, cut_text, joined, spans_of_corpus, spans_of_text
+from ndcore.spans.repeats_windows import merged
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()
@@ -37,8 +42,8 @@ def test_a_cut_leaves_the_next_line_as_it_is(unit):
     text = "one\n\n \u00a0two\n\n\x1cthree\n\n\u3000\n\n four"  # white space that is no blank belongs to a line
     tokens = shingling.tokens(text)
     for at in range(len(tokens) - 1):
-        for given in (text, text.encode()):
-            left = joined(cut_text(given, shingling, np.array([at]), np.array([at + 1])), isinstance(given, str))
+        for each in (text, text.encode()):
+            left = joined(cut_text(each, shingling, np.array([at]), np.array([at + 1])), isinstance(each, str))
             assert shingling.tokens(left) == tokens[:at] + tokens[at + 1 :]
 
 
@@ -52,11 +57,10 @@ def test_pieces_are_joined_by_a_blank():
 
 
 def test_blanks_of_bytes_are_those_of_str():
-    char = nd.Shingling("char")
     blanks = [code for code in range(sys.maxunicode + 1) if chr(code).isspace()]
     for code in (*blanks, *(code + 1 for code in blanks), *range(1, 0xD800, 211), 0x1D4B3, sys.maxunicode):
         text = f"a{chr(code)}b {chr(code)}"
-        whole, data = (cut_text(each, char, np.array([0]), np.array([1])) for each in (text, text.encode()))
+        whole, data = (cut_text(each, WORDS, np.array([0]), np.array([1])) for each in (text, text.encode()))
         assert [piece.encode() for piece in whole] == data, hex(code)
         for pieces in (["x" + chr(code), "y"], ["x", chr(code) + "y"]):
             assert joined(pieces, True).encode() == joined([piece.encode() for piece in pieces], False), hex(code)
@@ -87,6 +91,30 @@ def test_spans_are_what_pieces_leave_out():
         firsts, lasts = np.arange(n), np.arange(1, n + 1)  # each token by itself: what is between them goes too
         whole = "".join(cut_text(text, WORDS, firsts[:1], lasts[-1:]))
         assert left_out(text, spans_of_text(text, WORDS, firsts, lasts)) == whole
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("a é在ﬁ\n👍"), max_size=8), st.data(), st.sampled_from([("byte", None), ("char", "NFKC")]))
+def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
+    shingling = nd.Shingling(unit[0], normalize=unit[1])
+    places = list(zip(*(part.tolist() for part in locate(text, shingling)), strict=True))
+    count = data.draw(st.integers(0, len(places)))
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(places)), min_size=count, max_size=count, unique=True)))
+    pairs = list(pairwise(bounds))[:: data.draw(st.sampled_from([1, 2]))]
+    firsts, lasts = np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
+    spans = spans_of_text(text, shingling, firsts, lasts)
+    assert spans == reference.spans(text, places, pairs)
+    wanted = {at for first, last in pairs for at in range(first, last)}
+    kept = [c for c, char in enumerate(text) if any(a <= c < b for i, (a, b) in enumerate(places) if i not in wanted)]
+    assert left_out(text, spans) == "".join(text[c] for c in kept)
+    begins, ends = merged(firsts, lasts)
+    for given_text in (text, text.encode()):
+        pieces = cut_text(given_text, shingling, begins, ends, True)
+        left = "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
+        assert left == left_out(text, spans)
+    if unit[0] == "byte":
+        exact = b"".join(cut_text(text.encode(), shingling, begins, ends))
+        assert exact == bytes(byte for i, byte in enumerate(text.encode()) if i not in wanted)
 
 
 def test_spans_of_a_corpus_come_in_order():

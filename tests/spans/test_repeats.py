@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
+from ndcore._repeats import Rows
 from ndcore.reference import repeats as reference
+from ndcore.spans import repeats_rows
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=12)
 COLLECTIONS = st.lists(WORDS, max_size=6)
@@ -123,6 +125,23 @@ def test_against_comes_first_and_has_no_rows():
     found = nd.repeats(["a b c", "a b c x"], 3, against=["y a b c", "a b c"])
     assert rows_of(found) == [(0, 0, 3, 2, 1, 4), (1, 0, 3, 2, 1, 4)]
     assert len(nd.repeats(["a b c", "a b c"], 3, against=["a b"])) == 0
+
+
+@pytest.mark.parametrize("period", [1, 7])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_text_with_a_period_takes_linear_work(period, inside, monkeypatch):
+    made = []
+    monkeypatch.setattr(repeats_rows, "Rows", lambda *given: made.append(Rows(*given)) or made[-1])
+    n, pattern = 20_000, np.arange(period, dtype=np.uint8)
+    source, text = np.resize(pattern, 50 + period), np.resize(pattern, n)
+    if inside:
+        ids = np.concatenate([source, text])
+        found = nd.repeats((ids, [0, len(source), len(ids)]), 50, within=False)
+    else:
+        found = nd.repeats((text, [0, n]), 50, against=(source, [0, len(source)]))
+    assert found.repeated[-1] == n
+    assert len(found) > 300
+    assert 0 < made[0].passed < 4 * n  # each row by itself would pass up to n
 
 
 def test_exceptions_do_not_count():

@@ -203,6 +203,7 @@ def test_another_search_is_refused(tmp_path, slot, changes, message, expected):
     with pytest.raises(ValueError) as refused:
         search(work, **({"texts": None} | changes))
     assert message in str(refused.value)
+    assert str(work) in str(refused.value)
     check_same(search(work), expected)
 
 

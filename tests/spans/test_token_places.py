@@ -33,6 +33,9 @@ def offsets_in_bytes(text: str) -> list[int]:
 def test_places_are_those_of_locate(text, shingling):
     starts, ends = locate(text, shingling)
     tokens = np.arange(len(starts))
+    behind, before = np.append(starts, len(text))[tokens + 1], np.append(0, ends)[tokens]
+    starts = np.maximum(starts, before)  # without characters that neighbours share
+    ends = np.maximum(starts, np.minimum(ends, behind))
     found = place_ranges(text, shingling, tokens, tokens + 1)
     if isinstance(text, str):
         at = offsets_in_bytes(text)
@@ -51,6 +54,19 @@ def test_places_are_those_of_locate(text, shingling):
 def test_ranges_begin_with_their_first_token_and_end_with_their_last():
     found = place_ranges("a bé; cd, e", nd.Shingling(), np.array([1, 0]), np.array([3, 1]))
     assert [part.tolist() for part in found] == [[2, 0], [8, 1], [2, 0], [9, 1]]
+
+
+def test_a_range_has_no_part_of_a_character():
+    byte, folded = nd.Shingling("byte"), nd.Shingling("char", normalize="NFKC")
+    for text, begin, end, expected in (
+        ("abc在de", 0, 4, (0, 3, 0, 3)), ("abc在de", 4, 8, (4, 6, 6, 8)), ("abc在de", 3, 6, (3, 4, 3, 6)),
+        ("abc在de", 4, 5, (4, 4, 6, 6)), ("abc在de".encode(), 2, 7, (2, 5, 2, 7)), ("abc在de".encode(), 2, 5, (2, 3, 2, 5)),
+        (b"a\xffb\xe5", 1, 3, (1, 3, 1, 3)),
+    ):
+        found = place_ranges(text, byte, np.array([begin]), np.array([end]))
+        assert tuple(int(part[0]) for part in found) == expected, (text, begin, end)
+    found = place_ranges("aﬁb", folded, np.array([0, 2, 0]), np.array([2, 4, 4]))
+    assert [part.tolist() for part in found[:2]] == [[0, 2, 0], [1, 3, 3]]
 
 
 def test_no_ranges_have_no_places():

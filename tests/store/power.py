@@ -12,6 +12,11 @@ from typing import Any
 STATES = ("strict", "names", "bytes", "holes", "all")
 
 
+def _opened(descriptor: int) -> Path:
+    """The path of an open file."""
+    return Path(f"/proc/self/fd/{descriptor}").readlink()
+
+
 class Trace:
     """Records calls of `os` that change files below a directory: `events` of (name, path, …), paths relative to it.
 
@@ -32,11 +37,11 @@ class Trace:
     def _place(self, path: Any, dir_fd: int | None = None) -> str | None:
         """Return a path below the directory; None for others."""
         if isinstance(path, int):
-            path = os.readlink(f"/proc/self/fd/{path}").removesuffix(" (deleted)")
+            path = str(_opened(path)).removesuffix(" (deleted)")
         elif dir_fd is not None:
-            path = os.path.join(os.readlink(f"/proc/self/fd/{dir_fd}"), path)
-        path = os.path.abspath(path)
-        return os.path.relpath(path, self.root) if Path(path).is_relative_to(self.root) else None
+            path = _opened(dir_fd) / path
+        path = Path(path).absolute()
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else None
 
     def _add(self, name: str, place: str | None, *more: Any) -> None:
         if place is not None:

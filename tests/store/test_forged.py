@@ -78,6 +78,32 @@ def test_a_forged_record_is_damage(tmp_path, change):
         assert store.check() == []
 
 
+@pytest.mark.parametrize("forged", [
+    Dictionary(0, b"words of texts" * 9),
+    Sighting(0, 10, 0, "lexical", 1, bytes(16), 10, 1.0, b"a text"),
+])  # fmt: skip
+def test_a_text_where_none_are_kept_is_damage(tmp_path, forged):
+    with opened(tmp_path, **settings(evidence="shingles")) as store:
+        store.decide("a", TEXT)
+        at = store._directory.state.columns.get("last", 0)
+        if isinstance(forged, Sighting):
+            forged = replace(forged, origin=at, previous=at)
+        store._directory.log.append([encode(forged)])
+    with opened(tmp_path) as store:
+        assert "the store keeps none" in store.check()[0]
+        store.compact()
+        assert store.check() == []
+        assert list(store.clusters()) == [["a"]]
+
+
+def test_the_last_number_of_all_is_damage(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT)
+        record = store._directory.state.document(0)
+        store._directory.log.append([encode(replace(record, number=2**32 - 1, label=2**32 - 1, name=b"sb"))])
+        assert "does not follow the others" in store.check()[0]
+
+
 def test_a_record_that_is_read_later_is_checked_too(tmp_path):
     with opened(tmp_path, **settings()) as store:
         for _ in range(3):

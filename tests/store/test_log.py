@@ -252,7 +252,7 @@ def test_a_file_of_another_store_is_never_cut(tmp_path):
     with pytest.raises(CorruptFile, match="belongs to another store, with the tag 6d696e65 and not 74616721"):
         Log.open(tmp_path / "log", tag=TAG)
     (tmp_path / "log" / "00000001.log").write_bytes(content + b"torn")
-    with pytest.raises(CorruptFile, match="it says that it is the file 00000000.log"):
+    with pytest.raises(CorruptFile, match=r"it says that it is the file 00000000\.log"):
         Log.open(tmp_path / "log")
     assert (tmp_path / "log" / "00000001.log").read_bytes() == content + b"torn"
 

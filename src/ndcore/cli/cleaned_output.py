@@ -16,8 +16,11 @@ from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.human import counted
 from ndcore.progress import Progress
+from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.token_places import Ranges
+from ndcore.text.shingling import Shingling
 
-__all__ = ["Cleaned", "print_faults", "the_text_field", "write_cleaned", "write_empty"]
+__all__ = ["Cleaned", "cut_documents", "print_faults", "the_text_field", "write_cleaned", "write_empty"]
 
 
 class Cleaned(NamedTuple):
@@ -44,6 +47,12 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
     if len(fields) > 1:
         raise UsageError(f"a cleaned text goes back to the field it came from, and --text-field names several; {instead}")
     return fields[0]
+
+
+def cut_documents(shingling: Shingling, threads: int | None, documents: Documents, ranges: Ranges) -> Iterator[Text]:
+    """Yield each document without ranges of its tokens. Bytes are cut at whole characters, for they are written as text."""
+    left = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
+    return (joined(pieces, of_str) for of_str, pieces in left)
 
 
 def write_cleaned(file: IO[bytes], documents: Documents, field: str, cleaned: Cleaned, report: Progress) -> int:

@@ -17,7 +17,7 @@ from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.clustering import Clustering
 from ndcore.files.provenance import Place
-from ndcore.human import counted, human_bytes, printable
+from ndcore.human import counted, human_bytes, pasted, printable
 from ndcore.report.collection import from_clustering
 from ndcore.report.page import render
 
@@ -48,6 +48,7 @@ def describe(built: Built) -> dict[str, Any]:
         "recipe": {"id": collection.recipe.id, "parameters": json.loads(collection.recipe.to_json())},
         "rejected": summary.rejected_list(rejected),
         "pages_without_main_content": 0 if documents is None else documents.without_main,
+        "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
         "repeated_ids": _count_repeated(built),
         "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
         "excluded": 0 if documents is None else documents.excluded,
@@ -90,8 +91,9 @@ def print_report(built: Built, stream: TextIO) -> None:
         print(f"  note: {note}", file=stream)
     _print_largest(built, stream)
     size = sum(file.stat().st_size for file in built.collection.path.rglob("*") if file.is_file())
-    place = printable(str(built.collection.path))
-    print(f"The collection is {place} ({human_bytes(size)})", file=stream)
+    path = str(built.collection.path)
+    place = pasted([path])
+    print(f"The collection is {printable(path)} ({human_bytes(size)})", file=stream)
     print(f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8", file=stream)
 
 
@@ -106,6 +108,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
         (account["chains"], "cluster",
          "held together by chains: some members do not resemble their representative enough"),
         (account["pages_without_main_content"], "page", summary.NO_MAIN),
+        (len(account["pages_by_tags"]), "page", f"{summary.BY_TAGS}; --json lists them"),
         (account["repeated_ids"], "document", "with the id of an earlier one"),
         *summary.left_out(account["excluded"], ignored, "--json lists"),
     )

@@ -32,6 +32,7 @@ from ndcore.cli.outputs import check_report, print_account, write_page
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory, write_summary
+from ndcore.files.rejected_output import write_rejected
 from ndcore.files.sources import STDIN, Inputs, is_url, sizes
 from ndcore.progress import reporting
 from ndcore.sketch.mod import ModSketcher
@@ -102,7 +103,8 @@ def run_contamination(options: ContaminationOptions) -> int:
         searched = search(options, found[0], found[1], shingling, min_tokens, stack, report)
         write_tables(output, searched)
         written = write_documents(output, options, field, searched, report)
-        account = account_of(searched, written, options.output)
+        saved = write_rejected(output, searched.corpus)
+        account = account_of(searched, written, options.output, saved)
         page = None if options.report is None else contamination_page(searched, account, options.command_line)
         write_summary(output, account)
         output.commit()

@@ -11,16 +11,16 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.cleaned_output import Cleaned, print_faults, write_cleaned, write_empty
+from ndcore.cli.cleaned_output import Cleaned, cut_documents, print_faults, write_cleaned, write_empty
 from ndcore.cli.contamination_search import ContaminationOptions, Searched
 from ndcore.cli.outputs import id_and_place, place_columns, write_table
 from ndcore.files.documents import Documents
 from ndcore.files.kept_output import write_kept
 from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
-from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.token_places import Places, Ranges, place_all
 from ndcore.text.corpus import TextCorpus, indexed_texts
 
@@ -65,9 +65,9 @@ def write_documents(
     if not options.trim:
         return Written()
     ranges = (spans.document, spans.start, spans.end)
-    left = cut_corpus(corpus, len(corpus.ids), searched.shingling, ranges, searched.threads)
+    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges)
     empty = holders.document[holders.covered == holders.tokens]
-    cleaned = Cleaned((joined(pieces, of_str) for of_str, pieces in left), holders.document, empty)
+    cleaned = Cleaned(texts, holders.document, empty)
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
         repaired = write_cleaned(file, corpus, field, cleaned, report)
     write_empty(output, corpus, empty)
@@ -174,8 +174,8 @@ def _archives(documents: Documents) -> bool:
 # ---- the account
 
 
-def account_of(searched: Searched, written: Written, output: str) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+def account_of(searched: Searched, written: Written, output: str, saved: Saved) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
     found, holders = searched.found, searched.documents
     return {
         "ndcore": __version__,
@@ -199,7 +199,7 @@ def account_of(searched: Searched, written: Written, output: str) -> dict[str, A
         "benchmarks": [dict(zip(BENCHMARK, each, strict=True)) for each in searched.benchmarks()],
         "not_utf8": written.repaired,
         "items": summary.what_was_read(searched.items),
-        **summary.what_was_read(searched.corpus),
+        **summary.what_was_read(searched.corpus, saved),
     }
 
 

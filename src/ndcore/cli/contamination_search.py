@@ -16,6 +16,7 @@ from ndcore.files.document_fields import Grouping
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
+from ndcore.files.jsonl_output import check_rows
 from ndcore.files.sources import Inputs
 from ndcore.progress import Progress, by_position
 from ndcore.spans.contamination import contamination
@@ -103,6 +104,8 @@ def search(
                               "named_by": ("--item-field", "--item-id-field")}
     asked = stack.enter_context(open_documents(options, items, **fields))
     documents = stack.enter_context(open_documents(options, corpus))
+    if options.trim:
+        check_rows(documents, options.text_field or ["text"], True, False)
     texts = [text for batch in asked.batches() for text in batch]
     refuse_nothing_read(asked, options.inputs[0])
     if not any(map(shingling.tokens, texts)):

@@ -32,6 +32,7 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.outputs import check_report, print_account, standard_output, write_page
+from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.table_files import TableFile
@@ -88,6 +89,8 @@ def run_dedup(options: DedupOptions) -> int:
             outputs.insert(0, output)
         for each in outputs:
             stack.enter_context(each)
+        if output is None and run.texts.documents is not None:
+            check_rows(run.texts.documents, options.text_field or ["text"], False, options.annotate)
         findings = Findings.of(run)
         for name, table in tables.items():
             table.write(documents_of(findings) if name == "table" else pairs_of(findings))
@@ -108,6 +111,7 @@ def _write(findings: Findings, output: OutputDirectory | None, stdout: IO[bytes]
     if stdout is not None:
         return findings.print(stdout)
     assert output is not None
+    findings.run.save_rejected(output)
     return findings.write(output) if len(findings.run.options.thresholds) == 1 else thresholds.write_each(findings, output)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -26,7 +25,7 @@ from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.human import printable
+from ndcore.human import pasted, printable
 from ndcore.progress import reporting
 from ndcore.report.plain_values import plain
 
@@ -117,7 +116,7 @@ class Findings:
             ("--threshold", self.result.threshold, 0.8),
         ):
             words += [option, str(value)] if value != default else []
-        return f"Look at a pair with: ndcore compare {shlex.join([*map(str, places), *words])}"
+        return f"Look at a pair with: ndcore compare {pasted([*map(str, places), *words])}"
 
     def _lasting_place(self, position: int) -> Place | None:
         """Return where a document stands; None in a stream, which cannot be read again."""
@@ -164,6 +163,7 @@ class Findings:
         if documents is not None:
             summary.print_rejected(documents.rejected, sys.stderr)
             summary.print_ignored(documents.ignored, sys.stderr)
+            summary.print_by_tags(summary.by_tags_list(documents), sys.stderr)
         return account
 
     def _kept_ids(self) -> Any:
@@ -193,6 +193,7 @@ class Findings:
             "pairs_verified_at": self.verified_at,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": 0 if documents is None else documents.without_main,
+            "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": 0 if documents is None else documents.blank,
             "without_keep_field": run.ranking.missing if run.ranking is not None else 0,
@@ -201,7 +202,7 @@ class Findings:
             "inputs": _sketch_counts(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
             "against": None if run.known is None else _against(run.known),
-            "rejected": summary.rejected_list(rejected),
+            "rejected": summary.rejected_list(rejected, run.saved),
             "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
             "excluded": 0 if documents is None else documents.excluded,
         }

@@ -82,8 +82,8 @@ def add_duplicates(group: Group) -> None:
     )
     group.add_argument(
         "--keep", type=keep, default=("first", ""), metavar="RULE",
-        help="document to keep of a cluster: first, longest, FIELD:desc or FIELD:asc (default first). Archives have the "
-        "fields url, host and date",
+        help="document to keep of a cluster: first, longest, FIELD:desc or FIELD:asc (default first). Strings that are "
+        "all numbers, or all dates (ISO 8601, RFC 2822), are compared as such. Archives have the fields url, host and date",
     )
     group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument(

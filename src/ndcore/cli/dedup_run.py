@@ -15,12 +15,15 @@ from ndcore.cli.inputs import (
     ids_of,
     open_documents,
     refuse_nothing_read,
+    say_how_ordered,
 )
 from ndcore.collection.collection import Collection
 from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved, write_rejected
 from ndcore.files.sources import Inputs, Source
 from ndcore.files.verdicts import Places
 from ndcore.filters.search import design_filter
@@ -77,10 +80,13 @@ class Run:
     known : Side or None
     ranking : Ranking or None
         Values of the field of --keep.
+    saved : dict or None
+        The rejected records that are in the output; None where they are not written.
     """
 
     def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
         self.options = options
+        self.saved: Saved | None = None
         rule, order = options.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
         self._groups = Grouping(options.by, "--by") if options.by else None
@@ -138,9 +144,15 @@ class Run:
                 progress=by_position(report, "sketching", self._position),
                 **numbers,
             )
+        say_how_ordered(self.ranking)
         if self.texts.documents is not None:
             refuse_nothing_read(self.texts.documents, options.inputs[0])
         return result
+
+    def save_rejected(self, output: OutputDirectory) -> None:
+        """Write the rejected records below the output, once for all thresholds."""
+        if self.texts.documents is not None:
+            self.saved = write_rejected(output, self.texts.documents)
 
     def _position(self) -> tuple[int, int] | None:
         """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""

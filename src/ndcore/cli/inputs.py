@@ -9,7 +9,7 @@ from typing import Any
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found, print_readings
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import Ids
+from ndcore.files.document_fields import Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.input_names import refuse_overlaps
@@ -117,6 +117,14 @@ def only_rejected(documents: Documents) -> DocumentError | None:
 
 
 # ---- ids
+
+
+def say_how_ordered(ranking: Ranking | None) -> None:
+    """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
+    if ranking is not None and ranking.strings:
+        examples = " and ".join(f'"{printable(text, 40)}"' for text in ranking.strings)
+        print(f"ndcore: --keep compares the field '{printable(ranking.field)}' as strings, letter by letter: its values, "
+              f"for example {examples}, are not all numbers, nor all dates in ISO 8601 or RFC 2822", file=sys.stderr)
 
 
 def ids_of(collection: Documents | Sketches) -> Sequence[str | int] | Ids:

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ndcore.cli.door import Outcome
-from ndcore.cli.parser import parser
+from ndcore.cli.parser import as_option, parser
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import printable
 from ndcore.storage.disk_space import FULL
@@ -35,15 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if argv is None else list(argv)
-    arguments = argparse.Namespace(outcome=Outcome())
+    arguments = argparse.Namespace(command_line=shlex.join(["ndcore", *given]), outcome=Outcome())
     try:
-        try:
-            arguments = parser(given).parse_args(given)
-        except SystemExit:
-            sys.stdout.flush()
-            raise
-        arguments.command_line, arguments.outcome = shlex.join(["ndcore", *given]), Outcome()
         with _signals():
+            try:
+                parser(given).parse_args(as_option(given), arguments)
+            except SystemExit:
+                sys.stdout.flush()
+                raise
             code: int = arguments.run(arguments.options.parsed(arguments))
             sys.stdout.flush()
             return code

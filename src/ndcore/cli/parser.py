@@ -10,7 +10,7 @@ from typing import Any
 from ndcore._version import __version__
 from ndcore.cli.strict_parser import Parser
 
-__all__ = ["parser"]
+__all__ = ["as_option", "parser"]
 
 # The commands in the order of the help, with what it says of each. The arguments of `name` are in ``ndcore.cli.<name>``,
 # where the function ``add_<name>`` adds them.
@@ -34,6 +34,11 @@ COMMANDS = {
 }
 
 
+def as_option(given: Sequence[str]) -> Sequence[str]:
+    """Return the words of ``ndcore help COMMAND`` as those of ``ndcore COMMAND --help``, and other words as they are."""
+    return [*given[1:], "--help"] if given[:1] == ["help"] else given
+
+
 def parser(given: Sequence[str] | None = None) -> Parser:
     """Build the parser; ``run`` of its result is the function that does the work.
 
@@ -43,12 +48,13 @@ def parser(given: Sequence[str] | None = None) -> Parser:
         The words to be parsed. Only the module of the command among them is imported, and other commands have no arguments.
         None: every command has its arguments.
     """
-    top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.")
+    top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.",
+                 epilog="ndcore help COMMAND, or ndcore COMMAND --help, lists the options of a command.")
     top.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
     commands = top.add_subparsers(
         action=_Commands, dest="command", required=True, metavar="COMMAND", title="commands", help="what to do"
     )
-    word = next((word for word in given or () if not word.startswith("-")), "")
+    word = next((word for word in as_option(given or ()) if not word.startswith("-")), "")
     for name in COMMANDS:
         if given is None or word in (name, "completion"):
             add = getattr(importlib.import_module(f"ndcore.cli.{name}"), f"add_{name}")

@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ndcore.cli.cleaned_output import the_text_field
+from ndcore.cli.cleaned_output import cut_documents, the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
+from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
 from ndcore.cli.options import (
     DOCUMENTS,
     INPUT,
@@ -33,8 +34,10 @@ from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
+from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory, write_summary
 from ndcore.files.output_paths import STDOUT
+from ndcore.files.rejected_output import write_rejected
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting
@@ -96,7 +99,8 @@ def _add_passages(group: Any) -> None:
     group.add_argument(
         "--keep", type=keep, default=("first", ""), metavar="RULE",
         help="order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
-        "or by a field, FIELD:desc or FIELD:asc (default first)",
+        "or by a field, FIELD:desc or FIELD:asc (default first). Strings that are all numbers, or all dates (ISO 8601, RFC "
+        "2822), are compared as such",
     )
     group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     group.add_argument("--other-documents", action="store_true",
@@ -151,12 +155,14 @@ def run_repeats(options: RepeatsOptions) -> int:
             stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, found, shingling, work, stack)
         with reporting(not options.quiet) as report:
-            written = write_result(options.write, options.copies, field, result, sides[0], output, stdout, report)
+            cut = partial(cut_documents, shingling, options.threads)
+            written = write_result(options.write, options.copies, field, result, sides[0], cut, output, stdout, report)
             if output is not None:
                 write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:
             table.write(row_table(result, sides))
-        account = account_of(result, sides[0], written, options.output)
+        saved = None if output is None else write_rejected(output, sides[0])
+        account = account_of(result, sides[0], written, options.output, saved)
         if output is not None:
             write_summary(output, account)
             output.commit()
@@ -191,6 +197,8 @@ def _search(
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
+    if options.write != WRITES[2]:
+        check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])
     place = None if work is None else work.begin(options, found, sides)
     asked: Callable[[Any], Any] = (lambda values: values) if work is None else work.asked
     with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():
@@ -210,6 +218,7 @@ def _search(
             threads=options.threads,
             progress=by_position(report, "reading", sides[0].position),
         )
+    say_how_ordered(ranking)
     if work is None:
         refuse_nothing_read(sides[0], options.inputs[0])
     else:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any, TextIO
+from typing import IO, Any, TextIO, TypeAlias
 
 import numpy as np
 
-from ndcore._types import Ints
+from ndcore._types import Ints, Text
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.cleaned_output import Cleaned, print_faults, write_cleaned, write_empty
@@ -20,12 +20,16 @@ from ndcore.files.documents import Documents
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Annotation, write_lines
 from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.rejected_output import Saved
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
 from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.spans.token_places import Ranges
 
 __all__ = ["WRITES", "Written", "account_of", "print_report", "row_table", "write_result"]
+
+Cut: TypeAlias = Callable[[Documents, Ranges], Iterator[Text]]
 
 WRITES = ("cleaned", "annotated", "attributes")
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
@@ -57,17 +61,17 @@ class Written:
 
 
 def write_result(
-    kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, output: OutputDirectory | None,
-    stdout: IO[bytes] | None, report: Progress,
+    kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, cut: Cut,
+    output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
 ) -> Written:
     """Write the documents to standard output, or below a directory with a list of the empty ones.
 
-    field: of records, that holds the text. Raises as `write_lines` does.
+    field: of records, that holds the text. cut: makes the texts without ranges of tokens. Raises as `write_lines` does.
     """
     empty, ranges = result.empty(copies), result.cuts(copies)
     written = Written(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
     if stdout is not None:
-        written.repaired = _write(stdout, kind, copies, field, result, documents, empty, report)
+        written.repaired = _write(stdout, kind, copies, field, result, documents, cut, empty, report)
         stdout.flush()
         return written
     assert output is not None
@@ -75,18 +79,19 @@ def write_result(
         _write_attributes(output, result, documents, copies)
     else:
         with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
-            written.repaired = _write(file, kind, copies, field, result, documents, empty, report)
+            written.repaired = _write(file, kind, copies, field, result, documents, cut, empty, report)
     write_empty(output, documents, empty)
     return written
 
 
 def _write(
-    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, empty: Ints,
+    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, cut: Cut, empty: Ints,
     report: Progress,
 ) -> int:
     """Write the documents, and return how many of them are not UTF-8."""
     if kind == "cleaned":
-        cleaned = Cleaned(result.cleaned(copies), result.cuts(copies)[0], empty)
+        ranges = result.cuts(copies)
+        cleaned = Cleaned(cut(documents, ranges), ranges[0], empty)
         return write_cleaned(file, documents, field, cleaned, report)
     if kind == "annotated":
         return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _annotations(result), report)
@@ -165,8 +170,10 @@ def _rows(
             yield (*name_and_place(document), *own, *name_and_place(source), *other, copies)
 
 
-def account_of(result: Repeats, documents: Documents, written: Written, output: str) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+def account_of(
+    result: Repeats, documents: Documents, written: Written, output: str, saved: Saved | None
+) -> dict[str, Any]:
+    """Return the account of the run; equal runs, equal bytes. `saved`: as in `summary.rejected_list`."""
     return {
         "ndcore": __version__,
         "output": output,
@@ -182,7 +189,7 @@ def account_of(result: Repeats, documents: Documents, written: Written, output: 
         "rows": written.rows,
         "min_tokens": result.min_tokens,
         "not_utf8": written.repaired,
-        **summary.what_was_read(documents),
+        **summary.what_was_read(documents, saved),
     }
 
 

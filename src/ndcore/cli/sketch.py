@@ -40,7 +40,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
-from ndcore.human import counted, printable
+from ndcore.human import counted, pasted, printable
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.bottom import BottomSketcher
@@ -66,7 +66,7 @@ _NEXT = {
     "bottom": "ndcore cluster {0} -o COLLECTION",
     "mod": "ndcore cluster {0} -o COLLECTION",
     "simhash": "ndcore hamming pairs {0}, or ndcore hamming build {0} -o INDEX",
-    "winnow": "ndcore.load({0!r}) in Python, which has the positions; ndcore info {0}",
+    "winnow": "ndcore.load({1!r}) in Python, which has the positions; ndcore info {0}",
 }
 
 
@@ -290,4 +290,6 @@ def _report(options: SketchOptions, documents: Documents, sketches: Sketches) ->
             print(f"  note: {counted(number, noun)} {what}")
     if documents.without_main:
         print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
-    print(f"Next: {_NEXT[options.kind].format(name)}")
+    if documents.by_tags:
+        print(f"  note: {counted(len(documents.by_tags), 'page')} {summary.BY_TAGS}; --json lists them")
+    print(f"Next: {_NEXT[options.kind].format(pasted([options.output]), options.output)}")

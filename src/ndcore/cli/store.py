@@ -23,7 +23,7 @@ from ndcore.cli.options import (
 from ndcore.cli.store_access import described, print_json
 from ndcore.cli.store_decide import add_decide
 from ndcore.cli.store_lookup import add_history, add_locate, add_query
-from ndcore.cli.store_upkeep import add_backup, add_check, add_compact, add_expire, add_merge, add_stats
+from ndcore.cli.store_upkeep import add_backup, add_check, add_compact, add_expire, add_merge, add_repair, add_stats
 from ndcore.cli.values import threshold
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
@@ -49,6 +49,7 @@ def add_store(commands: Commands) -> None:
     add_history(parts)
     add_stats(parts)
     add_check(parts)
+    add_repair(parts)
     add_backup(parts)
     add_compact(parts)
     add_expire(parts)

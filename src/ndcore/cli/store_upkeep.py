@@ -1,4 +1,4 @@
-"""``ndcore store stats``, ``check``, ``backup``, ``compact``, ``expire`` and ``merge``: the store as a whole."""
+"""``ndcore store stats``, ``check``, ``repair``, ``backup``, ``compact``, ``expire`` and ``merge``: the store as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.cli.values import moment
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
 
-__all__ = ["add_backup", "add_check", "add_compact", "add_expire", "add_merge", "add_stats"]
+__all__ = ["add_backup", "add_check", "add_compact", "add_expire", "add_merge", "add_repair", "add_stats"]
 
 MOST_PROBLEMS = 20  # in the output for people
 
@@ -118,12 +118,46 @@ def run_check(options: StoreOptions) -> int:
     if options.json:
         print_json({"store": options.store, "live": live, "problems": problems})
     else:
-        for problem in problems[:MOST_PROBLEMS]:
-            print(printable(problem))
-        if len(problems) > MOST_PROBLEMS:
-            print(f"and {len(problems) - MOST_PROBLEMS:,} more; --json lists all")
+        _print_problems(problems)
         print(f"{counted(live, 'page')}; {counted(len(problems), 'problem') if problems else 'everything is sound'}")
     return 1 if problems else 0
+
+
+def _print_problems(problems: list[str]) -> None:
+    """Print the first problems for people."""
+    for problem in problems[:MOST_PROBLEMS]:
+        print(printable(problem))
+    if len(problems) > MOST_PROBLEMS:
+        print(f"and {len(problems) - MOST_PROBLEMS:,} more; --json lists all")
+
+
+def add_repair(parts: Any) -> None:
+    """Add ``ndcore store repair`` to the commands."""
+    _add(parts, "repair", "save a store that is refused",
+         "Save what can be read of a store that refuses to open, in a new log. The old logs stay as they are, and the "
+         "descriptions are copied. A store that opens is not repaired.",
+         run_repair, ChangeOptions, "print what was saved, what was lost, and what was kept")
+
+
+def run_repair(options: ChangeOptions) -> int:
+    """Run ``ndcore store repair``."""
+    with open_store(options.store, read_only=False, repair=True, progress=not options.quiet) as store:
+        done, live = store.repaired, len(store)
+    made = {"reason": None, "problems": [], "kept": [], "copies": None} if done is None else done
+    options.outcome.written = done is not None
+    if options.json:
+        print_json({"store": options.store, "repaired": done is not None, "live": live, **made})
+    elif done is None and not options.quiet:
+        print(f"{printable(options.store)} opens, with {counted(live, 'page')}: nothing was repaired. ndcore store check "
+              "reads all of it")
+    elif not options.quiet:
+        print(f"It was refused: {printable(made['reason'])}")
+        _print_problems(made["problems"])
+        size = sum(_disk_bytes(str(Path(options.store, name))) for name in made["kept"])
+        lost = counted(len(made["problems"]), "problem")
+        print(f"Saved {counted(live, 'page')}, with {lost}. The old logs stay ({human_bytes(size)}): "
+              f"{', '.join(made['kept'])}; the old descriptions are in {made['copies']}")
+    return 0
 
 
 # ---- backup, compact, expire, merge

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
+import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
+
+from ndcore.human import printable
 
 __all__ = ["Parser", "commands_of", "nearest"]
 
@@ -15,6 +20,9 @@ EXIT_CODES = (
     "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line is at fault; 128 + N ended by signal N "
     "(130: Ctrl-C)."
 )
+
+# What is not a command -> the option that is meant.
+OPTIONS_FOR_COMMANDS = {"version": "--version"}
 
 # What an option was called before, or is called in other tools -> its name here.
 OTHER_NAMES = {
@@ -36,6 +44,7 @@ OTHER_NAMES = {
     "--text-column": "--text-field",
     "--text-key": "--text-field",
     "--workers": "--threads",
+    "-v": "--version",
 }
 
 
@@ -72,7 +81,22 @@ class Parser(argparse.ArgumentParser):
         """Parse as argparse does, after every option is known: the message names the first that is not."""
         if args is not None:
             self._refuse_unknown(args)
-        return super().parse_known_args(args, namespace)
+            self._spare_output(args)
+        parsed, others = super().parse_known_args(args, namespace)
+        if others:  # not left to the parser above, which would name the whole program in its message
+            self.error(f"too many arguments, from {shlex.quote(others[0])} on")
+        return parsed, others
+
+    def _spare_output(self, args: Sequence[str]) -> None:
+        """Let --output be absent where --dry-run is given: nothing is written, and a free name is enough."""
+        output = self._option_string_actions.get("--output")
+        if output is not None and "--dry-run" in self._option_string_actions and "--dry-run" in args:
+            name = stem = str(output.metavar)
+            for number in itertools.count(2):
+                if not os.path.lexists(name):
+                    break
+                name = f"{stem}-{number}"
+            output.required, output.default = False, name
 
     def _refuse_unknown(self, args: Sequence[str]) -> None:
         """Exit with a suggestion at the first option that this parser does not have."""
@@ -92,6 +116,8 @@ class Parser(argparse.ArgumentParser):
         other = OTHER_NAMES.get(name)
         if other in self._option_string_actions:
             return f"; did you mean {other}?"
+        if name in ("-v", "--verbose") and "--quiet" in self._option_string_actions:
+            return "; progress and report are shown unless -q is given"
         return nearest(name, [option for option in self._option_string_actions if option.startswith("--")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -99,8 +125,12 @@ class Parser(argparse.ArgumentParser):
             return
         choices = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
+            option = OPTIONS_FOR_COMMANDS.get(value)
+            maybe = nearest(value, choices)
+            if option in self._option_string_actions:
+                maybe = f"; did you mean {self.prog} {option}?"
             raise argparse.ArgumentError(
-                None, f"there is no command {value!r}{nearest(value, choices)} (commands: {', '.join(choices)})"
+                None, f"there is no command {value!r}{maybe} (commands: {', '.join(choices)})"
             )
         raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{nearest(str(value), choices)}")
 
@@ -110,7 +140,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Write the message and where help is, and exit with 2."""
-        self.exit(2, f"{self.prog}: {message}\nHelp: {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {printable(message)}\nHelp: {self.prog} --help\n")
 
 
 def nearest(name: str, among: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
+from ndcore.files.rejected_output import Saved
 from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
@@ -27,6 +28,7 @@ _MEANING = {
     "version": "another document of the same value of --one-per comes first",
 }
 NO_MAIN = "without recognizable main content, read whole"
+BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared by the text between the tags"
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 
 
@@ -66,20 +68,33 @@ def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
     return [item._asdict() for item in ignored]
 
 
-def what_was_read(documents: Documents) -> dict[str, Any]:
-    """Return the part of an account that says what was read, rejected and passed over."""
+def what_was_read(documents: Documents, saved: Saved | None = None) -> dict[str, Any]:
+    """Return the part of an account that says what was read, rejected and passed over; `saved` as in `rejected_list`."""
     return {
         "inputs": input_counts(documents, None),
         "read_otherwise": read_otherwise(documents.sources),
-        "rejected": rejected_list(documents.rejected),
+        "rejected": rejected_list(documents.rejected, saved),
         "ignored": ignored_list(documents.ignored),
         "excluded": documents.excluded,
+        "pages_by_tags": by_tags_list(documents),
     }
 
 
-def rejected_list(rejected: list[Rejected]) -> list[dict[str, Any]]:
-    """Return the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason."""
-    return [{"path": item.path, "line": item.number, "reason": item.reason} for item in rejected]
+def by_tags_list(documents: Documents) -> list[dict[str, Any]]:
+    """Return the pages that no parser read: id and place."""
+    return [{"id": documents.ids[i], **documents.place(i).fields()} for i in documents.by_tags]
+
+
+def rejected_list(rejected: list[Rejected], saved: Saved | None = None) -> list[dict[str, Any]]:
+    """Return the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason.
+
+    With `saved`, of a command that writes them to its output, also the file there; null where their bytes are not at hand.
+    """
+    return [
+        {"path": item.path, "line": item.number, "reason": item.reason}
+        | ({} if saved is None else {"saved_in": saved.get((item.path, item.number))})
+        for item in rejected
+    ]
 
 
 def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
@@ -87,6 +102,13 @@ def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
     for item in rejected:
         place = item.path if item.number is None else f"{item.path}:{item.number}"
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
+
+
+def print_by_tags(pages: list[dict[str, Any]], stream: TextIO) -> None:
+    """Print a line for every page of `by_tags_list`, where no file lists them."""
+    for page in pages:
+        place = page["file"] if page["line"] is None else f"{page['file']}:{page['line']}"
+        print(f"ndcore: {printable(place)} is {BY_TAGS}", file=stream)
 
 
 def print_ignored(ignored: list[Ignored], stream: TextIO) -> None:
@@ -203,9 +225,10 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
     listed = (
         (summary["without_shingles"], "document", BARE),
         (summary["pages_without_main_content"], "page", NO_MAIN),
+        (len(summary["pages_by_tags"]), "page", f"{BY_TAGS}; {lists(output)} them"),
         (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
         (summary["blank_lines"], "blank line", "passed over"),
-        (summary["without_keep_field"], "document", "without the field of --keep, last in the order of keeping"),
+        (summary["without_keep_field"], "document", "without a value in the field of --keep, last in the order of keeping"),
         (sum(others.values()), "record", f"of archives kept untouched, not being a document ({kinds})"),
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),

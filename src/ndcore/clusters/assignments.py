@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,14 @@ class Assignments(Frozen):
         To upsample by duplicates, weigh each kept document by ``cluster_sizes[keep_indices]``.
         """
         return sizes_of(self.labels)
+
+    def clusters(self) -> Iterator[Ints]:
+        """Yield the clusters of two documents and more, the largest first, then by representative.
+
+        Each is an array of positions: the representative, which may be of `against`, then the others, ascending.
+        """
+        for label, others in largest_clusters(self.labels, None):
+            yield np.concatenate([[label], others])
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with a row for each document.

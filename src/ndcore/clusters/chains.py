@@ -15,11 +15,21 @@ from ndcore._cluster import components
 from ndcore._types import Floats, Ints
 from ndcore.clusters.assign import represent
 from ndcore.clusters.pairs import Pairs
+from ndcore.readonly import Columns
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]
 
 
-class Chains(NamedTuple):
+class _Chains(NamedTuple):
+    representative: Ints
+    size: Ints
+    apart: Ints
+    least: Floats
+    bottleneck: Floats
+    hops: Ints
+
+
+class Chains(Columns, _Chains):  # type: ignore[misc]
     """Components some of whose members do not resemble their representative sufficiently; arrays, by representative.
 
     Attributes
@@ -39,12 +49,7 @@ class Chains(NamedTuple):
         Pairs on the shortest path from the representative to its farthest member.
     """
 
-    representative: Ints
-    size: Ints
-    apart: Ints
-    least: Floats
-    bottleneck: Floats
-    hops: Ints
+    __slots__ = ()
 
 
 def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ndcore._types import Bools, Floats, Ints
-from ndcore.readonly import rebuilt
+from ndcore.readonly import Columns
 
 __all__ = ["Pairs"]
 
 
-class Pairs(NamedTuple):
-    """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
-
+class _Pairs(NamedTuple):
     a: Ints
     b: Ints
     resemblance: Floats
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (Pairs, *self)
+
+class Pairs(Columns, _Pairs):  # type: ignore[misc]
+    """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
+
+    __slots__ = ()
 
     def where(self, mask: Bools) -> Pairs:
         """Select the pairs of a mask."""

@@ -34,6 +34,7 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.text.corpus import Corpus
+from ndcore.text.shingling import Shingling
 
 __all__ = ["cluster", "run_phases"]
 
@@ -43,6 +44,7 @@ def cluster(
     ids: Sequence[Any] | None = None,
     *,
     threshold: float = 0.5,
+    shingling: Shingling | None = None,
     sketcher: Sketcher | None = None,
     method: Method = "shingles",
     policy: Policy = "resemblance",
@@ -71,6 +73,9 @@ def cluster(
         Names of the documents.
     threshold : float
         Jaccard similarity (resemblance), or containment by `policy`; above 0, at most 1.
+    shingling : Shingling, optional
+        Of the sketcher that is chosen where none is given; not with `sketcher`. None: words, 5 to a shingle; with sketches,
+        the shingling of their recipe.
     sketcher : ModSketcher, BottomSketcher or MinHasher, optional
         None: ModSketcher("adaptive"); for super-shingles ModSketcher(25), for features a MinHasher as the filter needs it.
         Broder et al. had ModSketcher(25, shingling=Shingling(width=10)).
@@ -138,9 +143,9 @@ def cluster(
     if ids is not None:
         check_ids(ids, length(given))
     job = Job.of(
-        given, threshold=threshold, sketcher=sketcher, method=method, policy=policy, cluster=cluster, guard=guard,
-        least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart, memory_limit=memory_limit,
-        threads=threads,
+        given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
+        guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
+        memory_limit=memory_limit, threads=threads,
     )
     with reporting(progress) as report:
         found = run_phases(MemoryShelf(job.memory_limit), job, report)

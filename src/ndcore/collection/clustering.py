@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints
-from ndcore.clusters.assignments import Assignments, largest_clusters
+from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.chains import Chains
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.ids import Names
@@ -20,26 +20,30 @@ from ndcore.collection.phase4_clusters import Clusters, PairedCollection, enough
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf
-from ndcore.readonly import frozen
+from ndcore.readonly import Columns, frozen
 
 __all__ = ["Clustering", "Containments"]
 
 _NONE = np.empty(0, np.int64)
 
 
-class Containments(NamedTuple):
-    """Which documents are contained in which: `inner` in `outer`, sorted by `inner`, then `outer`.
-
-    `sample` is the number of members of the inner sample, from which the containment is estimated.
-    """
-
+class _Containments(NamedTuple):
     inner: Ints
     outer: Ints
     containment: Floats
     sample: Ints
 
 
-@dataclass(frozen=True)
+class Containments(Columns, _Containments):  # type: ignore[misc]
+    """Which documents are contained in which: `inner` in `outer`, sorted by `inner`, then `outer`.
+
+    `sample` is the number of members of the inner sample, from which the containment is estimated.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Clustering(Assignments):
     """The clusters of a collection.
 
@@ -138,11 +142,6 @@ class Clustering(Assignments):
         if not 0 <= document < len(self):
             raise IndexError(f"there is no document {document}; positions are 0 to {len(self) - 1}")
         return np.flatnonzero(self.labels == self.labels[document])
-
-    def clusters(self) -> Iterator[Ints]:
-        """Yield the clusters of two documents and more, the largest first, then by representative; members ascend."""
-        for label, others in largest_clusters(self.labels, None):
-            yield np.concatenate([[label], others])
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,

@@ -28,6 +28,7 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.job_description import COLLECTION
 from ndcore.text.corpus import Corpus
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Collection", "Resembling"]
 
@@ -77,6 +78,7 @@ class Collection:
         ids: Sequence[Any] | Iterable[Any] | None = None,
         *,
         threshold: float = 0.5,
+        shingling: Shingling | None = None,
         sketcher: Sketcher | None = None,
         method: Method = "shingles",
         policy: Policy = "resemblance",
@@ -139,9 +141,9 @@ class Collection:
             given = readable(texts)
             id_arrays = ids_to_pack(given, ids)
         job = Job.of(
-            given, threshold=threshold, sketcher=sketcher, method=method, policy=policy, cluster=cluster, guard=guard,
-            least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart, memory_limit=memory_limit,
-            threads=threads,
+            given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
+            cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
         )
         build_collection(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)

@@ -79,13 +79,15 @@ class Job:
 
     @classmethod
     def of(
-        cls, given: Given, earlier: EarlierDocuments | None = None, *, threshold: float, sketcher: Sketcher | None,
+        cls, given: Given, earlier: EarlierDocuments | None = None, *, threshold: float,
+        shingling: Shingling | None = None, sketcher: Sketcher | None,
         method: str, policy: Policy, cluster: ClusterBy, guard: float | None, least: int, max_holders: int, run: int,
         filter: FilterDesign | None, tell_apart: bool, memory_limit: int | str | None, threads: int | None,
     ) -> Job:
         """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`."""
         settings = Settings.of(
-            given, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run, filter=filter
+            given, shingling=shingling, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders,
+            run=run, filter=filter,
         )
         grouping = Grouping(settings.threshold, policy, cluster, guard, least)
         grouping.check(settings.method, settings.floor)

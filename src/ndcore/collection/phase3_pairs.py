@@ -17,7 +17,7 @@ import numpy as np
 
 import ndcore._entries as _entries
 import ndcore._sets as _sets
-from ndcore._types import Bools, Ints, UInts
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.collection import slots
 from ndcore.collection.parts import cut_into_parts
 from ndcore.collection.segments import Overlaps, Segments
@@ -25,6 +25,7 @@ from ndcore.collection.settings import Settings
 from ndcore.collection.shelf import Shelf, part_name
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
+from ndcore.readonly import Columns
 
 __all__ = ["CommonValues", "CountedPairs", "common_values", "count_pairs", "counted_pairs", "finish_pairs",
            "is_paired", "measure_of"]
@@ -38,12 +39,19 @@ Measure = Callable[[Ints, Ints, Ints], tuple[Bools, Overlaps]]
 """Of pairs (a, b, common): which of them to look at, and what these have in common."""
 
 
-class CountedPairs(NamedTuple):
-    """Pairs a < b of documents, ascending, and what their samples have in common."""
-
+class _CountedPairs(NamedTuple):
     a: Ints
     b: Ints
     overlaps: Overlaps
+
+
+class CountedPairs(Columns, _CountedPairs):  # type: ignore[misc]
+    """Pairs a < b of documents, ascending, and what their samples have in common."""
+
+    __slots__ = ()
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        return {"a": self.a, "b": self.b, **vars(self.overlaps), "resemblance": self.overlaps.resemblance}
 
     @classmethod
     def joined(cls, parts: Sequence[CountedPairs]) -> CountedPairs:
@@ -58,12 +66,16 @@ class CountedPairs(NamedTuple):
         return CountedPairs(self.a[which], self.b[which], self.overlaps.where(which))
 
 
-class CommonValues(NamedTuple):
-    """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
-
+class _CommonValues(NamedTuple):
     value: UInts
     holders: Ints
     example: Ints
+
+
+class CommonValues(Columns, _CommonValues):  # type: ignore[misc]
+    """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
+
+    __slots__ = ()
 
 
 # ---- how a pair is measured

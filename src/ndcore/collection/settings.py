@@ -16,6 +16,7 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import checked_run
+from ndcore.text.shingling import Shingling
 
 __all__ = [
     "CLUSTERINGS", "FLOOR", "LEAST", "METHODS", "POLICIES", "ClusterBy", "Grouping", "Method", "Policy", "Settings",
@@ -50,22 +51,29 @@ class Settings:
 
     @classmethod
     def of(
-        cls, texts: Any, *, sketcher: Sketcher | None, method: str, threshold: float, max_holders: int, run: int,
-        filter: FilterDesign | None,
+        cls, texts: Any, *, shingling: Shingling | None = None, sketcher: Sketcher | None, method: str, threshold: float,
+        max_holders: int, run: int, filter: FilterDesign | None,
     ) -> Settings:
         """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
         _check_numbers(method, threshold, max_holders, run)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
+        if shingling is not None and not isinstance(shingling, Shingling):
+            raise TypeError(f"shingling is a Shingling, got {shingling!r:.80}")
+        if shingling is not None and sketcher is not None:
+            raise ValueError("shingling=… cannot be combined with sketcher=…: give the sketcher the shingling, for example "
+                             "ModSketcher(shingling=Shingling(width=10))")
         recipe = None if sketcher is None else sketcher.recipe
         if isinstance(texts, (Sketches, Segments)):
             if recipe is not None:
                 recipe.check(texts.recipe)
             recipe = texts.recipe
+            if shingling is not None:
+                recipe.check(Recipe({**recipe.parameters, "shingling": shingling.recipe.parameters}))
         if method == "features":
             filter = filter or _filter_for(recipe, threshold)
         if recipe is None:
-            sketcher = _default_sketcher(method, filter)
+            sketcher = _default_sketcher(method, filter, shingling)
             recipe = sketcher.recipe
         _check_recipe(recipe, method, filter)
         filter = filter if method == "features" else None
@@ -176,12 +184,12 @@ def _check_numbers(method: str, threshold: float, max_holders: int, run: int) ->
     checked_run(run)
 
 
-def _default_sketcher(method: str, filter: FilterDesign | None) -> Sketcher:
+def _default_sketcher(method: str, filter: FilterDesign | None, shingling: Shingling | None) -> Sketcher:
     """Return the sketcher of a method where the caller gives none."""
     if method == "features":
         assert filter is not None
-        return MinHasher(max(84, filter.groups * filter.group_size))
-    return ModSketcher("adaptive" if method == "shingles" else 25)
+        return MinHasher(max(84, filter.groups * filter.group_size), shingling=shingling)
+    return ModSketcher("adaptive" if method == "shingles" else 25, shingling=shingling)
 
 
 def _filter_for(recipe: Recipe | None, threshold: float) -> FilterDesign | None:

@@ -10,7 +10,13 @@
  *         if its first place is earlier: the run is as long as the node is deep,
  *         or in the same document at most as long as the distance
  *
- * Of the places of a run, the first is the farthest away, so no other place allows a longer one. */
+ * Of the places of a run, the first is the farthest away, so no other place allows a longer one.
+ *
+ * Where only other documents are sources, the way may pass many nodes in vain: a text of one word has a node for each place.
+ * From a leaf to the root the first place never rises and the places never become fewer, so each leaf is replaced by its first
+ * ancestor that is allowed, once for all rows. A node that is not allowed for a document is not for an earlier one either, so
+ * documents are taken in descending order and the ways are shortened (path compression: Tarjan, van Leeuwen, "Worst-case
+ * analysis of set union algorithms", 1984, doi:10.1145/62.2160). */
 #include "repeats.h"
 
 /* Windows of the first n units of the suffix at unit i. */
@@ -73,6 +79,25 @@ size_t nd_repeats_nodes(const nd_repeat_run *units, const uint64_t *order, const
         add_places(&nodes[stack[top]], units[order[r]].place, 1);
     }
     return made;
+}
+
+size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf)
+{
+    size_t passed = 0, document = r->documents - 1;
+    for (size_t i = end; i-- > begin;) {
+        while (document && r->bases[document] > r->units[i].place)
+            document--;
+        const uint64_t base = r->within ? UINT64_MAX : r->bases[document], bound = base < r->sources ? base : r->sources;
+        uint64_t top = leaf[i];
+        for (; top && (nodes[top].count < r->fewest || nodes[top].least >= bound); passed++)
+            top = nodes[top].parent;
+        for (uint64_t v = leaf[i], next; v != top; v = next) {
+            next = nodes[v].parent;
+            nodes[v].parent = top;
+        }
+        leaf[i] = top;
+    }
+    return passed;
 }
 
 /* Windows of the run at `place` that stand at `source` too, at most `depth`; 0 if this is not a source. */

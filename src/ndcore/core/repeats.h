@@ -78,6 +78,12 @@ typedef struct {
     uint64_t done;                  /* the place behind the last row */
 } nd_repeat_rows;
 
+/* Replaces leaf[i] by its first ancestor that a row may take, for begin <= i < end; 0 if there is none: it stands at `fewest`
+ * places or more, the first of them below `sources` and, unless `within`, in an earlier document. Goes from the last unit to the
+ * first, in one or more calls, before the first row. nodes and leaf are those of r. Parents of nodes that no row takes change.
+ * Returns the nodes that were passed, O(n log n) in all calls. */
+size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf);
+
 /* Writes the next rows, at most `room`; returns their number, 0 if none are left. Begin with unit, document and done 0. */
 size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room);
 

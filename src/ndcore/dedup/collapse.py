@@ -24,7 +24,7 @@ VOLUME = 1 << 20  # pairs, once for each shingle in common, that are counted at 
 LISTED = 10  # texts in a notebook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Collapsed(Frozen):
     """A ranked list of n texts, each under the kept text that it nearly duplicates.
 

@@ -99,7 +99,9 @@ def near_duplicates(
         A feature, or shingle of the complete filter, that more documents share is not expanded to pairs; see
         `NearDuplicates.common`.
     verify : "fingerprints" or "tokens"
-        Compare shingles as fingerprints, or as tuples of tokens (for adversarial text).
+        Compare shingles as fingerprints, or as tuples of tokens: then forged fingerprints drop no document that should be
+        kept. Candidates come from fingerprints in both cases, so pairs in forged runs longer than `max_holders` may be
+        missed; see `Shingling.random`.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for signatures and sort entries. Beyond it they go to temporary files and are sorted in
         parts, with the same result.

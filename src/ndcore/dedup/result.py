@@ -37,7 +37,7 @@ from ndcore.stats.collisions import expected_spurious
 __all__ = ["Explanation", "Found", "NearDuplicates", "conclude"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NearDuplicates(Assignments):
     """The verdict on every document of a collection.
 

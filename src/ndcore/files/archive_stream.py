@@ -151,6 +151,15 @@ class ArchiveStream:
             self._ends.popleft()
         return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
 
+    def boundary(self) -> int | None:
+        """Return the offset in the file of the data that follow; with compression None unless a member begins there.
+
+        Behind the last data it is the size of the file, or where damaged data begin.
+        """
+        if self.buffer:
+            return self.offset(self.position)
+        return self._file.seek(0, io.SEEK_END) if self.damage is None else self.end()
+
     def is_invalid_from(self, position: int) -> bool:
         """Tell whether the member with the data before `position` is known to be invalid."""
         return self._invalid and not any(at >= position for at, _ in self._ends)

@@ -118,11 +118,38 @@ def column_values(batch: Any, name: str) -> list[Any]:
         return [_scalar(value) for value in column]
 
 
+def needs_check(kind: Any, is_text: bool) -> bool:
+    """Tell whether a column may hold values that JSON does not have. Rows whose text is no UTF-8 string are rejected."""
+    import pyarrow.types as types
+
+    plain = ("is_integer", "is_floating", "is_boolean", "is_null", "is_decimal")
+    strings = ("is_string", "is_large_string") if is_text else ()
+    return not any(getattr(types, name)(kind) for name in (*plain, *strings))
+
+
+def is_utf8(batch: Any, name: str) -> bool:
+    """Tell whether a column holds strings or bytes that all are UTF-8. False for other types."""
+    import pyarrow as pa
+
+    column = batch.column(batch.schema.get_field_index(name))
+    strings = {pa.binary(): pa.string(), pa.large_binary(): pa.large_string()}
+    try:
+        if column.type in strings.values():
+            column.validate(full=True)
+        else:
+            column.cast(strings[column.type])
+    except (pa.ArrowInvalid, KeyError):
+        return False
+    return True
+
+
 def _scalar(value: Any) -> Any:
     """Convert an Arrow scalar; mark a string that is not UTF-8."""
     try:
         return value.as_py()
     except UnicodeDecodeError:
+        if not hasattr(value, "as_buffer"):  # within a list or a struct
+            raise
         return _NotUtf8(value.as_buffer().to_pybytes())
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import email.utils
 import math
 import re
 from typing import Any
 
 from ndcore.files.records import RecordError, describe
 
-ACCEPTED = "ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z), a month (2024-05), YYYYMMDDhhmmss, or seconds since 1970"
+ACCEPTED = ("ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z), a month (2024-05), RFC 2822 (Wed, 1 May 2024 10:00:00 GMT), "
+            "YYYYMMDDhhmmss, or seconds since 1970")
 
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 _STAMP = re.compile(r"[0-9]{14}")  # of ARC and of indexes of archives
 _SECONDS = re.compile(r"-?[0-9]{9,11}(?:\.[0-9]+)?")  # fewer digits are a year or a day
+# RFC 2822, §3.3, with the comment that follows many zones.
+_MAIL = re.compile(r"(?:[A-Za-z]{3}, *)?[0-9]{1,2} +[A-Za-z]{3} +[0-9]{4} +[0-9]{2}:[0-9]{2}(?::[0-9]{2})? +"
+                   r"(?:[+-][0-9]{4}|[A-Z]{1,4})(?: *\([A-Za-z ]{1,40}\))?")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -58,6 +63,8 @@ def _from_text(text: str) -> datetime.datetime:
         return datetime.datetime.strptime(f"{text}+0000", "%Y%m%d%H%M%S%z")
     if _SECONDS.fullmatch(text):
         return _EPOCH + datetime.timedelta(seconds=float(text))
+    if _MAIL.fullmatch(text):
+        return _in_utc(email.utils.parsedate_to_datetime(text))
     month = _MONTH.fullmatch(text)
     return _in_utc(datetime.datetime.fromisoformat(f"{text}-01" if month else text))
 

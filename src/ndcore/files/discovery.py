@@ -8,6 +8,7 @@ A directory becomes one source per regular file in it, sorted by path.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import posixpath
@@ -98,8 +99,18 @@ def find(
 def _missing(path: str) -> str:
     """Say why a path does not exist."""
     if os.path.islink(path):
-        return f"symbolic link to {os.readlink(path)}, which does not exist"
+        leads = "leads back to itself" if _loops(path) else "does not exist"
+        return f"symbolic link to {os.readlink(path)}, which {leads}"
     return "no such file or directory"
+
+
+def _loops(path: str) -> bool:
+    """Tell whether links lead from a path back to themselves."""
+    try:
+        Path(path).stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _single(path: str, name: str, binary: bool, form: TextForm) -> Source:
@@ -249,7 +260,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             elif is_own_file(entry.path):
                 yield relative, "file of ndcore"
             else:
-                yield relative, "" if entry.is_file() or _dangling(entry) else _special(entry)
+                yield relative, "" if _dangling(entry) or entry.is_file() else _special(entry)
 
 
 def _special(entry: os.DirEntry[str]) -> str:
@@ -261,5 +272,5 @@ def _special(entry: os.DirEntry[str]) -> str:
 
 
 def _dangling(entry: os.DirEntry[str]) -> bool:
-    """Tell whether an entry is a link to nothing: a document that cannot be read, and must be reported."""
+    """Tell whether an entry is a link to nothing, or to itself: a document that cannot be read, and must be reported."""
     return entry.is_symlink() and not os.path.exists(entry.path)

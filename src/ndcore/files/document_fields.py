@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from ndcore._jsonl import Lines
 from ndcore._types import Ints
+from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 
 LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
+
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 
 
 class Ids:
@@ -111,12 +116,16 @@ def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int
 class Ranking:
     """Values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
 
-    Numbers, strings or dates, all of one kind. Documents without the field, or where it is null, come last.
+    Numbers, strings or dates, all of one kind. Strings are compared as numbers if all of them are numbers, and as dates if
+    all are dates (see `parsed_date`), else as strings. Documents without the field, or where it is null or blank, come last.
 
     Attributes
     ----------
     missing : int
         Documents without a value.
+    strings : list of str
+        If strings are compared as strings: two of them that are not both numbers or both dates, or the only one. Known
+        after `priorities`.
     """
 
     optional, option = True, "--keep FIELD"
@@ -130,10 +139,11 @@ class Ranking:
         self._values: list[Any] = []
         self._kind = ""
         self.missing = 0
+        self.strings: list[str] = []
 
     def check(self, value: Any) -> None:
         """Raise RecordError where `value` (None: missing) cannot be ordered among the values before it."""
-        if value is None:
+        if _is_missing(value):
             return
         kind = _kind(value)
         if not kind:
@@ -146,9 +156,10 @@ class Ranking:
 
     def append(self, value: Any) -> None:
         """Add one value, which `check` has passed."""
-        self._kind = self._kind if value is None else _kind(value)
-        self.missing += value is None
-        self._values.append(value)
+        missing = _is_missing(value)
+        self._kind = self._kind if missing else _kind(value)
+        self.missing += missing
+        self._values.append(None if missing else value)
 
     def priorities(self) -> Ints:
         """Return the rank of every document, shape (n,): the smallest is kept first; equal values have the same rank.
@@ -157,9 +168,44 @@ class Ranking:
         """
         if self._values and self.missing == len(self._values):
             raise ValueError(f"no field {self.field!r} to keep documents by: of {len(self._values):,} none has it, but for "
-                             "nulls")
-        rank = {value: i for i, value in enumerate(sorted(set(self._values) - {None}, reverse=self.descending))}
+                             "nulls and blanks")
+        values = {value: value for value in self._values if value is not None}  # in their order, each once
+        if self._kind == "string":
+            values, self.strings = _comparable(list(values))
+        rank, last, latest = {}, -1, None
+        for value, key in sorted(values.items(), key=lambda item: item[1], reverse=self.descending):
+            last += last < 0 or key != latest
+            rank[value], latest = last, key
         return np.fromiter((rank.get(value, len(rank)) for value in self._values), np.int64, len(self._values))
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether there is nothing to order: null, or a blank string, as an empty cell of CSV."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
+    first: dict[str, str] = {}
+    for name, convert in (("number", _number), ("date", parsed_date)):
+        keys = {}
+        for text in texts:
+            try:
+                keys[text] = convert(text)
+            except RecordError:
+                continue
+            first.setdefault(name, text)
+        if len(keys) == len(texts):
+            return keys, []
+        neither = [text for text in texts if text not in keys and not _NUMBER.fullmatch(text)]
+    return {text: text for text in texts}, [*neither[:2], *(first[name] for name in ("date", "number") if name in first)][:2]
+
+
+def _number(text: str) -> Decimal:
+    """Convert a decimal number. RecordError where it is not one."""
+    if not _NUMBER.fullmatch(text):
+        raise RecordError(f"{describe(text)} is not a number")
+    return Decimal(text.strip())
 
 
 def _kind(value: Any) -> str:

@@ -26,6 +26,7 @@ from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
+from ndcore.text.inputs import Extracted
 
 __all__ = ["Documents", "Rejected"]
 
@@ -90,6 +91,8 @@ class Documents:
         Blank lines in JSONL and CSV files; they are not records.
     without_main : int
         Pages in which no main content was found, so that they are read as whole pages.
+    by_tags : array of int
+        Positions of the pages that no parser read, because it would take too long (see `html_reader`).
     """
 
     def __init__(
@@ -142,7 +145,7 @@ class Documents:
         self._stamps = FileStamps(len(self.sources))
         self._firsts, self._blanks = array("q", [0]), array("q")
         self._contents: dict[int, Contents] = {}
-        self.without_main = 0
+        self.without_main, self.by_tags = 0, array("q")
         self._extracted = ExtractedTexts()
         self.ignored = list(self._found)
         self._passed_over: set[int] = set()
@@ -254,6 +257,10 @@ class Documents:
     def is_rejected(self, index: int, number: int | None) -> bool:
         """Tell whether the first pass left out line or row `number` of ``sources[index]``."""
         return number in self._rejected_numbers.get(index, ())
+
+    def rejected_numbers(self, index: int) -> list[int]:
+        """Return the lines, rows or records of ``sources[index]`` that the first pass left out, in order."""
+        return sorted(number for number in self._rejected_numbers.get(index, ()) if number is not None)
 
     def is_left_out(self, index: int) -> bool:
         """Tell whether ``sources[index]`` as a whole was rejected or passed over."""
@@ -387,7 +394,7 @@ class Documents:
             ident = source.label if record.number is None else f"{source.label}:{record.number}"
         self.ids.append(ident)
         self._places.append(record.number, record.offset, record.date)
-        self.without_main += self._extracted.append(len(self.ids) - 1, record.text, source.kind == "archive")
+        self._store(len(self.ids) - 1, record.text, source.kind == "archive")
         return True
 
     def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:
@@ -401,8 +408,15 @@ class Documents:
         self._places.extend(block.numbers)
         self._spans.extend(index, block)
         if not isinstance(block.texts, ArrowTexts):
-            self.without_main += sum(map(self._extracted.append, range(first, len(self.ids)), block.texts))
+            for position, text in enumerate(block.texts, first):
+                self._store(position, text)
         return np.arange(first, len(self.ids)), block
+
+    def _store(self, position: int, text: Text, costly: bool = False) -> None:
+        """Store a text that was extracted, or another `costly` one, and note how it was read."""
+        self.without_main += self._extracted.append(position, text, costly)
+        if isinstance(text, Extracted) and text.by_tags:
+            self.by_tags.append(position)
 
     def _reject(self, index: int, error: DocumentError) -> None:
         """Raise the error, or note it where errors are skipped."""

@@ -1,14 +1,18 @@
 """The text of HTML, as resiliparse extracts it, and the encoding of web pages.
 
 HTML Living Standard, https://html.spec.whatwg.org; Encoding Standard, https://encoding.spec.whatwg.org. Nothing is refused:
-bytes that are not in the encoding found become U+FFFD.
+bytes that are not in the encoding found become U+FFFD. A page on which a parser would have too much work is read by its tags
+alone.
 """
 
 from __future__ import annotations
 
 import codecs
+import html
+import re
 from collections.abc import Callable
 
+from ndcore._markup import parsing_work, text_between_tags
 from ndcore.checks import missing
 from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.errors import DocumentError
@@ -16,6 +20,8 @@ from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
 PARTS = ("page", "main")
+MOST_WORK = 20_000_000  # of `parsing_work`; resiliparse 2.0.1 takes about a second for it
+_LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 _BOMS = ((UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
 
@@ -23,7 +29,8 @@ _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what
 def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
     """Return a function from (HTML, charset that its sender named or None) to the text.
 
-    Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``.
+    Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``. Where a parser
+    would have more than MOST_WORK, it is what stands between the tags, marked by ``by_tags``.
 
     Parameters
     ----------
@@ -45,16 +52,25 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
 
     words = Shingling(width=1) if part == "main" else None
 
-    def text(html: str | bytes, charset: str | None) -> Extracted:
-        shown = decoded_html(html, charset) if isinstance(html, bytes) else html.encode("utf-8", "replace").decode()
+    def text(page: str | bytes, charset: str | None) -> Extracted:
+        shown = decoded_html(page, charset) if isinstance(page, bytes) else page.encode("utf-8", "replace").decode()
+        data = shown.encode()
+        if parsing_work(data, MOST_WORK) > MOST_WORK:
+            between, title = map(_plain, text_between_tags(data))
+            return Extracted.of(between, page, page_title=" ".join(title.split()), by_tags=True)
         tree = HTMLTree.parse(shown)
         found = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
         fell_back = words is not None and not len(words.fingerprints(found))
         if fell_back:
             found = str(extract_plain_text(tree, main_content=False, list_bullets=False))
-        return Extracted.of(found, html, fell_back, str(tree.title or ""))
+        return Extracted.of(found, page, fell_back, str(tree.title or ""))
 
     return text
+
+
+def _plain(text: bytes) -> str:
+    """Decode text and its character references; a number of eight digits or more becomes U+FFFD."""
+    return html.unescape(_LONG_NUMBER.sub("\ufffd", text.decode()))
 
 
 def decoded_html(data: bytes, charset: str | None) -> str:

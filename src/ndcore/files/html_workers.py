@@ -68,7 +68,7 @@ class HtmlWorkers:
             resiliparse is not installed, or a worker was killed; `path` is the file in messages.
         """
         html = html_reader(path, self._part)
-        waiting: deque[tuple[list[Any], Future[list[tuple[str, bool, str]]] | None]] = deque()
+        waiting: deque[tuple[list[Any], Future[list[tuple[str, bool, str, bool]]] | None]] = deque()
         batch: list[Any] = []
         size, problem, remaining = 0, None, iter(items)
         while True:
@@ -102,7 +102,7 @@ class HtmlWorkers:
             self._alone += len(item.source)
         return self._count > 1 and self._alone >= ALONE
 
-    def _ask(self, path: str, batch: list[Any]) -> Future[list[tuple[str, bool, str]]] | None:
+    def _ask(self, path: str, batch: list[Any]) -> Future[list[tuple[str, bool, str, bool]]] | None:
         """Hand the HTML of a batch to the next free worker."""
         pages = [(item.source, item.charset) for item in batch if isinstance(item, Html)]
         if not pages:
@@ -116,7 +116,7 @@ class HtmlWorkers:
                 self._idle.put(worker)
         return self._threads.submit(self._asked, path, pages)
 
-    def _asked(self, path: str, pages: list[tuple[str | bytes, str | None]]) -> list[tuple[str, bool, str]]:
+    def _asked(self, path: str, pages: list[tuple[str | bytes, str | None]]) -> list[tuple[str, bool, str, bool]]:
         """Send pages to a free worker, and return its answer."""
         worker = self._idle.get()
         try:
@@ -134,7 +134,7 @@ class HtmlWorkers:
             self._idle.put(worker)
         if isinstance(answer, BaseException):
             raise answer
-        found: list[tuple[str, bool, str]] = answer
+        found: list[tuple[str, bool, str, bool]] = answer
         return found
 
     def close(self) -> None:
@@ -156,13 +156,13 @@ class HtmlWorkers:
         self._idle = queue.SimpleQueue()
 
 
-def _finished(batch: list[Any], answer: Future[list[tuple[str, bool, str]]] | None) -> Iterator[Any]:
+def _finished(batch: list[Any], answer: Future[list[tuple[str, bool, str, bool]]] | None) -> Iterator[Any]:
     """Yield the items of a batch when its texts are there."""
     texts = iter(() if answer is None else answer.result())
     for item in batch:
         if isinstance(item, Html):
-            text, fell_back, title = next(texts)
-            yield item.finish(Extracted.of(text, item.source, fell_back, title))
+            text, fell_back, title, by_tags = next(texts)
+            yield item.finish(Extracted.of(text, item.source, fell_back, title, by_tags))
         else:
             yield item
 
@@ -183,7 +183,7 @@ def _answer(answers: IO[bytes], html: Reader, pages: list[tuple[str | bytes, str
     answer: Any
     try:
         found = [html(source, charset) for source, charset in pages]
-        answer = [(str(text), text.fell_back, text.page_title) for text in found]
+        answer = [(str(text), text.fell_back, text.page_title, text.by_tags) for text in found]
     except Exception as error:  # raised again by the parent
         answer = error
     pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)

@@ -99,7 +99,8 @@ class RecordParser:
         except ImportError:
             return None
         every = (*self._fields.text, *self._names)
-        if any(character in name for name in every for character in ('"', "\\")):  # which msgspec does not rename to
+        if any(character < " " or character in '"\\' for name in every for character in name):
+            # msgspec does not rename to these
             return None
         if len(self._fields.text) > 1 or any("." in name for name in every):
             return self._fast_lookup(msgspec)

@@ -13,14 +13,14 @@ from ndcore._types import Floats
 _PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps would make one for each value
 
 
-def to_json(value: Any, *, allow_nan: bool = False, **options: Any) -> bytes:
+def to_json(value: Any, **options: Any) -> bytes:
     """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
     try:
-        if allow_nan or options:
-            return json.dumps(value, ensure_ascii=False, allow_nan=allow_nan, **options).encode()
+        if options:
+            return json.dumps(value, ensure_ascii=False, allow_nan=False, **options).encode()
         return _PLAIN.encode(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=allow_nan, **options).encode()
+        return json.dumps(value, allow_nan=False, **options).encode()
 
 
 def to_string(value: str | int | None) -> str | None:

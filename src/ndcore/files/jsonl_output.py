@@ -1,17 +1,17 @@
 """Documents as JSON Lines (https://jsonlines.org) on standard output: ``ndcore dedup -o -``.
 
-A record of JSON stays as it is, on one line. A row of a table or of a file of columns becomes an object of its columns. Any
-other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with two columns of one name,
-and values that JSON does not have.
+A record of JSON stays as it is, on one line, but for a text that is new. A row of a table or of a file of columns becomes an
+object of its columns. Any other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with
+two columns of one name, and values that JSON does not have.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import json
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -22,16 +22,17 @@ from ndcore.files.annotated_output import splice
 from ndcore.files.byte_order_mark import without_mark
 from ndcore.files.csv_tsv import header, row_cells
 from ndcore.files.documents import Documents
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.json_edits import with_text
 from ndcore.files.json_values import to_json
 from ndcore.files.output_records import numbered, raw_documents
 from ndcore.files.raw_records import SPLIT
-from ndcore.files.records import ANNOTATION
+from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
 from ndcore.files.sources import Source
 from ndcore.progress import Progress
 
-__all__ = ["Edited", "write_ids", "write_lines"]
+__all__ = ["Edited", "check_rows", "write_ids", "write_lines"]
 
 Annotation = Callable[[int], dict[str, Any]]
 
@@ -56,12 +57,18 @@ class Edited(NamedTuple):
         text = self.text(position)
         if text is None:
             return False
-        name, place = self.field, record
-        while name not in place and "." in name:
-            outer, _, name = name.partition(".")
-            place = place[outer]
-        place[name] = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        _put(record, self.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
         return True
+
+
+def _put(record: dict[str, Any], field: str, text: str) -> None:
+    """Replace the value of a field, which is there; see `records.lookup`."""
+    if field in record:
+        record[field] = text
+        return
+    inner, rest = next((record[first], rest) for first, rest in splits(field)
+                       if first in record and lookup(record[first], rest) is not MISSING)
+    _put(inner, rest, text)
 
 
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such bytes
@@ -83,7 +90,7 @@ def write_lines(
     report : Progress
         Gets ("writing", documents gone through, n).
     edited : Edited, optional
-        New texts. Records whose text changes are encoded anew.
+        New texts. Of a record of JSON only the text changes; all its other bytes stay.
 
     Returns
     -------
@@ -125,7 +132,6 @@ def _write_records(
     """Write records of text, each on one line."""
     source = documents.sources[index]
     names = header(source) if source.kind in DELIMITERS else []
-    _check_names(source, names, annotation)
     first = True
     for position, _, raw in raw_documents(documents, index, report):
         line, first = without_mark(raw) if first else raw, False
@@ -138,33 +144,21 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _changed(line, edited, position, documents)
+                line = line if edited is None else _changed(line, edited, position)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
 def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -> bytes:
-    """Put the new text of a document into its record of JSON. NaN and infinities stay, as in other records."""
+    """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
+    text = edited.text(position)
+    if text is None:
+        return line
     try:
-        record = json.loads(line)
-        if not edited.change(record, position):
-            return line
-        try:
-            return to_json(record)
-        except ValueError:
-            json.loads(line, parse_float=_finite)
-            return to_json(record, allow_nan=True)
-    except ValueError as error:
+        return with_text(line, edited.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+    except (ValueError, RecursionError) as error:
         place = documents.place(position)
         raise DocumentError(place.file, place.line, f"cannot be written with its new text: {error}") from error
-
-
-def _finite(digits: str) -> float:
-    """Convert a number. ValueError where it is too large."""
-    value = float(digits)
-    if math.isinf(value):
-        raise ValueError(f"the number {digits:.40} is beyond the range of a float")
-    return value
 
 
 def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
@@ -194,7 +188,6 @@ def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools
     positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
     with columnar.open_file(source) as opened:
         names = opened.schema.names
-        _check_names(source, names, annotation)
         number = 0
         for batch in opened.batches():
             columns = [columnar.column_values(batch, name) for name in names]
@@ -220,13 +213,69 @@ def _repair(record: dict[str, Any], field: str) -> bool:
     return bool(record[field].encode() != text)
 
 
-def _check_names(source: Source, names: list[str], annotation: Annotation | None) -> None:
-    """Raise DocumentError where columns cannot be the fields of one object."""
+def check_rows(documents: Documents, texts: Sequence[str], edited: bool, annotated: bool) -> None:
+    """Check, before a search, that `write_lines` can write the rows of tables and of files of columns.
+
+    Streams are copied to temporary files. Columns that may hold values which JSON does not have are read once.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The fields that hold the text.
+    edited : bool
+        New texts replace them, so that they may be any bytes.
+    annotated : bool
+        Rows get a field ``ndcore``.
+
+    Raises
+    ------
+    UsageError
+        Two columns have one name, or a row holds a value that JSON does not have.
+    """
+    documents.spool()
+    for source in documents.sources:
+        if source.problem or not source.location:
+            continue
+        with contextlib.suppress(DocumentError):  # of what cannot be read, which the search reports
+            if source.kind in DELIMITERS:
+                _check_names(source, header(source), annotated)
+            elif source.kind in COLUMNAR:
+                _check_values(source, texts, edited, annotated)
+
+
+def _check_names(source: Source, names: list[str], annotated: bool) -> None:
+    """Raise UsageError where columns cannot be the fields of one object."""
     for name in names:
-        if names.count(name) > 1 or (annotation is not None and name == ANNOTATION):
-            reason = f"has {names.count(name)} columns {name!r}, and a JSON object one of each name"
-            reason = reason if names.count(name) > 1 else f"has a column {name!r} already; leave out --annotate"
-            raise DocumentError(source.path, None, f"{reason}; or write to a directory")
+        if names.count(name) > 1:
+            raise UsageError(f"{source.path}: has {names.count(name)} columns {name!r}, and a JSON object has one field of "
+                             "each name; rename one")
+        if annotated and name == ANNOTATION:
+            raise UsageError(f"{source.path}: has a column {name!r} already, which annotation adds; rename it")
+
+
+def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated: bool) -> None:
+    """Raise UsageError where a row of a file of columns holds a value that JSON does not have."""
+    with columnar.open_file(source) as opened:
+        _check_names(source, opened.schema.names, annotated)
+        names = [each.name for each in opened.schema
+                 if not (edited and each.name in texts) and columnar.needs_check(each.type, each.name in texts)]
+        number = 1
+        for batch in opened.batches(names) if names else ():
+            for name in names:
+                if not columnar.is_utf8(batch, name):
+                    _check_column(source, batch, name, number)
+            number += len(batch)
+
+
+def _check_column(source: Source, batch: Any, name: str, number: int) -> None:
+    """Raise UsageError where a column of a batch, whose first row is `number`, holds a value that JSON does not have."""
+    try:
+        for value in columnar.column_values(batch, name):
+            to_json(value, allow_nan=True, default=_value)
+            number += 1
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{source.path}:{number}: the column {name!r} cannot be written as JSON: {error}; convert it, or "
+                         "leave it out of the file; ndcore dedup writes rows as they are to a directory") from error
 
 
 def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:

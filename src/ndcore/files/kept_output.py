@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -25,8 +26,9 @@ from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import write_ids
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_records import REPORT_EVERY, numbered, write_records
+from ndcore.files.sources import Source
 from ndcore.files.stream_copies import chunks
-from ndcore.files.web_archive import entries
+from ndcore.files.web_archive import Entry, entries
 from ndcore.progress import Progress
 
 _COPY = 1 << 20
@@ -110,17 +112,15 @@ def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, 
     Where compression does not keep the records of the file apart, each is compressed by itself here.
     """
     source, span = documents.sources[index], documents.span(index)
-    positions, as_stored = iter(span), source.stored == source.compression
-    spans = documents.contents(index).spans() if as_stored and not documents.counts(index)[1] else None
-    with target.open("xb", buffering=_COPY) as file, Path(source.location).open("rb") as original:
-        if as_stored:
-            _copy_range(original, file, 0, ArchiveStream(original, source.stored, source.path).first)
+    positions = iter(span)
+    with ArchiveCopy(source, target) as copy:
+        spans = documents.contents(index).spans() if copy.as_stored and not documents.counts(index)[1] else None
         if spans is not None:  # known from the first pass
             starts, ends, are_documents = spans
             wanted = ~are_documents
             wanted[are_documents] = kept[span.start : span.stop]
             for start, stop, _ in ranges(starts[wanted], ends[wanted]):
-                _copy_range(original, file, start, stop)
+                copy.add_range(start, stop)
             return
         for entry in entries(source):
             if documents.is_rejected(index, entry.number):
@@ -131,13 +131,54 @@ def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, 
                     report("writing", position, len(documents.ids))
                 if not kept[position]:
                     continue
-            if entry.span is not None and as_stored:
-                _copy_range(original, file, *entry.span)
-            elif entry.head is not None and len(entry.content) == entry.head.length:
-                file.write(packed(entry.original(), source.compression))
-            else:
+            if not is_at_hand(source, entry):
                 reason = f"{entry.place} is too long to be compressed again; compress each record by itself before"
                 raise DocumentError(source.path, entry.number, reason)
+            copy.add(entry)
+
+
+class ArchiveCopy:
+    """A new archive with some records of another, each as it stands there.
+
+    Where compression does not keep the records apart, each is compressed by itself. Use it in a ``with`` block.
+
+    Attributes
+    ----------
+    as_stored : bool
+        Ranges of the file can be copied.
+    """
+
+    def __init__(self, source: Source, target: Path) -> None:
+        self._source, self._target, self._stack = source, target, contextlib.ExitStack()
+        self.as_stored = source.stored == source.compression
+
+    def __enter__(self) -> ArchiveCopy:
+        self._original = self._stack.enter_context(Path(self._source.location).open("rb"))
+        self._file = self._stack.enter_context(self._target.open("xb", buffering=_COPY))
+        if self.as_stored:  # with the dictionary that stands before the records
+            self.add_range(0, ArchiveStream(self._original, self._source.stored, self._source.path).first)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add_range(self, start: int, end: int) -> None:
+        """Copy the bytes from `start` to `end` of the file."""
+        _copy_range(self._original, self._file, start, end)
+
+    def add(self, entry: Entry) -> None:
+        """Copy a record, or the bytes of a broken place, which are at hand."""
+        if entry.span is not None and self.as_stored:
+            self.add_range(*entry.span)
+        else:
+            self._file.write(packed(entry.original(), self._source.compression))
+
+
+def is_at_hand(source: Source, entry: Entry) -> bool:
+    """Tell whether a record of an archive, or the bytes of a broken place, can be copied."""
+    if entry.span is not None and source.stored == source.compression:
+        return True
+    return entry.head is not None and len(entry.content) == entry.head.length
 
 
 def _copy_range(original: IO[bytes], target: IO[bytes], start: int, end: int) -> None:

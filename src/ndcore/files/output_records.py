@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from ndcore.files.documents import Documents
@@ -31,12 +31,20 @@ def write_records(
         Columns to add to the header of a table.
     """
     records = raw_records(documents.sources[index], added)
+    pieces = (
+        (before, record)
+        for position, before, raw in raw_documents(documents, index, report, records)
+        if (record := written(position, raw)) is not None
+    )
+    write_around(file, records, pieces)
+
+
+def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[bytes, bytes]]) -> None:
+    """Write some of the records of a file, each with the bytes before it, and what stands around all records."""
     first = True
-    for position, before, raw in raw_documents(documents, index, report, records):
-        record = written(position, raw)
-        if record is not None:
-            file.write((records.opening if first else before) + record)
-            first = False
+    for before, record in pieces:
+        file.write((records.opening if first else before) + record)
+        first = False
     file.write((records.opening if first else b"") + records.closing)
 
 

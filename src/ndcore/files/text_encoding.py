@@ -57,7 +57,7 @@ def wide_encoding(head: bytes) -> str:
     if not count or (part.isascii() and 5 * count < 2 * len(part)):  # not two bytes a unit
         return ""
     for encoding, width, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
-        if len(part) % width and len(head) <= _LOOK:
+        if len(head) % width and len(head) <= _LOOK:  # the whole file
             continue
         units = len(part) // width
         if part.count(b"\0") - part[high::width].count(b"\0") > (2 * units if width == 4 else 0):

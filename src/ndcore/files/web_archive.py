@@ -70,7 +70,7 @@ class Entry(NamedTuple):
         What is broken.
     span : (int, int) or None
         Offsets in the file between which this record stands alone, line ends after it included; None where compression
-        does not keep records apart.
+        does not keep records apart. Of a broken place, up to where reading goes on.
     around : (bytes, bytes)
         The head and the line ends after the content, as they stand in the file.
     """
@@ -221,7 +221,7 @@ class _Reader:
             if stream.buffer:
                 yield self._entry()
             else:
-                yield self._broken(self._place(), stream.damage or "")
+                yield self._broken(self._place(), stream.damage or "", stream.boundary())
             stream.skip_newlines()
 
     def _place(self) -> str:
@@ -232,12 +232,15 @@ class _Reader:
             return f"the record at byte {self._stream.position:,} of the decompressed data"
         return f"the record at byte {offset:,}"
 
-    def _broken(self, place: str, problem: str) -> Entry:
-        """Go to the next record, and return an entry for the broken place."""
+    def _broken(self, place: str, problem: str, start: int | None) -> Entry:
+        """Go to the next record, and return an entry for the broken place, which begins at `start`."""
         stream = self._stream
         if not stream.seek_match(self._format.next, _HEAD):
             stream.mend(lambda data: self._format.begin.match(data) is not None)
-        return Entry(self._number, place, None, b"", problem, None, (b"", b""))
+        stream.skip_newlines()
+        end = stream.boundary()
+        span = None if start is None or end is None else (start, end)
+        return Entry(self._number, place, None, b"", problem, span, (b"", b""))
 
     def _entry(self) -> Entry:
         """Read the record at the beginning of the buffer."""
@@ -248,7 +251,7 @@ class _Reader:
             before = bytes(stream.buffer[:size])
             head = self._format.parse(before)
         except BrokenHead as error:
-            return self._broken(place, str(error))
+            return self._broken(place, str(error), start)
         stream.skip(size)
         held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # which tells what it is
         problem = None
@@ -259,12 +262,12 @@ class _Reader:
         elif stream.is_invalid_from(stream.position + held):
             problem = stream.damage
         if problem is not None:
-            return self._broken(place, problem)
+            return self._broken(place, problem, start)
         with memoryview(stream.buffer) as view:
             content = bytes(view[:held])
         if not stream.skip(head.length):
             reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
-            return self._broken(place, stream.damage or reason)
+            return self._broken(place, stream.damage or reason, start)
         after = stream.skip_newlines()
         end = stream.end()
         span = None if start is None or end is None else (start, end)

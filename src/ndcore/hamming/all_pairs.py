@@ -90,7 +90,7 @@ def hamming_pairs(
     Examples
     --------
     >>> hamming_pairs([0b0110, 0b1000, 0b0111], max_distance=1, bits=4)
-    Pairs(a=array([0]), b=array([2]), distance=array([1]))
+    <Pairs: 1 row of (a, b, distance): (0, 2, 1)>
     """
     bits, max_distance = checked_search(bits, max_distance, plan)
     collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \

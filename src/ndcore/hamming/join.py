@@ -88,7 +88,7 @@ def hamming_join(
     Examples
     --------
     >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
-    Matches(query=array([0, 1]), id=array([1, 0]), distance=array([1, 1]))
+    <Matches: 2 rows of (query, id, distance): (0, 1, 1), (1, 0, 1)>
     """
     bits, max_distance = checked_search(bits, max_distance, plan)
     asked = checked_fingerprints(queries, bits)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ndcore._types import AnyArray, Ints
-from ndcore.readonly import rebuilt
+from ndcore.readonly import Columns
 
 __all__ = ["MAX_PAIRS", "Matches", "Pairs"]
 
 MAX_PAIRS = 1 << 28  # more are refused
 
 
-class Matches(NamedTuple):
+class _Matches(NamedTuple):
+    query: Ints
+    id: AnyArray
+    distance: Ints
+
+
+class Matches(Columns, _Matches):  # type: ignore[misc]
     """Matches of queries, one element of each array per match. Read-only.
 
     Attributes
@@ -25,15 +31,16 @@ class Matches(NamedTuple):
         Differing bits; ascending for each query. At the same distance the fingerprint added first comes first.
     """
 
-    query: Ints
-    id: AnyArray
+    __slots__ = ()
+
+
+class _Pairs(NamedTuple):
+    a: AnyArray
+    b: AnyArray
     distance: Ints
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (Matches, *self)
 
-
-class Pairs(NamedTuple):
+class Pairs(Columns, _Pairs):  # type: ignore[misc]
     """Pairs of fingerprints, ordered by the time that `a`, then `b`, was added. Read-only.
 
     Attributes
@@ -44,9 +51,4 @@ class Pairs(NamedTuple):
         Differing bits.
     """
 
-    a: AnyArray
-    b: AnyArray
-    distance: Ints
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (Pairs, *self)
+    __slots__ = ()

@@ -151,22 +151,32 @@ class Collection:
 
 
 def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Find what cutting removes, in characters: the first, and the last + 1.
+    """Find what cutting removes, in characters: the first, and the last + 1; equal where nothing is removed.
 
     Parameters
     ----------
     places : sequence of (int, int)
-        Where each token stands: its first character, its last + 1.
+        Where each token stands: its first character, its last + 1. Tokens may share characters, as bytes of one do.
     ranges : sequence of (int, int)
-        First tokens, last tokens + 1, ascending. Each is removed with the blanks of ASCII that follow; where the next range
-        follows without a token between, up to that.
+        First tokens, last tokens + 1, ascending. Ranges that follow each other without a token between are one, which is
+        removed up to the blanks of ASCII that follow and are in no token; each goes up to the next one. A character that it
+        shares with a token before it or behind it stays.
     """
-    found = []
-    for i, (first, last) in enumerate(ranges):
-        end = places[last - 1][1]
-        while end < len(text) and text[end] in "\t\n\v\f\r ":
+    found: list[tuple[int, int]] = []
+    i = 0
+    while i < len(ranges):
+        n = 1
+        while i + n < len(ranges) and ranges[i + n][0] == ranges[i + n - 1][1]:
+            n += 1
+        first, last = ranges[i][0], ranges[i + n - 1][1]
+        begin = max([places[first][0], *(end for _, end in places[:first])])
+        behind = min([len(text), *(start for start, _ in places[last:])])
+        end = max(begin, min(places[last - 1][1], behind))
+        bounds = [begin]
+        for token, _ in ranges[i + 1 : i + n]:
+            bounds.append(min(end, max([begin, places[token][0], *(end for _, end in places[:token])])))
+        while begin < end < behind and text[end] in "\t\n\v\f\r ":
             end += 1
-        if i + 1 < len(ranges) and ranges[i + 1][0] == last:
-            end = places[last][0]
-        found.append((places[first][0], end))
+        found += zip(bounds, [*bounds[1:], end], strict=True)
+        i += n
     return found

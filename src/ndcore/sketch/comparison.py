@@ -22,7 +22,7 @@ Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Frozen):
     """Pairs (a, b) of documents compared by their sketches: the result of `Sketches.compare`.
 

@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
-from ndcore.readonly import Frozen
+from ndcore.readonly import Columns, Frozen
 from ndcore.spans.contamination_hits import Hits, merged
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
@@ -32,12 +32,7 @@ class Rule(NamedTuple):
 RULES = {"any": Rule(None, 0.0), "gpt-3": Rule(13, 0.0), "palm": Rule(8, 0.7)}
 
 
-class Places(NamedTuple):
-    """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
-
-    int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
-    """
-
+class _Places(NamedTuple):
     item: Ints
     start: Ints
     end: Ints
@@ -45,12 +40,16 @@ class Places(NamedTuple):
     document_start: Ints
 
 
-class Spans(NamedTuple):
-    """Runs of tokens in the corpus that windows of items cover.
+class Places(Columns, _Places):  # type: ignore[misc]
+    """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
 
-    int64 arrays: the document, its first token and last token + 1; an item that has the first window of the run, and where.
+    int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
     """
 
+    __slots__ = ()
+
+
+class _Spans(NamedTuple):
     document: Ints
     start: Ints
     end: Ints
@@ -58,13 +57,26 @@ class Spans(NamedTuple):
     item_start: Ints
 
 
-class Documents(NamedTuple):
-    """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
+class Spans(Columns, _Spans):  # type: ignore[misc]
+    """Runs of tokens in the corpus that windows of items cover.
 
+    int64 arrays: the document, its first token and last token + 1; an item that has the first window of the run, and where.
+    """
+
+    __slots__ = ()
+
+
+class _Documents(NamedTuple):
     document: Ints
     tokens: Ints
     covered: Ints
     longest: Ints
+
+
+class Documents(Columns, _Documents):  # type: ignore[misc]
+    """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
+
+    __slots__ = ()
 
 
 class Benchmark(NamedTuple):
@@ -77,7 +89,7 @@ class Benchmark(NamedTuple):
     covered: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contamination(Frozen):
     """The contamination of items by a corpus: the result of `contamination`.
 
@@ -197,7 +209,8 @@ class Contamination(Frozen):
     def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
         """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
 
-        A cut takes the blanks that follow. It joins nothing: where no blank is left between two pieces, a space is put.
+        A cut takes the blanks that follow and are in no token. It joins nothing: where no blank is left between two pieces,
+        a space is put.
 
         Parameters
         ----------

@@ -20,26 +20,30 @@ __all__ = ["cut_corpus", "cut_text", "joined", "spans_of_corpus", "spans_of_text
 
 # White space of ASCII; other white space may be a part of a line or paragraph.
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
+BLANK_TOKENS = ("char", "grapheme", "byte")  # units with a token for each blank
 
 Kind = TypeVar("Kind")
 
 
-def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[Text]:
+def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> list[Text]:
     """Return what is left of a text without ranges of tokens, ascending and apart, and the blanks that follow each.
 
-    The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes.
+    The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
+    stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
+    too, as a str is; otherwise tokens of unit byte are cut at any byte.
     """
     if not len(firsts):
         return [text] if text else []
     if isinstance(text, str):
         starts, ends, *_ = place_ranges(text, shingling, firsts, lasts)
     else:
-        starts, ends = place_bytes(text, shingling, firsts, lasts)
+        starts, ends = place_bytes(text, shingling, firsts, lasts, whole)
     pieces: list[Text] = []
     at = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        pieces.append(text[at:start])
-        at = _behind(text, end)
+        if start < end:
+            pieces.append(text[at:start])
+            at = end if shingling.unit in BLANK_TOKENS else _behind(text, end)
     pieces.append(text[at:])
     return [piece for piece in pieces if piece]
 
@@ -48,16 +52,25 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
     """Return where cutting ranges of tokens begins and ends, in characters (code points): what `cut_text` leaves out.
 
     The ranges ascend and do not overlap. Where one follows another without a token between them, the first goes up to it.
+    A range is empty where nothing is cut. Of bytes the whole characters are listed.
     """
     if not len(firsts):
         return []
-    found = place_ranges(text, shingling, firsts, lasts)
-    starts, ends = found.start_char.tolist(), found.end_char.tolist()
-    inside = ends if isinstance(text, str) else found.end_byte.tolist()
-    ends = [end + _behind(text, at) - at for end, at in zip(ends, inside, strict=True)]
-    for i in (np.flatnonzero(lasts[:-1] == firsts[1:])).tolist():
-        ends[i] = starts[i + 1]
-    return list(zip(starts, ends, strict=True))
+    follows = lasts[:-1] == firsts[1:]
+    ends = lasts[np.append(np.flatnonzero(~follows), len(lasts) - 1)]  # of ranges without a token between
+    group = np.append(0, np.cumsum(~follows))
+    found = place_ranges(text, shingling, firsts, ends[group])
+    heads = np.flatnonzero(np.append(True, ~follows))
+    starts, stops = found.start_char, found.end_char[heads]
+    reached = stops.copy()
+    if shingling.unit not in BLANK_TOKENS:
+        inside = found.end_char if isinstance(text, str) else found.end_byte
+        reached += [_behind(text, at) - at if begin < end else 0 for at, begin, end in zip(
+            inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
+    starts = np.minimum(starts, stops[group])
+    behind = np.append(starts[1:], 0)
+    behind[np.append(heads[1:], len(firsts)) - 1] = reached
+    return list(zip(starts.tolist(), behind.tolist(), strict=True))
 
 
 def _behind(text: Any, at: int) -> int:
@@ -79,9 +92,11 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
 
 
 def cut_corpus(
-    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, whole: bool = False
 ) -> Iterator[tuple[bool, list[Text]]]:
     """Yield for each of the n documents of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
+
+    whole: see `cut_text`.
 
     Raises
     ------
@@ -89,7 +104,7 @@ def cut_corpus(
         The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
         has more or fewer documents, or one with fewer tokens than are to be cut.
     """
-    return _of_corpus(_cut, corpus, n, shingling, ranges, threads)
+    return _of_corpus(partial(_cut, whole), corpus, n, shingling, ranges, threads)
 
 
 def spans_of_corpus(
@@ -99,9 +114,9 @@ def spans_of_corpus(
     return _of_corpus(spans_of_text, corpus, n, shingling, ranges, threads)
 
 
-def _cut(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
+def _cut(whole: bool, text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
     """Tell whether a text is a str, and what `cut_text` leaves of it."""
-    return isinstance(text, str), cut_text(text, shingling, firsts, lasts)
+    return isinstance(text, str), cut_text(text, shingling, firsts, lasts, whole)
 
 
 def _of_corpus(

@@ -94,8 +94,9 @@ class Repeats:
         """A pyarrow Table of the rows.
 
         Columns: document, start, end; start_char, end_char, start_byte, end_byte; source, source_start, source_end, and
-        their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. Rows of token ids,
-        and of a callable unit, have no characters and bytes.
+        their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. A row has the whole
+        characters that no token outside of it shares, as bytes of one character do. Rows of token ids, and of a callable
+        unit, have no characters and bytes.
 
         Raises ImportError without pyarrow: ``pip install 'ndcore[parquet]'``.
         """
@@ -194,7 +195,8 @@ class Repeats:
         """Yield what cutting removes from each text, in order: (first character, last character + 1, score).
 
         Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. What is outside of them
-        is what `pieces` yields. The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
+        is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
+        The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
         """
         ranges: Ranges = (self.documents, self.starts, self.ends)
         scores = self.copies
@@ -202,7 +204,8 @@ class Repeats:
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
         found, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
-        return ([(start, end, next(score)) for start, end in spans] for spans in found)
+        scored = ([(start, end, next(score)) for start, end in spans] for spans in found)
+        return ([span for span in spans if span[0] < span[1]] for spans in scored)
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""

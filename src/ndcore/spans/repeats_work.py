@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,8 +75,9 @@ class ReadDocuments:
         Places of all documents: tokens, and one for each document.
     """
 
-    def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False) -> None:
-        """Take what an earlier call has read; `whole`: these are all documents."""
+    def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False, path: Path | None = None) -> None:
+        """Take what an earlier call has read, in a work directory; `whole`: these are all documents."""
+        self._path = path
         self._sizes: list[Ints] = [part["sizes"] for part in known]
         self._sums: list[UInt32s] = [part["sums"] for part in known]
         self._before = np.concatenate([np.empty(0, np.uint32), *self._sums])
@@ -90,7 +91,7 @@ class ReadDocuments:
         other = np.flatnonzero(self._before[positions] != sums)
         if len(other):
             raise ValueError(f"document {positions[other[0]]} is not the one that was read before the interruption; "
-                             "go on with the same documents, or remove the work directory")
+                             f"go on with the same documents, or remove {self._path}")
 
     def append(self, sizes: Ints, sums: UInt32s) -> None:
         """Take new documents."""
@@ -108,7 +109,7 @@ class ReadDocuments:
     def _others(self, count: str) -> ValueError:
         """Make the error of another number of documents."""
         return ValueError(f"{self.known} documents were read before the interruption, and {count} are given; go on with the "
-                          "same documents, or remove the work directory")
+                          f"same documents, or remove {self._path}")
 
     def unsaved(self) -> Arrays:
         """Return the documents since the last call that are not known."""
@@ -216,12 +217,16 @@ class KeptWork(Work):
 
     def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
         if self._shelf.has(RANGES):
-            return KeptParts(64, [], self._put_entries(ANCHORS)), ReadDocuments([self._documents(RANGES)], True)
+            return KeptParts(64, [], self._put_entries(ANCHORS)), self._read([RANGES], whole=True)
         names = consecutive(self._shelf, ANCHORS)
-        read = ReadDocuments([self._documents(name) for name in names])
+        read = self._read(names)
         if read.places >= MAX_PLACES:
             raise self._corrupt(names[-1], f"there are more than {MAX_PLACES} tokens")
         return KeptParts(64, [self._entries(name) for name in names], self._put_entries(ANCHORS)), read
+
+    def _read(self, names: Iterable[str], *, whole: bool = False) -> ReadDocuments:
+        """Return the documents of files; `whole`: these are all documents."""
+        return ReadDocuments([self._documents(name) for name in names], whole, self._shelf.path)
 
     def _documents(self, name: str) -> dict[str, AnyArray]:
         """Return the documents of a file."""

@@ -32,27 +32,32 @@ class Places(NamedTuple):
 
 
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> Places:
-    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i.
+    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i, without characters that others share.
 
-    Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels read the
-    text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit; IndexError for a token that
-    is not there.
+    Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
+    is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels
+    read the text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit; IndexError for a
+    token that is not there.
     """
     data, of_str = as_bytes(text), isinstance(text, str)
     start, end = place_bytes(data, shingling, firsts, lasts, of_str)
     if data.isascii():
         return Places(start, end, start, end)
-    ends = np.concatenate([start + 1, end])  # with the character at the start
-    counts = characters(data, ends, of_str)
-    return Places(counts[: len(start)] - 1, counts[len(start) :], start, end)
+    whole = (start, end) if of_str or shingling.unit != "byte" else place_bytes(data, shingling, firsts, lasts, True)
+    counts = characters(data, np.concatenate(whole), of_str)
+    return Places(counts[: len(start)], counts[len(start) :], start, end)
 
 
-def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, of_str: bool = False) -> Spans:
-    """Find the bytes of a text where ranges of tokens begin and end, as `place_ranges`; whole characters of a str."""
+def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> Spans:
+    """Find the bytes of a text where ranges of tokens begin and end, as `place_ranges`.
+
+    whole: whether tokens of unit byte that are in one character of UTF-8 share it, as in a str.
+    """
     if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
-            or (shingling.unit == "byte" and of_str)):
-        begins, ends = _in_bytes(data, locate(data, shingling), of_str)
-        return begins[firsts], ends[lasts - 1]
+            or (shingling.unit == "byte" and whole)):
+        begins, ends = _of_bytes(data) if shingling.unit == "byte" else locate(data, shingling)
+        starts = np.maximum(begins[firsts], np.append(0, ends)[firsts])
+        return starts, np.maximum(starts, np.minimum(ends[lasts - 1], np.append(begins, len(data))[lasts]))
     if shingling.unit == "byte":
         if len(lasts) and lasts.max() > len(data):
             raise IndexError(f"there is no byte {lasts.max() - 1} in {len(data)}")
@@ -62,15 +67,13 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, of
     return begins[: len(firsts)], ends[len(firsts) :]
 
 
-def _in_bytes(data: bytes, spans: Spans, of_str: bool) -> Spans:
-    """Widen spans in bytes to whole characters of a str."""
-    if not of_str or data.isascii():
-        return spans
+def _of_bytes(data: bytes) -> Spans:
+    """Find where the character of UTF-8 begins and ends that each byte is in."""
+    at = np.arange(len(data) + 1)
     inside = np.append((np.frombuffer(data, np.uint8) & 0xC0) == 0x80, False)
-    at = np.arange(len(inside))
     before = np.maximum.accumulate(np.where(inside, 0, at))
     after = np.minimum.accumulate(np.where(inside, len(data), at)[::-1])[::-1]
-    return before[spans[0]], after[spans[1]]
+    return before[:-1], after[1:]
 
 
 def place_all(

@@ -34,7 +34,7 @@ from ndcore.store.verdict import Verdict
 
 __all__ = ["Directory"]
 
-REPAIR = ("open it with repair=True, which saves what can be read in a new log and keeps all logs as "
+REPAIR = ("open it with repair=True (ndcore store repair), which saves what can be read in a new log and keeps all logs as "
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
 _DERIVED = re.compile(r"derived-[0-9]+")
@@ -55,6 +55,7 @@ class Directory:
         self.read_only, self._lock, self.closed = lock is None, lock, False
         self._process = os.getpid()
         self._failed = ""  # why nothing can be asked until the store is opened again
+        self.repaired: dict[str, Any] | None = None  # see `Store.repaired`
         self.log: Log
         self.state: State
         self._checkpoints: Checkpoints
@@ -87,11 +88,11 @@ class Directory:
                 try:
                     made = cls._of(path, Manifest.read(path), given, lock)
                     made._load(report)
-                except CorruptFile:
+                except CorruptFile as error:
                     if not repair:
                         raise
                     made = cls._of(path, newest_readable(path), given, lock)
-                    made._repair(report)
+                    made.repaired = {"reason": str(error), **made._repair(report)}
                 if lock is not None:
                     made.manifest.mend(path)
                 return made
@@ -337,9 +338,12 @@ class Directory:
                 raise
             self._write_anew(report, damaged=True)
 
-    def _repair(self, report: Progress) -> None:
-        """Save what can be read of the log that the description names, in a new one. The log stays, and is never written."""
-        place, kept = self._place("log"), [log.name for log in logs_in(self.path)]
+    def _repair(self, report: Progress) -> dict[str, Any]:
+        """Save what can be read of the log that the description names, in a new one. The log stays, and is never written.
+
+        Returns what was lost, and what was kept: see `Store.repaired`.
+        """
+        place, kept = self._place("log"), sorted((log.name for log in logs_in(self.path)), key=_number)
         self.log = Log.open(place, tag=self.manifest.tag, read_only=True)
         checkpoints = Checkpoints(self.path / "none", self.settings, self.preparer, self.log, read_only=True)
         self.state = checkpoints.load(report)
@@ -349,10 +353,12 @@ class Directory:
         for name in (DESCRIPTION, COPY):
             with contextlib.suppress(FileNotFoundError):
                 shutil.copy2(self.path / name, copies / name)
-        self._write_anew(report, damaged=True, missing=missing, kept=kept)
+        problems = [*self.log.damage, *checkpoints.problems]
+        problems += self._write_anew(report, damaged=True, missing=missing, kept=kept)
+        return {"problems": problems, "kept": kept, "copies": copies.name}
 
-    def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0, kept: Sequence[str] = ()) -> None:
-        """Write the live pages to a new log, and open it.
+    def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0, kept: Sequence[str] = ()) -> list[str]:
+        """Write the live pages to a new log, and open it. Returns a line for each page that could not be read.
 
         damaged: decide on them again, as far as they can be read; missing: records that are known to be lost; kept: logs
         that are not deleted. Without them, CorruptFile is raised where a page is lost whose record is whole.
@@ -362,7 +368,7 @@ class Directory:
 
         number = 1 + max(_number(place.name) for place in self.path.iterdir())
         names = {"log": f"log-{number}", "derived": f"derived-{number}"}
-        lost = 0
+        lost: list[str] = []
         try:
             log = Log.create(self.path / names["log"], self.manifest.tag)
             if damaged:
@@ -374,7 +380,7 @@ class Directory:
                 finally:
                     for index in state.indexes:
                         index.close()
-                lost = len(saved.problems)
+                lost = saved.problems
                 if saved.whole and (not kept or not state.count):
                     raise CorruptFile(f"{self.path}: the records of {saved.whole} pages are whole, and their texts cannot "
                                       f"be read: {saved.problems[0]}. {RESTORE}")
@@ -386,12 +392,13 @@ class Directory:
                 shutil.rmtree(self.path / name, ignore_errors=True)
             raise
         before = self.manifest.state.get("lost", 0)
-        missing += lost + (before if is_int(before) else 0)
+        missing += len(lost) + (before if is_int(before) else 0)
         with self._failing("its log was written anew, and could not be opened"):
             self.manifest = self.manifest.with_state(self.path, **names, lost=missing, kept=[*self._kept(), *kept])
             self._release()
             self._load(report)
             self.checkpoint()
+        return lost
 
     def close(self) -> None:
         """Write a checkpoint where that spares reading, and close the files."""

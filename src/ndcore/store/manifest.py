@@ -76,7 +76,7 @@ class Manifest:
             raise FileNotFoundError(2, f"holds no store: there is no {DESCRIPTION}", str(place))
         if len({each.tag for each in sound}) > 1:
             raise CorruptFile(f"{place}: {DESCRIPTION} and {COPY} describe different stores; remove the one that does not "
-                              "belong here, or open it with repair=True, which asks the log")
+                              "belong here, or open it with repair=True (ndcore store repair), which asks the log")
         return max(sound, key=lambda each: each.serial)
 
     @classmethod

@@ -13,7 +13,7 @@ from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer, token_digest
-from ndcore.store.records import Document, Record, Sighting, decode
+from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.text.inputs import as_bytes, digest
 
@@ -89,9 +89,14 @@ class RecordReader:
         if isinstance(record, Document | Sighting) and record.previous >= position:
             wrong = f"the version before it is at position {record.previous}"
         elif isinstance(record, Sighting):
-            wrong = f"its document is at position {record.origin}" if record.origin >= position else None
+            if record.origin >= position:
+                wrong = f"its document is at position {record.origin}"
+            elif record.evidence and self.settings.evidence != "text":
+                wrong = "a version with a text, and the store keeps none"
         elif isinstance(record, Document):
             wrong = self._wrong(record)
+        elif isinstance(record, Dictionary) and self.settings.evidence != "text":
+            wrong = "a dictionary for texts, and the store keeps none"
         if wrong is not None:
             raise CorruptFile(f"the record at position {position} of the log: {wrong}; check the store")
 

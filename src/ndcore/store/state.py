@@ -216,9 +216,9 @@ class State(RecordReader):
         """
         first, n = added.first, len(added.labels)
         numbers, labels = np.arange(first, first + n), added.labels
-        check_numbered(first + n, "documents", "compact the store, or begin another one")
         if not self.columns.n <= first < self.columns.n + LOST or (labels > numbers).any():
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
+        check_numbered(first + n, "documents", "compact the store, or begin another one")
         if (labels < first).any():
             labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
         self.columns.fill(first, {
@@ -258,9 +258,9 @@ class State(RecordReader):
         """Add a document; `add_many` for one, which takes a third of its time."""
         number, columns = record.number, self.columns
         label = self._standing(number, record.label, number)
-        check_numbered(number + 1, "documents", "compact the store, or begin another one")
         if label > number or not columns.n <= number < columns.n + LOST:
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
+        check_numbered(number + 1, "documents", "compact the store, or begin another one")
         columns.put(number, (max(position, 0), record.date, label, number, number,
                              LIVE | record.flags & (VALID | LEADER | VARIANT)))
         if position < 0:

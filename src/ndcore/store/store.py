@@ -84,7 +84,7 @@ class Store(Sharing):
             Several processes may read while one writes; see `refresh`.
         repair : bool
             Where the store is refused because pages would be lost: save what can be read in a new log, and keep all logs
-            and descriptions as they are. A store that opens is left alone.
+            and descriptions as they are; `repaired` says what was lost. A store that opens is left alone.
         threads : int, optional
             Of `decide_many`. None: one per CPU.
         progress : bool or callable, optional
@@ -122,6 +122,15 @@ class Store(Sharing):
     def path(self) -> Path:
         """The directory."""
         return self._directory.path
+
+    @property
+    def repaired(self) -> dict[str, Any] | None:
+        """What was saved where the store was refused and opened with repair=True; None where it opened without.
+
+        reason: why it was refused; problems: what could not be read, in words; kept: the names of the logs that were there,
+        which nothing deletes; copies: the name of the directory with the descriptions that were there.
+        """
+        return self._directory.repaired
 
     # ---- deciding
 

@@ -166,7 +166,7 @@ def _packed(batch: Sequence[Text]) -> bytes:
     parts: list[bytes] = []
     for text in batch:
         if isinstance(text, Extracted):
-            parts += _record(text, b"X" if text.fell_back else b"x")
+            parts += _record(text, b"t" if text.by_tags else b"X" if text.fell_back else b"x")
             parts += [*_record(text.original), *_record(text.page_title)]
         else:
             parts += _record(text)
@@ -184,9 +184,9 @@ def _unpacked(data: bytes) -> list[Text]:
     batch: list[Text] = []
     records = _records(data)
     for kind, text in records:
-        if kind in b"xX":
+        if kind in b"xXt":
             (_, original), (_, title) = next(records), next(records)
-            batch.append(Extracted.of(str(text), original, kind == b"X", str(title)))
+            batch.append(Extracted.of(str(text), original, kind == b"X", str(title), kind == b"t"))
         else:
             batch.append(text)
     return batch

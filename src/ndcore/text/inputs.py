@@ -38,20 +38,26 @@ class Extracted(str):
         Or its digest, as Digested: a text that is read again from where it was stored.
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
+    by_tags : bool
+        True: no parser read the page, so this is what stands between its tags.
     page_title : str
         The title of the page; empty without one. (`title` is a method of str.)
     """
 
-    __slots__ = ("fell_back", "original", "page_title")
+    __slots__ = ("by_tags", "fell_back", "original", "page_title")
     original: Text
     fell_back: bool
     page_title: str
+    by_tags: bool
 
     @classmethod
-    def of(cls, text: str, original: Text, fell_back: bool = False, page_title: str = "") -> Extracted:
+    def of(
+        cls, text: str, original: Text, fell_back: bool = False, page_title: str = "", by_tags: bool = False
+    ) -> Extracted:
         """Return `text` with its original."""
         extracted = cls(text)
         extracted.original, extracted.fell_back, extracted.page_title = original, fell_back, page_title
+        extracted.by_tags = by_tags
         return extracted
 
 

@@ -82,7 +82,8 @@ class Shingling:
 
     Against such text, use `Shingling.random`, whose polynomials are secret, or compare tokens with
     ``near_duplicates(verify="tokens")``. The former keeps forged pairs from becoming candidates; the latter rejects them
-    even if the polynomials are known, but needs the texts and more time. Recipes, fingerprints and sketches must be as
+    even if the polynomials are known, but needs the texts and more time, and forged runs longer than `max_holders` may hide
+    pairs that are alike. Recipes, fingerprints and sketches must be as
     secret as the polynomials: a few fingerprints of known texts reveal them, and sketches may.
 
     References
