@@ -126,6 +126,19 @@ def test_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str], a: str, b:
     assert (found["resemblance"] is None) == ("..." in (a, b) or a == "")
 
 
+def test_files_of_other_bytes_are_the_same_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in UTF-16 is not equal to one in UTF-8 byte for byte; with --unit byte the bytes are compared."""
+    paths = write(tmp_path, "one two three".encode("utf-16"), "one two three")
+    for unit, told in (("word", "identical: the same text, character for character"), ("byte", "not near-duplicates")):
+        assert run("compare", *paths, "--unit", unit, "--width", 3) == 0
+        assert f"Verdict: {told}" in capsys.readouterr().out
+        assert run("dedup", *paths, "-o", tmp_path / unit, "--unit", unit) == 0
+        out = capsys.readouterr().out
+        assert "byte for byte" not in out and f"identical  {int(unit == 'word')}  dropped: the same text" in out
+    assert run("compare", paths[1], paths[1], "--unit", "byte") == 0
+    assert "Verdict: identical: the same text, byte for byte" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("unit", ["char", "grapheme", "byte", "line", "sentence"])
 def test_units(tmp_path: Path, capsys: pytest.CaptureFixture[str], unit: str) -> None:
     paths = write(tmp_path, "one\ntwo\nthree é\nfour\n", "one\ntwo\nthree é\nfive\n")

@@ -281,8 +281,8 @@ def test_documents_of_several_runs_are_not_added_up() -> None:
     account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": []}
     assert notes(account, "out") == [
         "4 features so common that documents holding it were compared with representatives only",
-        "3 features of these with so many representatives that some documents were not compared with all of them, of one at "
-        "most 7; see common in summary.json",
+        "3 features of these with documents that were not compared with all its representatives, 7 at most of one; see "
+        "common in summary.json",
     ]
 
 

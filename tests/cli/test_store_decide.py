@@ -45,7 +45,7 @@ def test_the_account(empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert account["versions"] == {"unchanged": 5, "lexical": 0, "near": 0, "other": 0}
     assert account["live"] == 5
     assert run(*words) == 0
-    assert "5 pages are new versions of pages in the store: 5 unchanged (the same bytes)" in capsys.readouterr().out
+    assert "5 pages are new versions of pages in the store: 5 unchanged (the same text)" in capsys.readouterr().out
     assert run(*words, "-q") == 0
     assert capsys.readouterr() == ("", "")
 

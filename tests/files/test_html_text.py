@@ -149,7 +149,7 @@ def test_pages_are_kept_to_the_byte(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run("dedup", tmp_path / "in", "-o", tmp_path / "out") == 0
     kept = {path.name: path.read_bytes() for path in (tmp_path / "out" / "kept" / "in").iterdir()}
     assert kept == {name: pages[name] for name in ("a.html", "c.html.gz")}
-    assert "1  dropped: equal to its representative" in capsys.readouterr().out
+    assert "1  dropped: the same text as its representative" in capsys.readouterr().out
     assert run("compare", tmp_path / "in" / "a.html", tmp_path / "in" / "b.htm", "--json") == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "identical"
     assert run("dedup", tmp_path / "in", "-o", tmp_path / "new", "--by", "lang") == 2

@@ -36,8 +36,8 @@ class Passage(NamedTuple):
     repeat : bool
         True: the text of this number, or a part of it, in a further place. Its counterpart is the counterpart of the first.
     short : bool
-        True: fewer tokens than a shingle, equal to those of the same number, beside the same shared passage. They are in no
-        shingle that both documents have, so they do not count for the resemblance.
+        True: fewer tokens than a shingle, equal to the passage of the same number, beside the same shared passage. They are
+        in no shingle that both documents have, so they do not count for the resemblance.
     """
 
     start: int
@@ -94,7 +94,7 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     -----
     Greedy string tiling: shingles that occur once in each text are matched first, then the others from left to right, each
     with the longest run at up to 8 places (see `ndcore.alignment.tiling`). Shingles are compared by their fingerprints.
-    Short passages are found in the same way, with single tokens for shingles, and those in one order in both texts are
+    Short passages are found in the same way, with single tokens for shingles; runs in one order in both texts are
     chosen. O(n log n), also if all shingles are equal; some seconds for a megabyte of words.
 
     References
@@ -178,10 +178,10 @@ def _token_prints(a: Text, b: Text, shingling: Shingling) -> tuple[UInts, UInts]
 
 
 def _equal_runs(tokens: tuple[UInts, UInts], gaps: list[Ints]) -> list[tuple[int, int, int]]:
-    """Align the tokens of each gap; return (start in a, start in b, length) of equal runs, in the order of a.
+    """Align the tokens of each gap; return (start in a, start in b, length) of runs that are equal, in the order of a.
 
-    In each round a gap is tiled with runs of equal tokens, those in the same order on both sides are chosen, and divide the
-    gap for the next round. O(n log n).
+    In each round a gap is tiled with runs whose tokens are equal, runs in the same order on both sides are chosen, and divide
+    the gap for the next round. O(n log n).
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _gaps_between(runs: list[list[_Run]]) -> list[Ints]:
 
 
 def _gaps_beside(runs: list[list[_Run]]) -> list[Ints]:
-    """Number as gaps the tokens right before a passage that has moved, and of all others those right after one."""
+    """Number as gaps the tokens right before a passage that has moved, and of all others the tokens right after one."""
     ordered = _ordered(runs)
     gaps = [_no_gaps(own) for own in runs]
     count = 0
@@ -311,7 +311,7 @@ def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _with_short(runs: list[list[_Run]], short: list[tuple[int, int, int]]) -> list[list[_Run]]:
-    """Cut the short passages (start in a, start in b, length) out of those of one document only, with new numbers."""
+    """Cut the short passages (start in a, start in b, length) out of passages of one document only, with new numbers."""
     sides = list[list[_Run]]()
     known = max(run.number for run in runs[0])
     for side, own in enumerate(runs):

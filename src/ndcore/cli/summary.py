@@ -234,8 +234,8 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, lists(output)),
         (len(common), shared, "so common that documents holding it were compared with representatives only"),
-        (len(cut), shared, f"of these with so many representatives that some documents were not compared with all of them, "
-                           f"of one at most {max(cut, default=0):,}{more}"),
+        (len(cut), shared, "of these with documents that were not compared with all its representatives, "
+                           f"{max(cut, default=0):,} at most of one{more}"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 

@@ -46,7 +46,7 @@ class NearDuplicates(Assignments):
     labels : ndarray of int64 (n,)
         Position of the representative of document i: i if it is kept, n + j for document j of `against`.
     classes : ndarray of str (n,)
-        The strongest verdict for i and labels[i]: kept, identical (the same bytes), lexical (the same canonical tokens),
+        The strongest verdict for i and labels[i]: kept, identical (the same text), lexical (the same canonical tokens),
         shingle (resemblance 1), near (the score is at or above the threshold, with drop="contained" the resemblance too);
         contained (with drop="contained": the resemblance is below the threshold); chained (with components: the score is
         below the threshold, and other documents link the two); or version: labels[i] represents the first document with the

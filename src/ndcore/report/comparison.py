@@ -28,7 +28,7 @@ _SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = 
     "adaptive sample": functools.partial(ModSketcher, modulus="adaptive"),
 }
 _SENTENCES = {
-    "identical": "identical, byte for byte",
+    "identical": "identical: the same text, {unit} for {unit}",
     "lexical": "lexically equivalent: the same tokens in the same order",
     "shingle": "shingle-equivalent: the same set of shingles",
     "near": "near-duplicates",
@@ -116,7 +116,8 @@ class DocumentComparison:
         """The verdict in words."""
         empty = [letter for letter, document in (("A", self.a), ("B", self.b)) if not document.shingles]
         who = "A and B have" if len(empty) == 2 else f"{''.join(empty)} has"
-        said = _SENTENCES[self.verdict].format(who=who)
+        unit = "byte" if self.shingling.unit == "byte" else "character"  # files may be decoded, and pages extracted
+        said = _SENTENCES[self.verdict].format(who=who, unit=unit)
         inside = [share >= self.threshold for share in self.containment]
         if self.verdict != "different" or not any(inside):
             return said
@@ -170,7 +171,7 @@ def compare(
 
 
 def _identical(a: Text, b: Text, exact: Overlap) -> bool:
-    """Tell whether two texts are the same bytes; without shingles, whether the pages they come from are."""
+    """Tell whether two texts are the same; without shingles, whether the pages they come from are."""
     if exact.size_a or exact.size_b:
         return as_bytes(a) == as_bytes(b)
     return original_digest(a) == original_digest(b)
