@@ -180,8 +180,8 @@ def _token_prints(a: Text, b: Text, shingling: Shingling) -> tuple[UInts, UInts]
 def _equal_runs(tokens: tuple[UInts, UInts], gaps: list[Ints]) -> list[tuple[int, int, int]]:
     """Align the tokens of each gap; return (start in a, start in b, length) of runs that are equal, in the order of a.
 
-    In each round a gap is tiled with runs whose tokens are equal, runs in the same order on both sides are chosen, and divide
-    the gap for the next round. O(n log n).
+    In each round a gap is tiled with runs whose tokens are equal, runs in the same order on both sides are chosen, and
+    divide the gap for the next round. O(n log n).
 
     Parameters
     ----------
