@@ -109,3 +109,28 @@ def test_a_dataset_saved_to_disk(tmp_path: Path) -> None:
     state = json.loads((kept / "train" / "state.json").read_bytes())
     assert (state["_split"], len(state["_fingerprint"])) == ("train", 16)
     assert state["_fingerprint"] != "0123456789abcdef"
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrow"])
+@pytest.mark.parametrize("form", ["string_view", "binary_view"])
+def test_columns_of_views_are_kept(tmp_path: Path, name: str, form: str) -> None:
+    """PyArrow does not take rows of such columns."""
+    pa = pytest.importorskip("pyarrow")
+    texts = ["one text of six words here", "one text of six words here", "", "another text with other words in it"]
+    column = pa.array([text.encode() if form == "binary_view" else text for text in texts], getattr(pa, form)())
+    table = pa.table({"id": pa.array([1, 2, 3, 4]), "text": column})
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / name)
+    else:
+        with pa.ipc.new_file(str(tmp_path / name), table.schema) as writer:
+            writer.write_table(table)
+    for kept in ([1, 3, 4], [2, 3], [], [1, 2, 3, 4]):
+        target = tmp_path / f"{len(kept)}.{name}"
+        rewrite(source(tmp_path / name, name[3:]), target, kept.__contains__, None)
+        if name.endswith("parquet"):
+            found = pytest.importorskip("pyarrow.parquet").read_table(target)
+        else:
+            found = pa.ipc.open_file(str(target)).read_all()
+        assert found["id"].to_pylist() == kept
+        assert [text.decode() if isinstance(text, bytes) else text for text in found["text"].to_pylist()] == [
+            texts[number - 1] for number in kept]

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ndcore._types import Ints
 from ndcore.files.arrow import ArrowFile, field_path
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
@@ -153,6 +156,17 @@ def _scalar(value: Any) -> Any:
         return _NotUtf8(value.as_buffer().to_pybytes())
 
 
+def _chosen(table: Any, rows: Ints) -> Any:
+    """Return some rows of a table, ascending."""
+    import pyarrow as pa
+
+    try:
+        return table.take(pa.array(rows))
+    except pa.ArrowNotImplementedError:  # columns of type string_view and binary_view
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else []
+        return pa.concat_tables([table.slice(0, 0), *(table.slice(run[0], len(run)) for run in runs)]).combine_chunks()
+
+
 def rewrite(source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None) -> None:
     """Write the rows of `source` for which ``keep(row number)`` holds to a new file `target`.
 
@@ -172,7 +186,7 @@ def rewrite(source: Source, target: Path, keep: Callable[[int], bool], added: Ca
         numbers = [number for number in range(before + 1, before + len(batch) + 1) if keep(number)]
         table = pa.Table.from_batches([batch])
         if len(numbers) < len(batch):
-            table = table.take(pa.array([number - before - 1 for number in numbers], pa.int64()))
+            table = _chosen(table, np.array(numbers, np.int64) - before - 1)
         before += len(batch)
         if added is not None:
             extra = added(numbers)
