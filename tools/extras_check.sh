@@ -44,7 +44,8 @@ command("dedup", "pages.parquet", "-o", "kept", "--table", "verdicts.parquet")
 PYTHON
         ;;
         plot) cat << 'PYTHON'
-figure = nd.plot_filter(nd.design_filter(0.8))[0]
+from ndcore.plots import plot_filter
+figure = plot_filter(nd.design_filter(0.8))[0]
 figure.savefig("filter.png")
 PYTHON
         ;;
@@ -80,6 +81,8 @@ PYTHON
 import shutil
 if shutil.which("java") is None:
     sys.exit("skipped: Spark needs Java, and there is none")
+import os
+os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 from ndcore.spark import near_duplicates
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -278,7 +278,7 @@ def test_documents_of_several_runs_are_not_added_up() -> None:
     names = ("without_shingles", "pages_without_main_content", "invalid_utf8_bytes", "blank_lines", "without_keep_field",
              "repeated_ids", "excluded")
     common = [{**run_of, "group": group, "cut": cut} for group, cut in enumerate((7, 6, 7, 0))]
-    account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": []}
+    account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": [], "pages_by_tags": []}
     assert notes(account, "out") == [
         "4 features so common that documents holding it were compared with representatives only",
         "3 features of these with documents that were not compared with all its representatives, 7 at most of one; see "

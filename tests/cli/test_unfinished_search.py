@@ -64,7 +64,7 @@ def stopped(slot: str, *arguments: object) -> None:
 
 
 def files(out: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in out.iterdir()}
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
 STAGES = ("anchors", "ranges", "layout", "windows", "runs", "confirmed")

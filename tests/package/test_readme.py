@@ -314,6 +314,8 @@ def test_every_citation_has_its_reference() -> None:
     for path in [*sources, *ROOT.glob("examples/*.py"), *PAGES, ROOT / "DESIGN.md"]:
         text = re.sub(r"\s*\n[ #*/]*", " ", path.read_text("utf-8"))
         for author, year in cited.findall(text) if path.name != "benchmarks.md" else ():
+            if author == "May":  # the month of an example
+                continue
             assert any(author in entry and year in entry for entry in references), f"{path.name} cites {author} {year}"
         for identifier in re.findall(r"doi:(10\.[^\s)\]>\"',;]*\w)", text):
             assert any(identifier.lower() in entry.lower() for entry in references), f"{path.name} cites {identifier}"

@@ -434,7 +434,7 @@ def test_the_lines_of_the_documentation(tmp_path: Any) -> None:
     """Each curl of docs/serve.md is answered."""
     page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
     lines = [shlex.split(line) for line in page.splitlines() if line.startswith("curl ")]
-    pages = [("https://example.org/", text(1), 1), ("https://example.org/index.html", text(1, 1), 2)]
+    pages = [("http://gazette.example/river", text(1), 1), ("http://mirror.example/flood", text(1, 1), 2)]
     asked = store_client(tmp_path, pages)
     for *options, address in lines:
         path = address.removeprefix("http://127.0.0.1:8765")

@@ -17,10 +17,10 @@ def to_json(value: Any, **options: Any) -> bytes:
     """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
     try:
         if options:
-            return json.dumps(value, ensure_ascii=False, allow_nan=False, **options).encode()
+            return json.dumps(value, ensure_ascii=False, **{"allow_nan": False, **options}).encode()
         return _PLAIN.encode(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, **options).encode()
+        return json.dumps(value, **{"allow_nan": False, **options}).encode()
 
 
 def to_string(value: str | int | None) -> str | None:
