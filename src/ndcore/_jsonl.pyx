@@ -107,7 +107,8 @@ cdef class LineReader:
             self.fields.refused = <const uint8_t *> PyBytes_AS_STRING(self.refused_name)
             self.fields.refused_size = <size_t> len(self.refused_name)
 
-    def read(self, const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, int64_t number, wanted=None, int64_t longest=LONGEST):
+    def read(self, const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, int64_t number, wanted=None,
+             int64_t longest=LONGEST):
         """Read lines until an unusual one, the end, or 65,536 lines.
 
         Parameters

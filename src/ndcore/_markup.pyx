@@ -1,5 +1,5 @@
 # cython: embedsignature=True
-"""HTML read by its tags alone, in one pass and without a tree: how much work a parser may have, and the text between the tags.
+"""HTML read by its tags alone, in one pass and without a tree: the work that a parser may have, the text between the tags.
 
 Tokens are the ones of the HTML Living Standard, section 13.2.5 (https://html.spec.whatwg.org). The stack of open elements
 is simpler than the standard's and never lower by more than a small factor: an end tag closes an element only where every
@@ -49,8 +49,8 @@ def _learn():
         RAW: "script style title textarea xmp iframe noembed noframes",
         FOREIGN: "svg math",
         LEAF: "title desc style script mi mo mn ms mtext annotation",
-        HTML: "b big blockquote body br center code dd div dl dt em embed font foreignobject annotation-xml h1 h2 h3 h4 h5 h6 "
-              "head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var "
+        HTML: "b big blockquote body br center code dd div dl dt em embed font foreignobject annotation-xml h1 h2 h3 h4 h5 "
+              "h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var "
               "html select template frameset plaintext textarea xmp iframe noembed noframes input link param source track "
               "wbr area base col",
         FORMAT: "b big code em font i nobr s small strike strong tt u",
@@ -100,7 +100,8 @@ cdef int search(const char *padded) noexcept nogil:
 cdef int P = number_of(b"p"), LI = number_of(b"li"), DD = number_of(b"dd"), DT = number_of(b"dt"), TD = number_of(b"td")
 cdef int TH = number_of(b"th"), TR = number_of(b"tr"), TBODY = number_of(b"tbody"), THEAD = number_of(b"thead")
 cdef int TFOOT = number_of(b"tfoot"), TABLE = number_of(b"table"), OPTION = number_of(b"option")
-cdef int SELECT = number_of(b"select"), FRAMESET = number_of(b"frameset"), BODY = number_of(b"body"), ROOT = number_of(b"html")
+cdef int SELECT = number_of(b"select"), FRAMESET = number_of(b"frameset")
+cdef int BODY = number_of(b"body"), ROOT = number_of(b"html")
 cdef int SCRIPT = number_of(b"script"), TITLE = number_of(b"title"), PLAINTEXT = number_of(b"plaintext")
 
 cdef enum:
@@ -368,7 +369,7 @@ cdef class Elements:
             self.work += number * (number + 2 * before) // ATTRIBUTE_SHARE
 
     cdef int rest(self, const uint8_t *s, Py_ssize_t n, Py_ssize_t at, int64_t most) except -1 nogil:
-        """Add the work of the rest of a page if everything in it that may be a tag opens an element and nothing closes one."""
+        """Add the work of the rest of a page if all in it that may be a tag opens an element and nothing closes one."""
         cdef Tag tag
         cdef Py_ssize_t j = at, tags = 0
         cdef int64_t attributes = 0
