@@ -50,7 +50,8 @@ def _learn():
         FOREIGN: "svg math",
         LEAF: "title desc style script mi mo mn ms mtext annotation",
         HTML: "b big blockquote body br center code dd div dl dt em embed font foreignobject annotation-xml h1 h2 h3 h4 h5 "
-              "h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var "
+              "h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul "
+              "var "
               "html select template frameset plaintext textarea xmp iframe noembed noframes input link param source track "
               "wbr area base col",
         FORMAT: "b big code em font i nobr s small strike strong tt u",
