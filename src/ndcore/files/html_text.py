@@ -16,6 +16,7 @@ from ndcore._markup import parsing_work, text_between_tags
 from ndcore.checks import missing
 from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.errors import DocumentError
+from ndcore.files.text_encoding import is_utf8
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
@@ -101,15 +102,6 @@ def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
     if b"\x1b" not in data and is_utf8(data):  # text in ISO-2022-JP is ASCII with escapes
         return "utf-8"
     return str(detect_encoding(data, from_html_meta=is_html) or "utf-8")
-
-
-def is_utf8(data: bytes) -> bool:
-    """Tell whether all of `data` is well-formed UTF-8."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _decoded(data: bytes, encoding: str) -> str:

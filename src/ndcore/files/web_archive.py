@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol
 from ndcore.files.archive_stream import ArchiveStream
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_counted
-from ndcore.files.html_text import is_utf8
 from ndcore.files.sources import Source
+from ndcore.files.text_encoding import is_utf8
 
 _HEAD = 1 << 16
 _PEEK = 1 << 12
