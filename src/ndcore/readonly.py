@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._types import AnyArray
 from ndcore.human import counted
 
-__all__ = ["Columns", "Frozen", "frozen", "private", "rebuilt"]
+__all__ = ["Frozen", "NamedColumns", "frozen", "private", "rebuilt"]
 
 SHOWN = 3  # rows in a repr
 BLOCK = 1 << 14  # rows that become Python objects at a time
@@ -49,7 +49,7 @@ def rebuilt(cls: Any, *values: Any) -> Any:
     return frozen(cls(*values))
 
 
-class Columns(tuple[Any, ...]):
+class NamedColumns(tuple[Any, ...]):
     """Base of named tuples of columns. The number of rows is their length, as of a data frame, and iteration gives columns.
 
     They unpack into their columns, and keep read-only arrays read-only after copying and pickling. Two are equal if their

@@ -102,3 +102,17 @@ def test_what_is_there_is_not_replaced_and_what_fails_leaves_nothing(tmp_path, m
         assert sorted(path.name for path in tmp_path.iterdir()) == names
     with pytest.raises(ValueError, match="closed"):
         store.backup(tmp_path / "copy")
+
+
+def test_a_copy_that_was_killed_leaves_nothing_to_the_next_one(tmp_path, monkeypatch):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT)
+    with nd.Store.open(tmp_path / "store", read_only=True) as store:
+        child = os.fork()
+        if not child:
+            monkeypatch.setattr("ndcore.store.backup._copied", lambda *_, **__: os._exit(9))
+            store.backup(tmp_path / "copy")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        assert sorted(path.name for path in tmp_path.iterdir()) == [".copy.ndcore.tmp", "store"]
+        store.backup(tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "store"]

@@ -318,9 +318,10 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
               file=stream)
     else:
         folder = "annotated" if summary["parameters"]["annotate"] else "kept"
+        rejected = ", rejected/" if any(item.get("saved_in") for item in summary["rejected"]) else ""
         print(
-            f"Output in {printable(output)}: {folder}/, clusters.jsonl (what was dropped, and for what), summary.json",
-            file=stream,
+            f"Output in {printable(output)}: {folder}/{rejected}, clusters.jsonl (what was dropped, and for what), "
+            "summary.json", file=stream,
         )
     print(promise(summary), file=stream)
     if summary["estimated"]:

@@ -15,7 +15,7 @@ from ndcore._cluster import components
 from ndcore._types import Floats, Ints
 from ndcore.clusters.assign import represent
 from ndcore.clusters.pairs import Pairs
-from ndcore.readonly import Columns
+from ndcore.readonly import NamedColumns
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]
 
@@ -29,7 +29,7 @@ class _Chains(NamedTuple):
     hops: Ints
 
 
-class Chains(Columns, _Chains):  # type: ignore[misc]
+class Chains(NamedColumns, _Chains):  # type: ignore[misc]
     """Components some of whose members do not resemble their representative sufficiently; arrays, by representative.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ndcore._types import Bools, Floats, Ints
-from ndcore.readonly import Columns
+from ndcore.readonly import NamedColumns
 
 __all__ = ["Pairs"]
 
@@ -16,7 +16,7 @@ class _Pairs(NamedTuple):
     resemblance: Floats
 
 
-class Pairs(Columns, _Pairs):  # type: ignore[misc]
+class Pairs(NamedColumns, _Pairs):  # type: ignore[misc]
     """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
 
     __slots__ = ()

@@ -20,7 +20,7 @@ from ndcore.collection.phase4_clusters import Clusters, PairedCollection, enough
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf
-from ndcore.readonly import Columns, frozen
+from ndcore.readonly import NamedColumns, frozen
 
 __all__ = ["Clustering", "Containments"]
 
@@ -34,7 +34,7 @@ class _Containments(NamedTuple):
     sample: Ints
 
 
-class Containments(Columns, _Containments):  # type: ignore[misc]
+class Containments(NamedColumns, _Containments):  # type: ignore[misc]
     """Which documents are contained in which: `inner` in `outer`, sorted by `inner`, then `outer`.
 
     `sample` is the number of members of the inner sample, from which the containment is estimated.

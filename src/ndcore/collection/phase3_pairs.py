@@ -25,7 +25,7 @@ from ndcore.collection.settings import Settings
 from ndcore.collection.shelf import Shelf, part_name
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
-from ndcore.readonly import Columns
+from ndcore.readonly import NamedColumns
 
 __all__ = ["CommonValues", "CountedPairs", "common_values", "count_pairs", "counted_pairs", "finish_pairs",
            "is_paired", "measure_of"]
@@ -45,7 +45,7 @@ class _CountedPairs(NamedTuple):
     overlaps: Overlaps
 
 
-class CountedPairs(Columns, _CountedPairs):  # type: ignore[misc]
+class CountedPairs(NamedColumns, _CountedPairs):  # type: ignore[misc]
     """Pairs a < b of documents, ascending, and what their samples have in common."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class _CommonValues(NamedTuple):
     example: Ints
 
 
-class CommonValues(Columns, _CommonValues):  # type: ignore[misc]
+class CommonValues(NamedColumns, _CommonValues):  # type: ignore[misc]
     """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
 
     __slots__ = ()

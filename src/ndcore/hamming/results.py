@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ndcore._types import AnyArray, Ints
-from ndcore.readonly import Columns
+from ndcore.readonly import NamedColumns
 
 __all__ = ["MAX_PAIRS", "Matches", "Pairs"]
 
@@ -18,7 +18,7 @@ class _Matches(NamedTuple):
     distance: Ints
 
 
-class Matches(Columns, _Matches):  # type: ignore[misc]
+class Matches(NamedColumns, _Matches):  # type: ignore[misc]
     """Matches of queries, one element of each array per match. Read-only.
 
     Attributes
@@ -40,7 +40,7 @@ class _Pairs(NamedTuple):
     distance: Ints
 
 
-class Pairs(Columns, _Pairs):  # type: ignore[misc]
+class Pairs(NamedColumns, _Pairs):  # type: ignore[misc]
     """Pairs of fingerprints, ordered by the time that `a`, then `b`, was added. Read-only.
 
     Attributes

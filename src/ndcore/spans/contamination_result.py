@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
-from ndcore.readonly import Columns, Frozen
+from ndcore.readonly import NamedColumns, Frozen
 from ndcore.spans.contamination_hits import Hits, merged
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
@@ -40,7 +40,7 @@ class _Places(NamedTuple):
     document_start: Ints
 
 
-class Places(Columns, _Places):  # type: ignore[misc]
+class Places(NamedColumns, _Places):  # type: ignore[misc]
     """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
 
     int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
@@ -57,7 +57,7 @@ class _Spans(NamedTuple):
     item_start: Ints
 
 
-class Spans(Columns, _Spans):  # type: ignore[misc]
+class Spans(NamedColumns, _Spans):  # type: ignore[misc]
     """Runs of tokens in the corpus that windows of items cover.
 
     int64 arrays: the document, its first token and last token + 1; an item that has the first window of the run, and where.
@@ -73,7 +73,7 @@ class _Documents(NamedTuple):
     longest: Ints
 
 
-class Documents(Columns, _Documents):  # type: ignore[misc]
+class Documents(NamedColumns, _Documents):  # type: ignore[misc]
     """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
 
     __slots__ = ()

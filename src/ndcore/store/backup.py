@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from pathlib import Path
 
 from ndcore.storage.container import CorruptFile, sync
 from ndcore.storage.disk_space import naming
+from ndcore.storage.staging import Staging
 from ndcore.store.directory import Directory
 from ndcore.store.frames import SHIFT
 from ndcore.store.manifest import Manifest
@@ -28,18 +28,14 @@ def backed_up(directory: Directory, lock: OwnLock, path: Path) -> None:
     target = Path(os.path.realpath(path))
     if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
         raise FileExistsError(17, "exists already; give a path that does not, or an empty directory", os.fspath(path))
-    for left in range(TRIES)[::-1]:
-        made = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.tmp"
-        try:
-            with naming(path, inside=made):
-                made.mkdir()
-                done = _copied(directory, lock, made, derived=left > 0)
-                if done:
-                    made.rename(target)
-                    sync(target.parent)
-                    return
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+    with Staging(path) as staging, naming(path, inside=staging.new):
+        for left in range(TRIES)[::-1]:
+            staging.new.mkdir()
+            if _copied(directory, lock, staging.new, derived=left > 0):
+                staging.new.rename(target)  # fails where something has come into an empty directory meanwhile
+                sync(target.parent)
+                return
+            shutil.rmtree(staging.new)
     raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
