@@ -70,23 +70,25 @@ def test_the_text_between_tags() -> None:
     assert title == b" Salt &amp;\n pepper"
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_work_is_not_below_the_depth_of_a_parsers_tree(seed: int) -> None:
-    """Count the ancestors beyond 64 of every element in the tree that resiliparse makes of nested and stray tags."""
+def test_the_work_is_not_below_the_depth_of_a_parsers_tree() -> None:
+    """Count the ancestors beyond 64 of every element in the trees that resiliparse makes of nested and stray tags."""
     html = pytest.importorskip("resiliparse.parse.html", reason="the extra web is not installed")
-    generator = random.Random(seed)
-    names = generator.sample(["div", "section", "span", "ul", "li", "article", "b", "main"], 4)
-    tags = [generator.choice(["<%s>", "<%s>", "<%s>", "</%s>"]) % generator.choice(names) for _ in range(1500)]
-    tree = html.HTMLTree.parse("<body>" + "".join(tags))
-    depth, counted, deepest = 0, 0, 0
-    node = tree.body
-    while node is not None:  # in the order of the document
-        counted, deepest = counted + max(0, depth - 64), max(deepest, depth)
-        if node.first_child is not None:
-            node, depth = node.first_child, depth + 1
-            continue
-        while node is not None and node != tree.body and node.next is None:
-            node, depth = node.parent, depth - 1
-        node = None if node is None or node == tree.body else node.next
-    assert deepest > 64
-    assert parsing_work(b"<body>" + "".join(tags).encode(), ENDLESS) >= counted
+    deep = 0
+    for seed in range(40):
+        generator = random.Random(seed)
+        names = generator.sample(["div", "section", "span", "ul", "li", "article", "b", "main"], 4)
+        tags = [generator.choice(["<%s>", "<%s>", "<%s>", "</%s>"]) % generator.choice(names) for _ in range(1500)]
+        page = "<body>" + "".join(tags)
+        body = html.HTMLTree.parse(page).body
+        node, depth, counted = body, 0, 0
+        while node is not None:  # in the order of the document
+            counted += max(0, depth - 64)
+            if node.first_child is not None:
+                node, depth = node.first_child, depth + 1
+                continue
+            while node != body and node.next is None:
+                node, depth = node.parent, depth - 1
+            node = None if node == body else node.next
+        deep += counted > 0
+        assert parsing_work(page.encode(), ENDLESS) >= counted
+    assert deep > 30
