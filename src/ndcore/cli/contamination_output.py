@@ -17,7 +17,7 @@ from ndcore.cli.outputs import id_and_place, place_columns, write_table
 from ndcore.files.documents import Documents
 from ndcore.files.kept_output import write_kept
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import Saved
+from ndcore.files.rejected_output import SavedRecords
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
@@ -174,7 +174,7 @@ def _archives(documents: Documents) -> bool:
 # ---- the account
 
 
-def account_of(searched: Searched, written: Written, output: str, saved: Saved) -> dict[str, Any]:
+def account_of(searched: Searched, written: Written, output: str, saved: SavedRecords) -> dict[str, Any]:
     """Return the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
     found, holders = searched.found, searched.documents
     return {

@@ -23,7 +23,7 @@ from ndcore.files.document_fields import Grouping, Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import Saved, write_rejected
+from ndcore.files.rejected_output import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs, Source
 from ndcore.files.verdicts import Places
 from ndcore.filters.search import design_filter
@@ -86,7 +86,7 @@ class Run:
 
     def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
         self.options = options
-        self.saved: Saved | None = None
+        self.saved: SavedRecords | None = None
         rule, order = options.keep
         self.ranking = Ranking(rule, order == "desc") if order else None
         self._groups = Grouping(options.by, "--by") if options.by else None

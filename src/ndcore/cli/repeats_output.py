@@ -20,7 +20,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Annotation, write_lines
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import Saved
+from ndcore.files.rejected_output import SavedRecords
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
@@ -171,7 +171,7 @@ def _rows(
 
 
 def account_of(
-    result: Repeats, documents: Documents, written: Written, output: str, saved: Saved | None
+    result: Repeats, documents: Documents, written: Written, output: str, saved: SavedRecords | None
 ) -> dict[str, Any]:
     """Return the account of the run; equal runs, equal bytes. `saved`: as in `summary.rejected_list`."""
     return {

@@ -16,7 +16,7 @@ from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
-from ndcore.files.rejected_output import Saved
+from ndcore.files.rejected_output import SavedRecords
 from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
@@ -68,7 +68,7 @@ def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
     return [item._asdict() for item in ignored]
 
 
-def what_was_read(documents: Documents, saved: Saved | None = None) -> dict[str, Any]:
+def what_was_read(documents: Documents, saved: SavedRecords | None = None) -> dict[str, Any]:
     """Return the part of an account that says what was read, rejected and passed over; `saved` as in `rejected_list`."""
     return {
         "inputs": input_counts(documents, None),
@@ -85,7 +85,7 @@ def by_tags_list(documents: Documents) -> list[dict[str, Any]]:
     return [{"id": documents.ids[i], **documents.place(i).fields()} for i in documents.by_tags]
 
 
-def rejected_list(rejected: list[Rejected], saved: Saved | None = None) -> list[dict[str, Any]]:
+def rejected_list(rejected: list[Rejected], saved: SavedRecords | None = None) -> list[dict[str, Any]]:
     """Return the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason.
 
     With `saved`, of a command that writes them to its output, also the file there; null where their bytes are not at hand.

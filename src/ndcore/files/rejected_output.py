@@ -20,13 +20,13 @@ from ndcore.files.raw_records import RawRecords, raw_records
 from ndcore.files.sources import Source
 from ndcore.files.web_archive import Entry, entries
 
-__all__ = ["Saved", "write_rejected"]
+__all__ = ["SavedRecords", "write_rejected"]
 
 FOLDER = "rejected"
-Saved = dict[tuple[str, int | None], str]  # from path and number of a rejected record to the file that has its bytes
+SavedRecords = dict[tuple[str, int | None], str]  # from path and number of a record to the file that has its bytes
 
 
-def write_rejected(output: OutputDirectory, documents: Documents) -> Saved:
+def write_rejected(output: OutputDirectory, documents: Documents) -> SavedRecords:
     """Write the rejected records of every input, in its own format and under its name in ``kept/``, untouched.
 
     Left out are records longer than ``source.longest``, and what lies behind a place from which on a file cannot be read.
@@ -42,7 +42,7 @@ def write_rejected(output: OutputDirectory, documents: Documents) -> Saved:
     DocumentError
         A file has changed.
     """
-    saved: Saved = {}
+    saved: SavedRecords = {}
     for index, source in enumerate(documents.sources):
         if documents.is_rejected(index, None):
             numbers: list[int | None] = [None] if _write_file(output, source) else []

@@ -54,7 +54,7 @@ class Directory:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
         self.read_only, self._lock, self.closed = lock is None, lock, False
         self._process = os.getpid()
-        self._failed = ""  # why nothing can be asked until the store is opened again
+        self._failed = ""  # why nothing can be asked, and what to do
         self.repaired: dict[str, Any] | None = None  # see `Store.repaired`
         self.log: Log
         self.state: State
@@ -235,12 +235,12 @@ class Directory:
             self.state = self._checkpoints.load(resolve(None))
 
     @contextlib.contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
+    def _failing(self, what: str, remedy: str = "close the store and open it again") -> Iterator[None]:
         """Refuse all calls from an error in the block on: the state may not be what the log says."""
         try:
             yield
         except BaseException as error:
-            self._failed = f"{what} ({error})"
+            self._failed = f"{what} ({error}): {remedy}"
             raise
 
     @contextlib.contextmanager
@@ -277,7 +277,7 @@ class Directory:
                 raise
             self._failed = ""
             return
-        with self._failing("the last refresh ended half way; refresh it again"):
+        with self._failing("the last refresh ended half way", "refresh it again"):
             self.log.refresh()
             if not self._checkpoints.newer:
                 self._checkpoints.replay(self.state, resolve(None))
@@ -297,7 +297,7 @@ class Directory:
                              "socket")
         self.check_open()
         if self._failed:
-            raise OSError(errno.EIO, f"{self._failed}: close the store and open it again", os.fspath(self.path))
+            raise OSError(errno.EIO, self._failed, os.fspath(self.path))
 
     def check_open(self) -> None:
         """Raise ValueError if the store is closed."""

@@ -16,19 +16,19 @@ from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 
-__all__ = ["Saved", "salvage", "says_more"]
+__all__ = ["Salvaged", "salvage", "says_more"]
 
 BATCH = 256  # documents that are decided on at once
 
 
-class Saved(NamedTuple):
+class Salvaged(NamedTuple):
     """What was lost, in words, a line for each page; and how many of these have a record that is whole."""
 
     problems: list[str]
     whole: int
 
 
-def salvage(old: State, new: State, write: Write, report: Progress) -> Saved:
+def salvage(old: State, new: State, write: Write, report: Progress) -> Salvaged:
     """Decide on the pages of a state, in their order, in another one that is empty.
 
     The labels of `old` are not looked at, because records are missing that they follow from. write: as in `Batch`.
@@ -45,7 +45,7 @@ def salvage(old: State, new: State, write: Write, report: Progress) -> Saved:
         if pages:
             Batch(new, Pages.of(pages), write).decide()
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
-    return Saved(problems, whole)
+    return Salvaged(problems, whole)
 
 
 def says_more(log: Log, state: State) -> bool:
