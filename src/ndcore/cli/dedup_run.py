@@ -25,7 +25,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.rejected_output import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs, Source
-from ndcore.files.verdicts import Places
+from ndcore.files.verdicts import PlaceColumns
 from ndcore.filters.search import design_filter
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.loading import load
@@ -57,7 +57,7 @@ class Side:
         return ids_of(self.corpus)
 
     @property
-    def places(self) -> Places | None:
+    def places(self) -> PlaceColumns | None:
         """The function from positions to where these documents stand, as columns; None of saved sketches."""
         return None if self.documents is None else self.documents.places
 

@@ -24,7 +24,7 @@ SOMETIMES = ("file", "offset", "date", "representative_file", "representative_of
 ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand for texts
 
 
-Places: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
+PlaceColumns: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
 
 
 class Result(Protocol):
@@ -91,8 +91,8 @@ class Verdicts:
         sketched: bool = False,
         against_sketched: bool = False,
         has_against: bool = False,
-        places: Places | None = None,
-        against_places: Places | None = None,
+        places: PlaceColumns | None = None,
+        against_places: PlaceColumns | None = None,
     ) -> None:
         self.ids, self.against = ids, against
         self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
@@ -122,7 +122,7 @@ class Verdicts:
         """Return where documents stand, as columns of `Place`, all None where it is not known; positions as in `name`."""
         return self._of_sides(positions, self._places or _nowhere, self._against_places or _nowhere)
 
-    def _of_sides(self, positions: Ints, of_texts: Places, of_against: Places) -> list[list[Any]]:
+    def _of_sides(self, positions: Ints, of_texts: PlaceColumns, of_against: PlaceColumns) -> list[list[Any]]:
         """Return columns of what is known of documents, which a function for each side tells."""
         beyond = positions >= len(self.labels)
         if not beyond.any():
