@@ -247,17 +247,18 @@ cdef class Judge:
                 chunks.append(np.array(out[:written]))
         return chunks
 
-    def matches(self, uint64_t pivot, const uint64_t[::1] others not None):
-        """Test which documents share enough groups and minima with the pivot; uint8 (n,)."""
-        cdef size_t i, n = others.shape[0]
+    def matches(self, const int64_t[::1] a not None, const int64_t[::1] b not None):
+        """Test which pairs of documents share enough groups and minima; uint8 (pairs,)."""
+        cdef size_t i, n = a.shape[0]
         cdef uint8_t[::1] out = np.zeros(n, np.uint8)
-        if n and max(pivot, np.max(others)) >= <size_t> self.bytes_of_rows.shape[0]:
+        _bounds.check_lengths("a and b", (n, <size_t> b.shape[0]))
+        if not (_bounds.all_below(a, self.bytes_of_rows.shape[0]) and _bounds.all_below(b, self.bytes_of_rows.shape[0])):
             raise IndexError(f"a document is not among {self.bytes_of_rows.shape[0]}")
         with nogil:
             for i in range(n):
                 if i % EVERY == 0:
                     check_signals()
                 out[i] = (
-                    nd_candidates_shared_items(&self.how, pivot, others[i]) >= self.how.need_items
-                    and nd_candidates_shared_groups(&self.how, pivot, others[i]) >= self.how.need)
+                    nd_candidates_shared_items(&self.how, a[i], b[i]) >= self.how.need_items
+                    and nd_candidates_shared_groups(&self.how, a[i], b[i]) >= self.how.need)
         return np.asarray(out)

@@ -45,18 +45,6 @@ size_t nd_hamming_differences(const nd_hamming_plan *p, size_t t, const uint64_t
 size_t nd_hamming_pairs(const nd_hamming_plan *p, size_t t, const uint64_t *keys, size_t end, nd_hamming_cursor *c,
                         nd_hamming_pair *out, size_t room);
 
-#if defined(__GNUC__) || defined(__clang__)
-static inline unsigned nd_popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
-#else
-static inline unsigned nd_popcount(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-    return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-#endif
-
 /* Variants of the scan and of the search for pairs. */
 extern const nd_choice nd_hamming_choice;
 

@@ -112,6 +112,19 @@ typedef struct {
     static int choice_chosen(void) { return chosen; }                                                          \
     const nd_choice stem##_choice = {choice_variants, choice_use, choice_chosen};
 
+/* Number of ones in a word. */
+#if defined(__GNUC__) || defined(__clang__)
+static inline unsigned nd_popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
+#else
+static inline unsigned nd_popcount(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+#endif
+
 /* Index of the highest bit of x > 0. */
 static inline unsigned nd_highest_bit(uint64_t x)
 {

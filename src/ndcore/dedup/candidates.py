@@ -6,47 +6,82 @@ documents", 2000, §3); sorting entries follows Broder, Glassman, Manasse, Zweig
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._candidates import FeatureTables, Judge
 from ndcore._entries import sort_entries
 from ndcore._sets import distinct
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["Candidates", "Run", "Search", "find_candidates"]
+__all__ = ["Candidates", "Runs", "Search", "find_candidates"]
 
 ENTRY_BYTES = 40  # an entry before and after its part is chosen, and scratch, about
+EXPANDED = 64  # documents of a run whose pairs are compared by their signatures; of more, by bitmaps of their sets
 BLOCK = 1 << 16  # entries of several groups that are sorted together; more of one group are sorted alone
 
 _TABLES = FeatureTables(FEATURE_POLYNOMIAL)
 
+_Run = tuple[int, Ints, NDArray[np.uint8]]  # group, documents, whole: see Runs
 
-class Run(NamedTuple):
-    """Documents, ascending, that share a feature (group −1: a shingle); too many to be paired with one another."""
 
-    group: int
+class Runs(NamedTuple):
+    """Runs: documents that share a feature, too many to be paired with one another at once.
+
+    Run i has documents[begins[i] : begins[i + 1]], ascending; groups[i] is the group of its feature, -1 for a shingle.
+    whole, uint8: of each document, 1 if it may be paired with all others of the run, 0 if only with those that have 1.
+    """
+
+    groups: Ints
+    begins: Ints
     documents: Ints
+    whole: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[int, Ints, NDArray[np.uint8]]]) -> Runs:
+        """Join runs (group, documents, whole)."""
+        groups = np.array([group for group, _, _ in parts], np.int64)
+        sizes = [len(documents) for _, documents, _ in parts]
+        documents = np.concatenate([np.empty(0, np.int64), *(documents for _, documents, _ in parts)])
+        whole = np.concatenate([np.empty(0, np.uint8), *(whole for _, _, whole in parts)])
+        return cls(groups, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), documents, whole)
+
+    @property
+    def sizes(self) -> Ints:
+        """int64 (runs,): documents of each."""
+        return np.diff(self.begins)
+
+    def where(self, wanted: Bools) -> Runs:
+        """Select runs."""
+        inside = np.repeat(wanted, self.sizes)
+        begins = np.concatenate([[0], np.cumsum(self.sizes[wanted])])
+        return Runs(self.groups[wanted], begins, self.documents[inside], self.whole[inside])
 
 
 class Search(Protocol):
     """The candidates of a filter."""
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> Runs:
         """Runs that were not expanded to pairs."""
 
-    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the candidate pairs a < b in bounded chunks, each pair once."""
+    @property
+    def most_listed(self) -> int:
+        """The documents of a run, at most, of which all pairs are wanted, and not only those with representatives."""
 
-    def partners(self, document: int, others: Ints) -> Ints:
-        """Return the documents among `others`, all of one run with this one, that are candidates with it."""
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the candidate pairs a < b of other runs in bounded chunks, each pair once."""
+
+    def allows(self, a: Ints, b: Ints) -> Bools:
+        """Tell which pairs of documents that share a run are candidates."""
 
 
 class Candidates(NamedTuple):
@@ -54,9 +89,10 @@ class Candidates(NamedTuple):
 
     a: Ints
     b: Ints
-    runs: list[Run]
+    runs: Runs
     judge: Judge
     first_fixed: int
+    most_listed: int
     by: Ints | None
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
@@ -64,13 +100,13 @@ class Candidates(NamedTuple):
         if len(self.a):
             yield self.a, self.b
 
-    def partners(self, document: int, others: Ints) -> Ints:
-        """Return the documents among `others` that are candidates with this one."""
-        if document >= self.first_fixed:
-            others = others[others < self.first_fixed]
+    def allows(self, a: Ints, b: Ints) -> Bools:
+        """Tell which pairs of documents that share a run are candidates."""
+        allowed: Bools = self.judge.matches(a, b).view(np.bool_)
+        allowed &= np.minimum(a, b) < self.first_fixed
         if self.by is not None:
-            others = others[self.by[others] == self.by[document]]
-        return others[self.judge.matches(document, others.astype(np.uint64)).astype(np.bool_)]
+            allowed &= self.by[a] == self.by[b]
+        return allowed
 
 
 def find_candidates(
@@ -97,7 +133,7 @@ def find_candidates(
     equal_minima : int
         Minima that a pair shares at least, of the whole signatures.
     max_holders : int
-        Runs of more documents are returned, not expanded.
+        Runs of more documents, or of more than EXPANDED, are returned, not expanded.
     first_fixed : int
         Documents from here on are never paired with one another.
     by : int64 (n,), optional
@@ -114,17 +150,18 @@ def find_candidates(
     """
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    most = min(max_holders, EXPANDED)
     found: list[UInts] = []
-    runs: list[Run] = []
+    runs: list[_Run] = []
     parts = _parts(len(active), memory_limit)
     block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1
     count = thread_count(threads)
     if memory_limit is not None and 2 * count * ENTRY_BYTES * len(active) > memory_limit:
         count = 1
 
-    def prepare(first: int) -> Iterable[tuple[UInts, list[Run]]]:
+    def prepare(first: int) -> Iterable[tuple[UInts, list[_Run]]]:
         entries = judge.entries(_TABLES, first, min(first + block, design.groups), active, salts)
-        prepared = ((part, _long_runs(judge, part, max_holders, first_fixed)) for part in _sorted_parts(entries, parts))
+        prepared = ((part, _long_runs(judge, part, most, first_fixed)) for part in _sorted_parts(entries, parts))
         return prepared if count == 1 else list(prepared)  # one thread: a part is sorted when it is needed
 
     starts = range(0, design.groups, block)
@@ -133,10 +170,10 @@ def find_candidates(
             if long and not runs:
                 cut = np.zeros((len(rows), design.groups), np.uint8)
                 judge.set_cut(cut)
-            for run in long:
-                cut[run.documents, run.group] = 1
+            for group, documents, _ in long:
+                cut[documents, group] = 1
             runs += long
-            found += judge.expand(entries, min(max_holders, len(entries)))
+            found += judge.expand(entries, min(most, len(entries)))
         report("pairing", min(first + block, design.groups), design.groups)
     together = np.concatenate([np.empty(0, np.uint64), *found])
     found.clear()
@@ -144,7 +181,7 @@ def find_candidates(
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
     if by is not None:  # keys of two codes may coincide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
-    return Candidates(a, b, sorted(runs, key=lambda run: run.group), judge, first_fixed, by)
+    return Candidates(a, b, Runs.of(sorted(runs, key=itemgetter(0))), judge, first_fixed, max_holders, by)
 
 
 def _parts(n: int, memory_limit: int | None) -> int:
@@ -163,8 +200,8 @@ def _sorted_parts(entries: UInts, parts: int) -> Iterator[UInts]:
         yield inside
 
 
-def _long_runs(judge: Judge, entries: UInts, max_holders: int, first_fixed: int) -> list[Run]:
-    """Find the runs of more than max_holders entries, unless all are fixed."""
-    runs = [Run(int(entries[begin, 1]) >> 32, (entries[begin:end, 1] & np.uint64(0xFFFFFFFF)).astype(np.int64))
-            for begin, end in judge.long_runs(entries, min(max_holders, len(entries)))]
-    return [run for run in runs if run.documents[0] < first_fixed]
+def _long_runs(judge: Judge, entries: UInts, most: int, first_fixed: int) -> list[_Run]:
+    """Find the runs of more than `most` entries, unless all are fixed."""
+    runs = [(int(entries[begin, 1]) >> 32, (entries[begin:end, 1] & np.uint64(0xFFFFFFFF)).astype(np.int64))
+            for begin, end in judge.long_runs(entries, min(most, len(entries)))]
+    return [(group, documents, np.ones(len(documents), np.uint8)) for group, documents in runs if documents[0] < first_fixed]

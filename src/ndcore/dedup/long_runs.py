@@ -1,4 +1,4 @@
-"""Runs too long to be expanded to pairs: compare their representatives with the other documents of the run."""
+"""Runs that were not expanded to pairs: who represents whom in them, decided block by block in keep order."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._types import Ints
-from ndcore.dedup.candidates import Run, Search
+from ndcore._cluster import star_ascending
+from ndcore._pairs import AFTER, BEFORE, PROPOSED, RunPairs
+from ndcore._types import AnyArray, Bools, Ints
+from ndcore.dedup.candidates import Runs, Search
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.verify import Scored, Verifier
 
 __all__ = ["Draft", "settle_runs"]
+
+BLOCK = 1024  # documents that are decided together
 
 
 class Draft(NamedTuple):
@@ -24,139 +28,222 @@ class Draft(NamedTuple):
     common: list[dict[str, int]]
 
 
-class _LongRun:
-    """A run in keep order, and how far it was compared."""
+def settle_runs(
+    pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules, *, again: bool = False
+) -> Draft:
+    """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
 
-    def __init__(self, run: Run, rank: Ints) -> None:
-        self.group = run.group
-        self.example = int(run.documents[0])
-        self.documents = run.documents[np.argsort(rank[run.documents], kind="stable")]
-        self.ranks = rank[self.documents]
-        self.representatives = 0
-        self.cut: set[int] = set()  # places of representatives that were not compared within this run
-
-    def place(self, rank: int) -> int:
-        """Return the place of a document of the run."""
-        return int(np.searchsorted(self.ranks, rank))
-
-    def account(self, labels: Ints) -> dict[str, int]:
-        """Return the entry of `NearDuplicates.common`."""
-        first = min((at for at in self.cut if labels[self.documents[at]] == self.documents[at]), default=len(self.documents))
-        return {"group": self.group, "holders": len(self.documents), "example": self.example,
-                "representatives": self.representatives, "cut": len(self.documents) - first}
-
-
-class _LongRuns:
-    """All long runs, and the comparisons made within them so far."""
-
-    def __init__(self, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> None:
-        self.search, self.verifier, self.rules, self.threshold = search, verifier, rules, rules.threshold
-        self.rank = leaders.rank
-        self.runs = [_LongRun(run, self.rank) for run in search.runs]
-        self.limit = None if rules.prefix is not None else rules.max_holders
-        members = np.concatenate([run.documents for run in self.runs])
-        self._runs = np.repeat(np.arange(len(self.runs)), [len(run.documents) for run in self.runs])
-        by_rank = np.argsort(self.rank[members], kind="stable")
-        members, self._runs = members[by_rank], self._runs[by_rank]
-        self.documents, self._starts = np.unique(self.rank[members], return_index=True)
-        self.documents = members[self._starts]  # in keep order
-        self._starts = np.append(self._starts, len(members))
-        self._compared = np.zeros(len(self.documents), np.bool_)
-        self._joining: dict[int, Ints] = {}  # by place: the documents that may join this one
-
-    def _runs_of(self, place: int) -> list[_LongRun]:
-        """Return the runs that hold a document."""
-        return [self.runs[i] for i in self._runs[self._starts[place] : self._starts[place + 1]].tolist()]
-
-    def compare_representatives(self, labels: Ints) -> Iterator[Scored]:
-        """Go through the documents in keep order; yield the pairs of each representative that was not compared before.
-
-        A representative that may join an earlier one will not stay a representative, so it waits for the next round.
-        """
-        joining = np.zeros(len(labels), np.bool_)
-        for place in np.flatnonzero(labels[self.documents] == self.documents).tolist():
-            document = int(self.documents[place])
-            if not self._compared[place] and not joining[document]:
-                found = self._compare(place)
-                if found is None:
-                    continue
-                self._compared[place] = True
-                members, others, _ = found.joins(self.threshold)
-                self._joining[place] = members[others == document]
-                yield found
-            if self._compared[place]:
-                joining[self._joining[place]] = True
-
-    def _compare(self, place: int) -> Scored | None:
-        """Compare a document with the later ones of its runs, with `reassign` with all of them; None if every run is cut."""
-        document, rank = int(self.documents[place]), int(self.rank[self.documents[place]])
-        others = []
-        for run in self._runs_of(place):
-            at = run.place(rank)
-            if run.representatives == self.limit:
-                run.cut.add(at)
-                continue
-            run.representatives += 1
-            others.append(run.documents[at + 1 :])
-            if self.rules.reassign:
-                others.append(run.documents[:at])
-        return self._verify(document, np.unique(np.concatenate(others))) if others else None
-
-    def connect(self, labels: Ints) -> Iterator[Scored]:
-        """Yield the pairs that join different components of one run.
-
-        Of two documents, one that is not in the main component of the run is compared with the other.
-        """
-        main = [_most_frequent(labels[run.documents]) for run in self.runs]
-        seen = np.zeros(len(labels), np.bool_)
-        seen[self.documents[self._compared]] = True
-        for place, document in enumerate(self.documents.tolist()):
-            others = []
-            for i in self._runs[self._starts[place] : self._starts[place + 1]].tolist():
-                if labels[document] == main[i]:
-                    continue
-                at, documents = self.runs[i].place(int(self.rank[document])), self.runs[i].documents
-                before = documents[:at]
-                others.append(before[(labels[before] == main[i]) & ~seen[before]])
-                if not seen[document]:
-                    after = documents[at + 1 :]
-                    others.append(after[labels[after] != labels[document]])
-            if others and len(found := np.unique(np.concatenate(others))):
-                yield self._verify(document, found)
-
-    def _verify(self, document: int, others: Ints) -> Scored:
-        """Return the accepted pairs of a document with candidates among the others."""
-        others = self.search.partners(document, others)
-        return self.verifier.verify(np.full(len(others), document), others, self.threshold)
-
-
-def _most_frequent(labels: Ints) -> int:
-    """Return the most frequent of the labels."""
-    found, count = np.unique(labels, return_counts=True)
-    return int(found[np.argmax(count)])
-
-
-def settle_runs(pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> Draft:
-    """Choose representatives by the verified pairs, and by further pairs found in the long runs.
-
-    In keep order, each representative in a run that may join none before it is compared with all documents that follow. The
-    pairs found change the representatives, so this is repeated for the new ones until no pairs are added: then all
-    representatives in a run have been compared with one another. A filter of signatures compares up to max_holders
-    representatives a run. A complete filter compares all, and for components also documents of different components.
+    In runs of at most `search.most_listed` documents all pairs are compared, in longer ones the pairs of a representative
+    and a later document; with `reassign`, an earlier one too; for components also the pairs of different components. Other
+    pairs change no label. `again`: all pairs of the shorter runs are known.
 
     Notes
     -----
-    Linear in the length of a run times the representatives in it; for components also times the documents outside of its
-    main component.
+    A pair is met once, however many runs it shares, and most are rejected by bitmaps, at a few nanoseconds. Quadratic in the
+    representatives of a run, and linear in its documents.
     """
+    long = search.runs.sizes > search.most_listed
+    runs = search.runs.where(long) if again else search.runs
+    if len(runs.groups):
+        meetings = _Meetings(runs, search, verifier, leaders, rules)
+        found = list(_settle_stars(pairs, meetings))
+        if rules.reassign:
+            found += meetings.compare(meetings.documents, AFTER)
+        pairs = Scored.merged([pairs, *found], len(leaders.order))
+        if rules.cluster == "components":
+            roots = leaders.choose_representatives(pairs, rules)
+            pairs = Scored.merged([pairs, *meetings.connect(roots)], len(leaders.order))
     labels = leaders.choose_representatives(pairs, rules)
-    if not search.runs:
-        return Draft(pairs, labels, [])
-    runs = _LongRuns(search, verifier, leaders, rules)
-    while added := list(runs.compare_representatives(labels)):
-        pairs = Scored.merged([pairs, *added], len(labels))
-        labels = leaders.choose_representatives(pairs, rules)
-    if rules.cluster == "components" and rules.prefix is not None:
-        pairs = Scored.merged([pairs, *runs.connect(labels)], len(labels))
-        labels = leaders.choose_representatives(pairs, rules)
-    return Draft(pairs, labels, [run.account(labels) for run in runs.runs])
+    return Draft(pairs, labels, _accounts(search.runs.where(long), labels))
+
+
+class _Meetings:
+    """The documents of runs in keep order, and the pairs of them that meet in a run."""
+
+    def __init__(self, runs: Runs, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> None:
+        self.runs = runs = merge_runs(runs, search.most_listed, len(leaders.order))
+        self.search, self.verifier, self.leaders, self.rules = search, verifier, leaders, rules
+        self.bitmaps = verifier.bitmaps(search)
+        rows = self.bitmaps.row[runs.documents]
+        self.documents = self.bitmaps.documents[np.unique(rows)]
+        listed = (runs.sizes <= search.most_listed).astype(np.uint8)
+        self.kernel = self._kernel(np.lexsort((rows, self._run_of_members())), listed, None)
+
+    def _run_of_members(self) -> Ints:
+        """Return the number of the run of each of the members."""
+        return np.repeat(np.arange(len(self.runs.groups)), self.runs.sizes)
+
+    def _kernel(self, order: Ints, listed: AnyArray, labels: Ints | None) -> RunPairs:
+        """Make a kernel for the runs, with their members in this order."""
+        rows = self.bitmaps.row[self.runs.documents[order]]
+        return RunPairs(self.bitmaps.kernel, self.rules.threshold, self.runs.begins, rows, listed, self.runs.whole[order],
+                        labels)
+
+    def compare(self, documents: Ints, which: int, kernel: RunPairs | None = None) -> Iterator[Scored]:
+        """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
+        for start in range(0, len(documents), BLOCK):
+            others, rows = (kernel or self.kernel).meet(self.bitmaps.row[documents[start : start + BLOCK]], which)
+            a, b = self.bitmaps.documents[others], self.bitmaps.documents[rows]
+            allowed = self.search.allows(a, b)
+            yield self.verifier.verify(a[allowed], b[allowed], self.rules.threshold)
+
+    def propose(self, documents: Ints) -> None:
+        """Propose documents as representatives."""
+        self.kernel.propose(self.bitmaps.row[documents])
+
+    def settle(self, documents: Ints, represent: Bools) -> None:
+        """Say which of the proposed documents represent themselves."""
+        rows = self.bitmaps.row[documents]
+        keep = np.zeros(len(self.bitmaps.kernel), np.uint8)
+        keep[rows] = represent
+        self.kernel.settle(rows, keep)
+
+    def connect(self, roots: Ints) -> Iterator[Scored]:
+        """Yield accepted pairs of different components, given the first document of the component of each.
+
+        In each run the documents of its main component come first. Every other one meets all documents before it.
+        """
+        runs, members = self.runs, roots[self.runs.documents]
+        run_of = self._run_of_members()
+        by_root = np.lexsort((members, run_of))
+        begins = np.flatnonzero(np.diff(members[by_root], prepend=-1) | np.diff(run_of[by_root], prepend=-1))
+        sizes = np.diff(np.append(begins, len(members)))
+        largest_first = np.lexsort((-sizes, run_of[by_root][begins]))
+        firsts = np.searchsorted(run_of[by_root][begins][largest_first], np.arange(len(runs.groups)))
+        main = members[by_root][begins][largest_first][firsts]
+        others = members != main[run_of]
+        kernel = self._kernel(np.lexsort((self.bitmaps.row[runs.documents], others, run_of)), np.ones(len(runs.groups), np.uint8),
+                              np.append(roots[self.bitmaps.documents], -1))
+        yield from self.compare(np.unique(runs.documents[others]), BEFORE, kernel)
+
+
+def _settle_stars(pairs: Scored, meetings: _Meetings) -> Iterator[Scored]:
+    """Yield the accepted pairs of representatives, and of listed runs, block by block of documents in keep order.
+
+    Before a block is compared, all representatives before it are known. Its documents that join none of them are proposed as
+    representatives, so they meet the others of the block too.
+    """
+    rank, threshold = meetings.leaders.rank, meetings.rules.threshold
+    stars = _Stars(pairs, meetings.leaders, threshold)
+    fixed = meetings.leaders.fixed[meetings.documents]
+    meetings.propose(meetings.documents[fixed])
+    meetings.settle(meetings.documents[fixed], fixed[fixed])
+    documents = meetings.documents[~fixed]
+    for start in range(0, len(documents), BLOCK):
+        block = documents[start : start + BLOCK]
+        stars.go_on(int(rank[block[-1]]))
+        for found in meetings.compare(block, BEFORE):
+            stars.add(found)
+            yield found
+        proposed = block[~stars.joins_certainly(block)]
+        meetings.propose(proposed)
+        found = Scored.merged(list(meetings.compare(block, PROPOSED)), len(rank))
+        stars.add(found)
+        stars.settle()
+        meetings.settle(proposed, stars.represent(proposed))
+        first = np.where(rank[found.a] < rank[found.b], found.a, found.b)
+        yield found.where(stars.represent(first))
+
+
+class _Stars:
+    """The representatives among the first documents in keep order, given the pairs that were found so far.
+
+    Documents are numbered by their ranks here: `begin` … `end` − 1 are those that are decided next.
+    """
+
+    def __init__(self, pairs: Scored, leaders: Leaders, threshold: float) -> None:
+        self.leaders, self.threshold = leaders, threshold
+        self.labels, self.best = np.arange(len(leaders.order)), np.full(len(leaders.order), -1.0)
+        self.begin = self.end = 0
+        members, others = self._joins(pairs)
+        order = np.argsort(members, kind="stable")
+        self.members, self.others = members[order], others[order]
+        self.joining: list[tuple[Ints, Ints]] = []
+
+    def _joins(self, pairs: Scored) -> tuple[Ints, Ints]:
+        """Return the ranks of documents that may join an earlier one, and of the earlier ones."""
+        members, others, _ = pairs.joins(self.threshold)
+        free = ~self.leaders.fixed[members]
+        members, others = self.leaders.rank[members[free]], self.leaders.rank[others[free]]
+        earlier = others < members
+        return members[earlier], others[earlier]
+
+    def go_on(self, last: int) -> None:
+        """Begin to decide on the documents up to this rank."""
+        first, self.begin, self.end = self.end, self.end, last + 1
+        part = slice(*np.searchsorted(self.members, [first, self.end]))
+        self.joining = [(self.members[part], self.others[part])]
+
+    def add(self, pairs: Scored) -> None:
+        """Add pairs whose later document is among those to decide on."""
+        self.joining.append(self._joins(pairs))
+
+    def joins_certainly(self, documents: Ints) -> Bools:
+        """Tell which of these join a representative that was decided before."""
+        joined = np.zeros(len(self.labels), np.bool_)
+        for members, others in self.joining:
+            joined[members[(others < self.begin) & (self.labels[others] == others)]] = True
+        return joined[self.leaders.rank[documents]]
+
+    def settle(self) -> None:
+        """Decide."""
+        members, others = (np.concatenate(column) for column in zip(*self.joining, strict=True))
+        order = np.argsort(others, kind="stable")
+        star_ascending(others[order], members[order], np.ones(len(order)), False, self.best, self.labels)
+
+    def represent(self, documents: Ints) -> Bools:
+        """Tell which of these represent themselves, of those decided on."""
+        ranks = self.leaders.rank[documents]
+        own: Bools = self.labels[ranks] == ranks
+        return own
+
+
+def merge_runs(runs: Runs, most_listed: int, n: int) -> Runs:
+    """Merge longer runs that share many of their n documents, where fewer pairs meet in the union than in the runs.
+
+    What meets in a union and shares no run is no candidate, so it changes nothing but the work. A run goes to the union that
+    has most of its documents, by the last one that each document came to. O(documents of runs).
+    """
+    long = np.flatnonzero(runs.sizes > most_listed)
+    unions: list[list[int]] = []  # the runs of each
+    size: list[int] = []
+    last = np.full(n, -1, np.int64)
+    for run in long[np.argsort(-runs.sizes[long], kind="stable")].tolist():
+        documents = runs.documents[runs.begins[run] : runs.begins[run + 1]]
+        of = last[documents]
+        shared = np.bincount(of[of >= 0], minlength=1)
+        best = int(np.argmax(shared))
+        together = size[best] + len(documents) - int(shared[best]) if shared[best] else 0
+        if together and together**2 < size[best] ** 2 + len(documents) ** 2:
+            unions[best].append(run)
+            size[best] = together
+        else:
+            best = len(unions)
+            unions.append([run])
+            size.append(len(documents))
+        last[documents] = best
+    if len(unions) == len(long):
+        return runs
+    parts = []
+    for union in unions:
+        members = np.concatenate([np.arange(runs.begins[run], runs.begins[run + 1]) for run in union])
+        documents, first = np.unique(runs.documents[members], return_inverse=True)
+        whole = np.zeros(len(documents), np.uint8)
+        np.maximum.at(whole, first, runs.whole[members])
+        parts.append((int(runs.groups[union[0]]), documents, whole))
+    listed, longer = runs.where(runs.sizes <= most_listed), Runs.of(parts)
+    return Runs(
+        np.concatenate([listed.groups, longer.groups]),
+        np.concatenate([listed.begins[:-1], longer.begins + listed.begins[-1]]),
+        np.concatenate([listed.documents, longer.documents]), np.concatenate([listed.whole, longer.whole]),
+    )
+
+
+def _accounts(runs: Runs, labels: Ints) -> list[dict[str, int]]:
+    """Return the entries of `NearDuplicates.common`."""
+    own = (labels[runs.documents] == runs.documents).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(own)])[runs.begins]
+    return [{"group": group, "holders": holders, "example": example, "representatives": representatives}
+            for group, holders, example, representatives in zip(
+                runs.groups.tolist(), runs.sizes.tolist(), runs.documents[runs.begins[:-1]].tolist(),
+                np.diff(ends).tolist(), strict=True)]

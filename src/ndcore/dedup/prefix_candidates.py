@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ndcore._entries import sort_entries
 from ndcore._prefix import Counts, Marks, Pairs, entries, runs
-from ndcore._types import AnyArray, Ints, UInts
-from ndcore.dedup.candidates import Run
+from ndcore._types import AnyArray, Bools, Ints, UInts
+from ndcore.dedup.candidates import Runs
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.parallel import cut, map_pieces, thread_count
@@ -37,12 +37,13 @@ LONG = -1  # the group of runs that were not expanded
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 _Chunk = tuple[Ints, UInts, Ints]
+_LongRun = tuple[int, Ints, NDArray[np.uint8]]
 
 
 class PrefixCandidates:
     """Candidate pairs, found anew by each call of `pairs`, and the runs that were not expanded to pairs."""
 
-    def __init__(self, job: _Job, index: _Index, runs: list[Run]) -> None:
+    def __init__(self, job: _Job, index: _Index, runs: Runs) -> None:
         self._job, self._index = job, index
         self.runs = runs
 
@@ -58,19 +59,17 @@ class PrefixCandidates:
                 if len(found[0]):
                     yield found
 
-    def partners(self, document: int, others: Ints) -> Ints:
-        """Return the documents among `others` that may pass with this one, by their sizes, labels and sides."""
-        job = self._job
-        others = others[(others != document) & (job.sizes[others] > 0)]
-        if document >= job.first_fixed:
-            others = others[others < job.first_fixed]
-        if job.by is not None:
-            others = others[job.by[others] == job.by[document]]
-        if job.filter.drop == "contained":  # the smaller one in the larger one
-            return others
-        n, own = job.sizes[others], job.sizes[document]
-        others = others[np.minimum(n, own) / np.maximum(n, own) >= job.filter.threshold]
-        return others
+    @property
+    def most_listed(self) -> int:
+        """The pairs of these runs are not listed: they have too many."""
+        return 0
+
+    def allows(self, a: Ints, b: Ints) -> Bools:
+        """Tell which pairs of documents that share a run are candidates: those on two sides at most, with one label."""
+        allowed: Bools = np.minimum(a, b) < self._job.first_fixed
+        if self._job.by is not None:
+            allowed &= self._job.by[a] == self._job.by[b]
+        return allowed
 
 
 class _Index(NamedTuple):
@@ -128,7 +127,7 @@ def find_prefix_candidates(
     job = _Job(sets, sizes, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
     parts = job.entries(job.count())
     index, long = job.runs(parts)
-    return PrefixCandidates(job, index, long)
+    return PrefixCandidates(job, index, Runs.of(long))
 
 
 @dataclass(frozen=True)
@@ -174,10 +173,10 @@ class _Job:
                 part.append(piece)
         return spooled
 
-    def runs(self, parts: list[SpooledArray]) -> tuple[_Index, list[Run]]:
+    def runs(self, parts: list[SpooledArray]) -> tuple[_Index, list[_LongRun]]:
         """Sort the entries, part by part on threads, and find their runs."""
         holders, probing = SpooledArray(np.uint64, self.memory // 4), SpooledArray(np.uint32)
-        sizes, long = SpooledArray(np.uint32), list[Run]()
+        sizes, long = SpooledArray(np.uint32), list[_LongRun]()
         parts.reverse()
         remaining = (parts.pop() for _ in range(len(parts)))
         total = len(parts)
@@ -189,15 +188,14 @@ class _Job:
         ends = np.cumsum(sizes.array(), dtype=np.int64)
         return _Index(np.asarray(holders.array()), ends, probing.array()), long
 
-    def _runs_of_part(self, part: SpooledArray) -> tuple[tuple[AnyArray, ...], list[Run]]:
+    def _runs_of_part(self, part: SpooledArray) -> tuple[tuple[AnyArray, ...], list[_LongRun]]:
         """Sort the entries of a part; return its runs (holders, sizes, probing) and the long ones."""
         whole = part.array().reshape(-1, 2)
         if not whole.flags.writeable:
             whole = np.array(whole)
         sort_entries(whole)
         holders, sizes, probing, long = runs(whole, min(self.max_holders**2, MOST_PAIRS), self.first_fixed)
-        documents = (whole[begin:end, 1] >> np.uint64(32) for begin, end in long.tolist())
-        return (holders, sizes, probing), [Run(LONG, found.astype(np.int64)) for found in documents]
+        return (holders, sizes, probing), [_as_run(whole[begin:end, 1]) for begin, end in long.tolist()]
 
     def _chunks(self, stage: str) -> Iterator[_Chunk]:
         """Yield the chunks of all sets, with reports."""
@@ -214,6 +212,11 @@ class _Job:
     def mixes(self, positions: Ints) -> UInts | None:
         """Return what is mixed into the shingles of these documents, so that only documents of one code share any."""
         return None if self.by is None else (self.by[positions].astype(np.uint64) + np.uint64(1)) * GOLDEN
+
+
+def _as_run(holders: UInts) -> _LongRun:
+    """Return a run for `Runs.of`."""
+    return LONG, (holders >> np.uint64(32)).astype(np.int64), (holders.astype(np.uint32) != 0).astype(np.uint8)
 
 
 @dataclass(frozen=True)

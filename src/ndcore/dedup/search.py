@@ -46,7 +46,7 @@ def find_pairs(
             counted or sets, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
             memory_limit=memory_limit, threads=threads, report=report,
         )
-        return search, Verifier(documents, sets, rules, counted, common_shingles)
+        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.rank)
     if counted is not None:
         rows = _sketch_counted(counted, documents.rows, sketcher, memory_limit)
     search = find_candidates(
@@ -56,10 +56,10 @@ def find_pairs(
     )
     if sets is None:
         wanted = np.zeros(len(documents), np.bool_)
-        for positions in (search.a, search.b, *(run.documents for run in search.runs)):
+        for positions in (search.a, search.b, search.runs.documents):
             wanted[positions] = True
         sets = read_sets(documents, wanted, tokens=tokens, threads=threads, report=report)
-    return search, Verifier(documents, sets, rules, counted, common_shingles)
+    return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.rank)
 
 
 def _sketch_counted(

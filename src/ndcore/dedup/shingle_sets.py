@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._cluster import components
 from ndcore._sets import common, differences, distinct
-from ndcore._types import Floats, Ints, Text, UInts
+from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
@@ -81,6 +81,11 @@ class ShingleSets:
         for part in cut(np.diff(offsets), CHUNK):
             begin, end = offsets[part.start], offsets[part.stop]
             yield positions[0][part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
+
+    def has(self, positions: Ints) -> Bools:
+        """Tell which of these documents have been read."""
+        read: Bools = self._number[positions] >= 0
+        return read
 
     def sizes(self, positions: Ints) -> Ints:
         """Return the number of distinct shingles of each of these documents, which have been read."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
 from ndcore.clusters.pairs import Pairs
+from ndcore.dedup.bitmaps import SetBitmaps
 from ndcore.dedup.candidates import Search
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
@@ -19,6 +20,7 @@ from ndcore.sketch.sketcher import end_to_end
 __all__ = ["Scored", "Verifier", "read_sets"]
 
 ROWS = 4096  # pairs of signatures that are compared at a time
+WORTH_BITMAPS = 4  # pairs for each set, from which bitmaps cost less than they spare
 
 
 class Scored(NamedTuple):
@@ -85,10 +87,27 @@ class Verifier:
     counted: ShingleSets | None
 
     def __init__(
-        self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int
+        self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int,
+        rank: Ints,
     ) -> None:
         self.documents, self.sets, self.rules, self.counted = documents, sets, rules, counted
-        self.common_shingles = common_shingles
+        self.common_shingles, self.rank = common_shingles, rank
+        self._bitmaps: SetBitmaps | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the bitmaps, which can be made again."""
+        return vars(self) | {"_bitmaps": None}
+
+    def bitmaps(self, search: Search) -> SetBitmaps:
+        """Return bitmaps of the sets that are compared, in keep order, with a row for each document in a run."""
+        if self._bitmaps is None:
+            self._bitmaps = SetBitmaps(self.compared, search.runs.documents, self.rank, contained=self.rules.contained)
+        return self._bitmaps
+
+    @property
+    def compared(self) -> ShingleSets:
+        """The sets whose scores decide."""
+        return self.sets if self.counted is None else self.counted
 
     def measure(self, a: Ints, b: Ints, threshold: float | None = None, report: Progress | None = None) -> Scored:
         """Measure pairs, in any order of a and b; with a threshold, return the accepted ones only, in their order."""
@@ -107,7 +126,13 @@ class Verifier:
 
     def verify_all(self, search: Search, report: Progress) -> Scored:
         """Return the accepted pairs of all candidates, sorted."""
-        chunks = [self.measure(a, b, self.rules.threshold, report) for a, b in search.pairs()]
+        chunks, seen, threshold = [], 0, self.rules.threshold
+        for a, b in search.pairs():
+            seen += len(a)
+            if seen > WORTH_BITMAPS * len(self.compared):
+                near = self.bitmaps(search).near(a, b, threshold)
+                a, b = a[near], b[near]
+            chunks.append(self.measure(a, b, threshold, report))
         return Scored.merged(chunks, len(self.documents))
 
     def verify(self, a: Ints, b: Ints, threshold: float, report: Progress | None = None) -> Scored:
@@ -116,7 +141,7 @@ class Verifier:
 
     def _scores(self, a: Ints, b: Ints, report: Progress | None) -> tuple[Floats, Floats]:
         """Compute the scores of each pair of texts, of a in b and of b in a."""
-        sets = self.sets if self.counted is None else self.counted
+        sets = self.compared
         if not self.rules.contained:
             scores = sets.resemblance(a, b, report)
             return scores, scores

@@ -97,6 +97,6 @@ def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1
     equal_features = FilterDesign.of(design.groups, 1, design.need, threshold=design.threshold)
     found = find_candidates(features, compared, equal_features, equal_minima=0, max_holders=max_holders,
                             first_fixed=len(features), report=resolve(None))
-    for positions in (found.a, found.b, *(run.documents for run in found.runs)):
+    for positions in (found.a, found.b, found.runs.documents):
         contends[positions] = True
     return contends
