@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ndcore._cpu import Kernel
 from ndcore._hamming import kernel as hamming
 from ndcore._minhash import kernel as minhash
+from ndcore._pairs import kernel as pairs
 from ndcore._rabin import kernel as rabin
 from ndcore._samples import kernel as modsketch
 from ndcore._simhash import kernel as simhash
@@ -21,7 +22,7 @@ __all__ = ["using", "variants"]
 
 
 KERNELS: dict[str, Kernel] = {
-    "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
+    "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": pairs,
     "rabin": rabin, "simhash": simhash, "text": text,
 }
 
