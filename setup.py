@@ -29,7 +29,7 @@ C_FILES = {
     "_samples": ["modsketch", "winnow"],
     "_vocabulary": ["vocabulary"],
     "_prefix": ["prefix"],
-    "_pairs": ["bitmaps", "runs"],
+    "_pairs": ["bitmaps", "meetings"],
     "_hamming": ["hamming", "probes", "compressed"],
     "_near": [],
     "_simhash": ["simhash", "weights"],

@@ -34,7 +34,7 @@ cdef extern from "bitmaps.h" nogil:
     const nd_choice nd_bitmaps_choice
 
 
-cdef extern from "runs.h" nogil:
+cdef extern from "meetings.h" nogil:
     ctypedef struct nd_in_run:
         uint32_t run
         uint32_t before
@@ -42,7 +42,7 @@ cdef extern from "runs.h" nogil:
     ctypedef struct nd_run_counts:
         uint32_t all
         uint32_t some
-    ctypedef struct nd_runs:
+    ctypedef struct nd_meetings:
         const int64_t *begins
         const int64_t *from_ "from"
         const uint32_t *members
@@ -59,10 +59,10 @@ cdef extern from "runs.h" nogil:
         ND_BEFORE
         ND_PROPOSED
         ND_AFTER
-    size_t nd_runs_meet(
-        const nd_runs *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits)
-    void nd_runs_propose(const nd_runs *x, uint32_t d)
-    void nd_runs_settle(const nd_runs *x, uint32_t d, const uint8_t *keep)
+    size_t nd_meetings_of(
+        const nd_meetings *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits)
+    void nd_meetings_propose(const nd_meetings *x, uint32_t d)
+    void nd_meetings_settle(const nd_meetings *x, uint32_t d, const uint8_t *keep)
 
 
 kernel = _cpu.kernel_of(&nd_bitmaps_choice)
@@ -164,13 +164,13 @@ cdef class Bitmaps:
 
 
 cdef class RunPairs:
-    """The pairs of documents in runs together that may reach the threshold, each met once; see runs.h.
+    """The pairs of documents in runs together that may reach the threshold, each met once; see meetings.h.
 
     Run r has members[begins[r] : begins[r + 1]], documents of the bitmaps. listed: uint8 (runs,). whole: uint8, of the
     members. labels: int64 (documents,), or None. ValueError or IndexError if arrays do not fit each
     other.
     """
-    cdef nd_runs how
+    cdef nd_meetings how
     cdef double threshold
     cdef Bitmaps bitmaps
     cdef const int64_t[::1] begins, labels
@@ -178,7 +178,8 @@ cdef class RunPairs:
     cdef const uint8_t[::1] listed
     cdef int64_t[::1] starts
     cdef uint32_t[:, ::1] in_runs, counts, settled
-    cdef uint32_t[::1] all, some, stamps, scratch, out
+    cdef uint32_t[::1] all, some
+    cdef list spare  # of stamps, scratch and output, a row each; a thread takes one
     cdef size_t proposed  # all documents below were proposed, if they ever are
 
     def __cinit__(self, Bitmaps bitmaps not None, double threshold, const int64_t[::1] begins not None,
@@ -208,38 +209,46 @@ cdef class RunPairs:
                     self.in_runs[cursor[d], 2] = whole[i]
                     cursor[d] += 1
         self.all, self.some = np.zeros(total + 1, np.uint32), np.zeros(total + 1, np.uint32)
-        self.stamps, self.scratch, self.out = (np.zeros(n + 1, np.uint32) for _ in range(3))
+        self.spare = []
         self.counts, self.settled = np.zeros((runs + 1, 2), np.uint32), np.zeros((runs + 1, 2), np.uint32)
         self.how.begins, self.how.from_ = &begins[0], &self.starts[0]
         self.how.members = &members[0] if total else NULL
         self.how.listed = &listed[0] if runs else NULL
         self.how.in_ = <const nd_in_run *> &self.in_runs[0, 0]
         self.how.labels = &labels[0] if labels is not None and n else NULL
-        self.how.all, self.how.some, self.how.stamps = &self.all[0], &self.some[0], &self.stamps[0]
+        self.how.all, self.how.some = &self.all[0], &self.some[0]
         self.how.counts = <nd_run_counts *> &self.counts[0, 0]
         self.how.settled = <nd_run_counts *> &self.settled[0, 0]
         self.threshold = threshold
         self.how.bitmaps = &bitmaps.how
 
     def meet(self, const uint32_t[::1] documents not None, int which):
-        """Return (others, documents), uint32: what meets each of these documents and may reach the threshold with it."""
+        """Return (others, documents), uint32: what meets each of these documents and may reach the threshold with it.
+
+        Several threads may ask at a time, while none proposes or settles.
+        """
         cdef size_t i, written, visits = 0, n = documents.shape[0]
         cdef int64_t[::1] counts = np.zeros(n, np.int64)
+        cdef nd_meetings how = self.how
+        cdef uint32_t[:, ::1] own
         if not _bounds.documents_below(documents, len(self.bitmaps)):
             raise IndexError(f"a document is not among {len(self.bitmaps)}")
         if which not in (BEFORE, PROPOSED, AFTER):
             raise ValueError(f"documents meet those before, proposed or after, got {which}")
         self.bitmaps.set_threshold(self.threshold)
+        own = self.spare.pop() if self.spare else np.zeros((3, len(self.bitmaps) + 1), np.uint32)
+        how.stamps = &own[0, 0]
         others = [np.empty(0, np.uint32)]
         for i in range(n):
             with nogil:
                 if visits >= STRIDE:
                     check_signals()
                     visits = 0
-                written = nd_runs_meet(&self.how, documents[i], <nd_meeting> which, &self.scratch[0], &self.out[0], &visits)
+                written = nd_meetings_of(&how, documents[i], <nd_meeting> which, &own[1, 0], &own[2, 0], &visits)
             if written:
-                others.append(np.array(self.out[:written]))
+                others.append(np.array(own[2, :written]))
                 counts[i] = <int64_t> written
+        self.spare.append(own)
         return np.concatenate(others), np.repeat(np.asarray(documents), counts)
 
     def propose(self, const uint32_t[::1] documents not None):
@@ -250,7 +259,7 @@ cdef class RunPairs:
         for i in range(n):
             if documents[i] < self.proposed:
                 raise ValueError(f"document {documents[i]} was proposed, or one above it; propose them in ascending order")
-            nd_runs_propose(&self.how, documents[i])
+            nd_meetings_propose(&self.how, documents[i])
             self.proposed = <size_t> documents[i] + 1
 
     def settle(self, const uint32_t[::1] documents not None, const uint8_t[::1] keep not None):
@@ -261,4 +270,4 @@ cdef class RunPairs:
             raise IndexError(f"a document is not among {len(self.bitmaps)}")
         with nogil:
             for i in range(n):
-                nd_runs_settle(&self.how, documents[i], &keep[0])
+                nd_meetings_settle(&self.how, documents[i], &keep[0])

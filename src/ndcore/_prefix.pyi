@@ -27,6 +27,7 @@ def entries(
     offsets: NDArray[np.int64],
     documents: NDArray[np.uint32],
     lengths: NDArray[np.int64],
+    whole: NDArray[np.int64],
     mixes: NDArray[np.uint64] | None = None,
     marks: Marks | None = None,
 ) -> NDArray[np.uint64]: ...
@@ -40,7 +41,7 @@ class Pairs:
         cls,
         holders: NDArray[np.uint64],
         ends: NDArray[np.int64],
-        probing: NDArray[np.uint32],
+        whole: NDArray[np.uint32],
         sizes: NDArray[np.int64],
         codes: NDArray[np.int64] | None,
         threshold: float,

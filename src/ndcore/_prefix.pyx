@@ -33,7 +33,7 @@ cdef extern from "prefix.h" nogil:
     ctypedef struct nd_prefix_index:
         const uint64_t *holders
         const int64_t *ends
-        const uint32_t *probing
+        const uint32_t *whole
         nd_prefix_document *documents
         const int64_t *codes
         double threshold
@@ -49,11 +49,11 @@ cdef extern from "prefix.h" nogil:
     void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n)
     size_t nd_prefix_entries(
         const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets, size_t n,
-        const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks,
-        nd_entry *out)
+        const uint32_t *documents, const int64_t *lengths, const int64_t *whole, const uint64_t *mixes, nd_entry *scratch,
+        uint32_t *ranks, nd_entry *out)
     void nd_prefix_runs(
         const nd_entry *e, size_t n, uint64_t most, uint64_t first_fixed, size_t limit, nd_run_cursor *cursor,
-        uint64_t *holders, uint32_t *sizes, uint32_t *probing, size_t *longs)
+        uint64_t *holders, uint32_t *sizes, uint32_t *whole, size_t *longs)
     int nd_prefix_lists(
         const nd_prefix_index *x, size_t begin, size_t end, size_t first, size_t last, int64_t *cursor,
         const int64_t *starts, uint64_t *lists)
@@ -153,17 +153,19 @@ cdef class Marks:
 
 
 def entries(Counts counts not None, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
-            const uint32_t[::1] documents not None, const int64_t[::1] lengths not None, const uint64_t[::1] mixes=None,
+            const uint32_t[::1] documents not None, const int64_t[::1] lengths not None,
+            const int64_t[::1] whole not None, const uint64_t[::1] mixes=None,
             Marks marks=None):
     """Write entries (value, document << 32 | rank) of the probes of sets; see nd_prefix_entries in prefix.h.
 
-    lengths: the number of probes of each set, its rarest values. With marks, all marked values get an entry, with rank 0 if
-    they are not probes. Returns uint64 (entries, 2).
+    lengths: the number of probes of each set, its rarest values; whole: how many of them, the rarest, are paired with all
+    others. With marks, all marked values get an entry, with rank 0 if they are not probes. Returns uint64 (entries, 2).
     """
     cdef size_t here, written = 0, at = 0, n = max(1, offsets.shape[0]) - 1
     _check_sets(values, offsets, n)
     _check_column("documents", documents, n)
     _check_column("lengths", lengths, n)
+    _check_column("whole", whole, n)
     if mixes is not None:
         _check_column("mixes", mixes, n)
     sizes = np.diff(offsets)
@@ -171,8 +173,8 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
     room = int((sizes if marks is not None else np.minimum(np.asarray(lengths), sizes)).sum())
     if n and np.min(lengths) < 0:
         raise ValueError(f"a set has {np.min(lengths)} probes; lengths are from 0 on")
-    if largest >= 1 << 32:
-        raise ValueError(f"a set has {largest} members; at most 2^32 - 1 have ranks")
+    if largest >= 1 << 31:
+        raise ValueError(f"a set has {largest} members; at most 2^31 - 1 have ranks")
     cdef uint64_t[:, ::1] scratch = np.empty((2 * largest + 1, 2), np.uint64)
     cdef uint32_t[::1] ranks = np.empty(largest + 1, np.uint32)
     cdef uint64_t[:, ::1] out = np.empty((room + 1, 2), np.uint64)
@@ -183,7 +185,7 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
             check_signals()
             here = rows_within(&offsets[0], at, n, STRIDE)
             written += nd_prefix_entries(
-                &counts.counts, marked, &values[0], &offsets[at], here, &documents[at], &lengths[at],
+                &counts.counts, marked, &values[0], &offsets[at], here, &documents[at], &lengths[at], &whole[at],
                 mix + at if mix != NULL else NULL, <nd_entry *> &scratch[0, 0], &ranks[0], <nd_entry *> &out[written, 0])
             at += here
     return np.array(out[:written])
@@ -192,8 +194,8 @@ def entries(Counts counts not None, const uint64_t[::1] values not None, const i
 def runs(const uint64_t[:, ::1] entries not None, uint64_t most, uint64_t first_fixed):
     """Find the runs of sorted entries; see nd_prefix_runs in prefix.h.
 
-    Returns holders uint64, and of each run its size and the number of its probes (uint32), then the bounds of runs whose
-    probes times entries exceed `most`, int64 (runs, 2).
+    Returns holders uint64, and of each run its size and the number of whole ones (uint32), then the bounds of runs whose
+    whole entries times entries exceed `most`, int64 (runs, 2).
     """
     cdef size_t n = entries.shape[0]
     cdef nd_run_cursor cursor
@@ -201,28 +203,28 @@ def runs(const uint64_t[:, ::1] entries not None, uint64_t most, uint64_t first_
     cursor.at = cursor.holders = cursor.runs = cursor.longs = 0
     cdef uint64_t[::1] holders = np.empty(n + 1, np.uint64)
     cdef uint32_t[::1] sizes = np.empty(n // 2 + 1, np.uint32)
-    cdef uint32_t[::1] probing = np.empty(n // 2 + 1, np.uint32)
+    cdef uint32_t[::1] whole = np.empty(n // 2 + 1, np.uint32)
     cdef size_t[:, ::1] longs = np.empty((n // 2 + 1, 2), np.uintp)
     with nogil:
         while cursor.at < n:
             check_signals()
             nd_prefix_runs(<const nd_entry *> &entries[0, 0], n, most, first_fixed, STRIDE, &cursor, &holders[0], &sizes[0],
-                           &probing[0], &longs[0, 0])
-    return (np.array(holders[: cursor.holders]), np.array(sizes[: cursor.runs]), np.array(probing[: cursor.runs]),
+                           &whole[0], &longs[0, 0])
+    return (np.array(holders[: cursor.holders]), np.array(sizes[: cursor.runs]), np.array(whole[: cursor.runs]),
             np.asarray(longs[: cursor.longs]).astype(np.int64))
 
 
 cdef class Pairs:
     """The candidate pairs of documents in runs, document by document; see nd_prefix_pairs in prefix.h.
 
-    holders: uint64, end to end; ends: int64, of each run; probing: uint32, how many of its holders have it as a probe.
+    holders: uint64, end to end; ends: int64, of each run; whole: uint32, how many of its holders are whole.
     sizes: int64, the number of shingles of every document; codes: int64, or None. ValueError or IndexError if arrays do not
     fit each other.
     """
     cdef nd_prefix_index index
     cdef const uint64_t[::1] holders
     cdef const int64_t[::1] ends, codes
-    cdef const uint32_t[::1] probing
+    cdef const uint32_t[::1] whole
     cdef uint32_t[:, ::1] documents
     cdef int64_t[::1] starts
     cdef uint64_t[::1] lists, scratch
@@ -230,7 +232,7 @@ cdef class Pairs:
     cdef size_t n, first, last
 
     def __cinit__(self, const uint64_t[::1] holders not None, const int64_t[::1] ends not None,
-                  const uint32_t[::1] probing not None, sizes, const int64_t[::1] codes, double threshold, bint contained,
+                  const uint32_t[::1] whole not None, sizes, const int64_t[::1] codes, double threshold, bint contained,
                   uint64_t first_fixed):
         cdef size_t n = len(sizes)
         if n >= 0xFFFFFFFF or ends.shape[0] >= 0xFFFFFFFF or np.max(sizes, initial=0) >= 1 << 32:
@@ -238,13 +240,13 @@ cdef class Pairs:
                              "too many for numbers of 32 bits")
         if codes is not None:
             _check_column("codes", codes, n)
-        _check_runs(holders, ends, probing, n)
-        self.holders, self.ends, self.probing, self.codes = holders, ends, probing, codes
+        _check_runs(holders, ends, whole, n)
+        self.holders, self.ends, self.whole, self.codes = holders, ends, whole, codes
         self.documents = np.zeros((n + 1, 2), np.uint32)
         np.asarray(self.documents)[:n, 0] = sizes
         self.n = n
         if ends.shape[0] and holders.shape[0]:
-            self.index.holders, self.index.ends, self.index.probing = &holders[0], &ends[0], &probing[0]
+            self.index.holders, self.index.ends, self.index.whole = &holders[0], &ends[0], &whole[0]
         self.index.documents = <nd_prefix_document *> &self.documents[0, 0]
         if codes is not None and n:
             self.index.codes = &codes[0]
@@ -303,17 +305,17 @@ cdef class Pairs:
         return np.array(out[0, :written]), np.array(out[1, :written])
 
 
-cdef _check_runs(const uint64_t[::1] holders, const int64_t[::1] ends, const uint32_t[::1] probing, size_t n):
-    """Raise ValueError or IndexError unless ends cut holders, all of n documents, into runs with 1 … size probes."""
+cdef _check_runs(const uint64_t[::1] holders, const int64_t[::1] ends, const uint32_t[::1] whole, size_t n):
+    """Raise ValueError or IndexError unless ends cut holders, all of n documents, into runs with 1 … size whole ones."""
     cdef size_t i, wrong = 0, total = holders.shape[0], count = ends.shape[0]
     cdef int64_t begin = 0
     cdef uint64_t largest = 0
-    _bounds.check_lengths("ends and probing", (count, probing.shape[0]))
+    _bounds.check_lengths("ends and whole", (count, whole.shape[0]))
     for i in range(count):
-        wrong |= ends[i] <= begin or probing[i] < 1 or <int64_t> probing[i] > ends[i] - begin
+        wrong |= ends[i] <= begin or whole[i] < 1 or <int64_t> whole[i] > ends[i] - begin
         begin = ends[i]
     if wrong or <size_t> begin != total:
-        raise ValueError(f"{count} runs do not ascend to {total}, the number of holders, with 1 probe each or more")
+        raise ValueError(f"{count} runs do not ascend to {total}, the number of holders, with a whole one each or more")
     for i in range(total):
         largest = max(largest, holders[i] >> 32)
     if total and largest >= n:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ndcore._cpu import Kernel
 from ndcore._hamming import kernel as hamming
 from ndcore._minhash import kernel as minhash
-from ndcore._pairs import kernel as pairs
+from ndcore._pairs import kernel as bitmaps
 from ndcore._rabin import kernel as rabin
 from ndcore._samples import kernel as modsketch
 from ndcore._simhash import kernel as simhash
@@ -22,7 +22,7 @@ __all__ = ["using", "variants"]
 
 
 KERNELS: dict[str, Kernel] = {
-    "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": pairs,
+    "bitmaps": bitmaps, "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
     "rabin": rabin, "simhash": simhash, "text": text,
 }
 
@@ -31,7 +31,7 @@ def variants() -> dict[str, dict[str, str]]:
     """Return the variants of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
-    ['hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
+    ['bitmaps', 'hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
     """
     def state(kernel: Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():

@@ -43,7 +43,7 @@ static const size_t LENGTHS[] = {
 enum { LENGTH_COUNT = sizeof LENGTHS / sizeof *LENGTHS, LONGEST = 4096 };
 
 /* A slot is memory with an unreadable page on either side. */
-enum { SLOT_COUNT = 8, SLOT_BYTES = 1 << 20 };
+enum { SLOT_COUNT = 9, SLOT_BYTES = 1 << 20 };
 enum { FRONT, BACK };
 
 static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }

@@ -2,12 +2,14 @@
  * Expectations come from literals and from naive.h, never from another kernel. Prints "N passed, N failed". */
 #include "check.h"
 
+#include "bitmaps.h"
 #include "compressed.h"
 #include "entries.h"
 #include "equal.h"
 #include "fastsketch.h"
 #include "feature.h"
 #include "gf2.h"
+#include "meetings.h"
 #include "minhash.h"
 #include "modsketch.h"
 #include "naive.h"
@@ -63,6 +65,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_postings.h"
 #include "test_candidates.h"
 #include "test_prefix.h"
+#include "test_bitmaps.h"
 #include "test_grams.h"
 #include "test_shorts.h"
 #include "test_greedy.h"
@@ -134,6 +137,8 @@ int main(int argc, char **argv)
     test_shared_documents();
     test_expansion();
     test_prefix();
+    each_variant("bitmaps", &nd_bitmaps_choice, test_bitmaps_near);
+    test_meetings();
     test_clusters();
     test_grams();
     test_grams_are_spread();

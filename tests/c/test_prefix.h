@@ -7,7 +7,7 @@ enum { MOST_SETS = 40, MOST_MEMBERS = 90, MOST_VALUES = MOST_SETS * MOST_MEMBERS
 typedef struct {
     size_t n, total;
     uint64_t *values, *mixes;
-    int64_t *offsets, *lengths;
+    int64_t *offsets, *lengths, *whole;
     uint32_t *documents, *weights;
 } drawn_sets;
 
@@ -34,8 +34,10 @@ static drawn_sets draw_sets(void)
     s.documents = guarded(3, BACK, 4 * s.n, 0);
     s.weights = guarded(4, BACK, 4 * s.n, 0);
     s.mixes = guarded(5, BACK, 8 * s.n, 0);
+    s.whole = guarded(8, BACK, 8 * s.n, 0);
     for (size_t i = 0; i < s.n; i++) {
         s.lengths[i] = (int64_t)random_below((size_t)(s.offsets[i + 1] - s.offsets[i]) + 1);
+        s.whole[i] = (int64_t)random_below((size_t)s.lengths[i] + 2);
         s.documents[i] = (uint32_t)(3 * i + 1);
         s.weights[i] = (uint32_t)(random_below(3) ? random_below(3) : random_below(5) ? 40000 : UINT32_MAX);
         s.mixes[i] = random_below(2);
@@ -111,12 +113,13 @@ static void check_entries(const drawn_sets *s, const nd_counts *c, const nd_mark
             const int probe = before < (size_t)s->lengths[i] && counter(c, v[j] ^ mix) > 1;
             const size_t bit = marks ? nd_table_home(&marks->key, v[j] ^ mix, marks->room) : 0;
             if (probe || (marks && marks->words[bit / 64] >> bit % 64 & 1))
-                expected[count++] = (nd_entry){v[j] ^ mix, ND_HOLDER(s->documents[i], probe ? before + 1 : 0)};
+                expected[count++] = (nd_entry){v[j] ^ mix, ND_HOLDER(s->documents[i], probe ? before + 1 : 0)
+                                                           | (probe && (int64_t)before < s->whole[i] ? 0 : ND_PARTIAL)};
         }
     }
     nd_entry *scratch = malloc((2 * largest + 1) * sizeof *scratch), *out = malloc((room + 1) * sizeof *out);
     uint32_t *ranks = malloc((largest + 1) * sizeof *ranks);
-    const size_t written = nd_prefix_entries(c, marks, s->values, s->offsets, s->n, s->documents, s->lengths, mixes, scratch,
+    const size_t written = nd_prefix_entries(c, marks, s->values, s->offsets, s->n, s->documents, s->lengths, s->whole, mixes, scratch,
                                              ranks, out);
     CHECK(written == count, "%zu entries, not %zu", written, count);
     qsort(out, nd_min(written, room), sizeof *out, entry_order);
@@ -147,8 +150,15 @@ static void test_prefix_entries(void)
 
 enum { FEW_HOLDERS = 24, FEW_VALUES = 40 };
 
-/* Ranks of documents by value: 0 where the document does not have it, 1 where it is no probe, else the rank + 1. */
-typedef struct { uint32_t at[FEW_VALUES][FEW_HOLDERS]; } drawn_ranks;
+/* Ranks of documents by value: 0 where the document does not have it, 1 where it is no probe, else the rank + 1. Values of
+ * the ranks up to whole[d] are whole. */
+typedef struct { uint32_t at[FEW_VALUES][FEW_HOLDERS], whole[FEW_HOLDERS]; } drawn_ranks;
+
+static int is_whole_at(const drawn_ranks *r, size_t z, size_t d) { return r->at[z][d] > 1 && r->at[z][d] - 1 <= r->whole[d]; }
+static uint64_t holder_at(const drawn_ranks *r, size_t z, size_t d)
+{
+    return ND_HOLDER(d, r->at[z][d] - 1) | (is_whole_at(r, z, d) ? 0 : ND_PARTIAL);
+}
 
 static size_t draw_entries(drawn_ranks *r, int contained, nd_entry *e)
 {
@@ -156,11 +166,13 @@ static size_t draw_entries(drawn_ranks *r, int contained, nd_entry *e)
     uint32_t next[FEW_HOLDERS] = {0};
     memset(r, 0, sizeof *r);
     const size_t often = 1 + random_below(6);
+    for (size_t d = 0; d < FEW_HOLDERS; d++)
+        r->whole[d] = contained ? FEW_VALUES : (uint32_t)random_below(FEW_VALUES);
     for (size_t z = 0; z < FEW_VALUES; z++)
         for (size_t d = 0; d < FEW_HOLDERS; d++)
             if (random_below(8) < often) {
                 r->at[z][d] = contained && random_below(2) ? 1 : 1 + ++next[d];
-                e[n++] = (nd_entry){z << 58 | z, ND_HOLDER(d, r->at[z][d] - 1)};
+                e[n++] = (nd_entry){z << 58 | z, holder_at(r, z, d)};
             }
     return n;
 }
@@ -184,7 +196,8 @@ static void check_pairs(const drawn_ranks *r, const nd_prefix_index *x, size_t r
         for (size_t d = h + 1; d < FEW_HOLDERS; d++)
             for (size_t z = 0, met = 0; z < FEW_VALUES && !met; z++)
                 if (expanded[z] && r->at[z][h] && r->at[z][d]) {
-                    wanted[h][d] |= (uint8_t)(accepted(r, x, z, h, d) && (!x->codes || x->codes[h] == x->codes[d]));
+                    wanted[h][d] |= (uint8_t)(accepted(r, x, z, h, d) && (is_whole_at(r, z, h) || is_whole_at(r, z, d))
+                                              && (!x->codes || x->codes[h] == x->codes[d]));
                     met = !x->contained;                     /* ranks ascend with the values: this one is the first */
                 }
     const size_t first = random_below(FEW_HOLDERS), ranges[3] = {0, first, FEW_HOLDERS};
@@ -228,18 +241,18 @@ static void test_prefix_pairs(void)
         nd_entry *e = guarded(0, BACK, n * sizeof *e, 0);
         memcpy(e, all, n * sizeof *e);
         uint64_t *holders = guarded(1, BACK, 8 * n, 0);
-        uint32_t *sizes = guarded(2, BACK, 4 * (n / 2), 0), *probing = guarded(3, BACK, 4 * (n / 2), 0);
+        uint32_t *sizes = guarded(2, BACK, 4 * (n / 2), 0), *whole = guarded(3, BACK, 4 * (n / 2), 0);
         size_t longs[FEW_VALUES * 2], expected_longs = 0, expected_runs = 0, wrong = 0;
         nd_run_cursor cursor = {0, 0, 0, 0};
         while (cursor.at < n)
-            nd_prefix_runs(e, n, most, first_fixed, limit, &cursor, holders, sizes, probing, longs);
+            nd_prefix_runs(e, n, most, first_fixed, limit, &cursor, holders, sizes, whole, longs);
         uint8_t expanded[FEW_VALUES] = {0};
         size_t at = 0, begin = 0;
         for (size_t z = 0; z < FEW_VALUES; z++) {
             size_t held = 0, probes = 0, first = FEW_HOLDERS;
             for (size_t d = 0; d < FEW_HOLDERS; d++) {
                 held += ranks.at[z][d] > 0;
-                probes += ranks.at[z][d] > 1;
+                probes += (size_t)is_whole_at(&ranks, z, d);
                 first = ranks.at[z][d] && first == FEW_HOLDERS ? d : first;
             }
             if (held > 1 && probes && first < first_fixed) {
@@ -247,11 +260,11 @@ static void test_prefix_pairs(void)
                     wrong += expected_longs < cursor.longs && (longs[2 * expected_longs] != begin || longs[2 * expected_longs + 1] != begin + held);
                     expected_longs++;
                 } else {
-                    wrong += expected_runs < cursor.runs && (sizes[expected_runs] != held || probing[expected_runs] != probes);
+                    wrong += expected_runs < cursor.runs && (sizes[expected_runs] != held || whole[expected_runs] != probes);
                     for (int pass = 1; pass >= 0; pass--)
                         for (size_t d = 0; d < FEW_HOLDERS; d++)
-                            if (ranks.at[z][d] && (ranks.at[z][d] > 1) == pass)
-                                wrong += at >= n || holders[at++] != ND_HOLDER(d, ranks.at[z][d] - 1);
+                            if (ranks.at[z][d] && is_whole_at(&ranks, z, d) == pass)
+                                wrong += at >= n || holders[at++] != holder_at(&ranks, z, d);
                     expected_runs++;
                     expanded[z] = 1;
                 }
@@ -268,7 +281,7 @@ static void test_prefix_pairs(void)
             documents[d] = (nd_prefix_document){FEW_VALUES + (uint32_t)random_below(FEW_VALUES), 0};
             codes[d] = (int64_t)random_below(2);
         }
-        const nd_prefix_index x = {holders, ends, probing, documents, random_below(2) ? codes : NULL,
+        const nd_prefix_index x = {holders, ends, whole, documents, random_below(2) ? codes : NULL,
                                    (double)random_below(100) / 100, contained, first_fixed};
         check_pairs(&ranks, &x, cursor.runs, expanded);
     }

@@ -87,7 +87,13 @@ def found(rows, design, **how) -> tuple[list[tuple[int, int]], list[tuple[int, l
     with reporting(None) as report:
         candidates = find_candidates(rows, np.arange(len(rows)), design, report=report, **arguments)
     pairs = list(zip(candidates.a.tolist(), candidates.b.tolist(), strict=True))
-    return pairs, sorted((run.group, run.documents.tolist()) for run in candidates.runs)
+    return pairs, runs_of(candidates.runs)
+
+
+def runs_of(runs) -> list[tuple[int, list[int]]]:
+    assert (runs.whole == 1).all() and len(runs.whole) == len(runs.documents) == runs.begins[-1]
+    parts = [runs.documents[begin : begin + size].tolist() for begin, size in zip(runs.begins, runs.sizes, strict=False)]
+    return sorted(zip(runs.groups.tolist(), parts, strict=True))
 
 
 def rows_with_repeats(n: int) -> np.ndarray:

@@ -34,7 +34,7 @@ CHOSEN = "from ndcore import kernels; print({k: v.chosen() for k, v in kernels.K
 
 def test_variants_are_listed_best_first():
     listed = nd.variants()
-    assert set(listed) == {"hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text"}
+    assert set(listed) == {"bitmaps", "hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text"}
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
@@ -52,10 +52,10 @@ def test_the_best_that_runs_is_the_default():
         assert (done.stdout.strip(), done.stderr) == (str(first), "")
 
 
-@pytest.mark.parametrize("stem", ["hamming", "minhash", "modsketch", "rabin", "simhash", "text"])
+@pytest.mark.parametrize("stem", ["bitmaps", "hamming", "minhash", "modsketch", "rabin", "simhash", "text"])
 def test_the_best_runs_where_one_extension_alone_is_imported(stem):
     best = next(name for name, runs in kernels.KERNELS[stem].variants().items() if runs)
-    module = {"modsketch": "_samples"}.get(stem, f"_{stem}")
+    module = {"bitmaps": "_pairs", "modsketch": "_samples"}.get(stem, f"_{stem}")
     done = python(f"import sys; from ndcore.{module} import kernel as k; print(k.chosen(), 'ndcore.kernels' in sys.modules)")
     assert done.stdout.split() == [best, "False"], done.stderr
 

@@ -158,12 +158,15 @@ def test_every_pair_comes_exactly_once(variant, need, made, max_run, least, fixe
 
 
 @given(signature_rows().filter(lambda made: len(made[0]) > 0), st.integers(1, 3), st.integers(0, 4))
-def test_matches_are_the_pairs_of_one_document(variant, made, need, least):
+def test_matches_tell_each_pair(variant, made, need, least):
     rows, groups, size = made
     _, judge = expanded(rows, groups, size, need, least)
     everything = obvious(rows, groups, size, need, least)
-    others = np.arange(1, len(rows), dtype=np.uint64)
-    assert judge.matches(0, others).tolist() == [int((0, int(b)) in everything) for b in others]
+    a, b = np.triu_indices(len(rows), 1)
+    for x, y in ((a, b), (b, a)):
+        assert judge.matches(x, y).tolist() == [int(pair in everything) for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    with pytest.raises(IndexError, match=f"not among {len(rows)}"):
+        judge.matches(np.array([0]), np.array([len(rows)]))
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -215,9 +215,6 @@ def rules(summary: dict[str, Any]) -> list[str]:
 
 def notes(summary: dict[str, Any], output: str) -> list[str]:
     """Return one sentence for each unusual thing that happened; `output` as on the command line."""
-    more = "" if output == STDOUT else "; see common in summary.json"
-    common = summary["common"]
-    cut = [int(run["cut"]) for run in common if run.get("cut")]  # a document may be in several of them
     shared = "shingle" if summary["filter"]["kind"] == "prefix" else "feature"
     others = summary.get("records_not_documents", {})
     ignored: Counter[str] = Counter(item["kind"] for item in summary["ignored"])
@@ -233,9 +230,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, lists(output)),
-        (len(common), shared, "so common that documents holding it were compared with representatives only"),
-        (len(cut), shared, "of these with documents that were not compared with all its representatives, "
-                           f"{max(cut, default=0):,} at most of one{more}"),
+        (len(summary["common"]), shared, "so common that of documents holding it only pairs with a representative are listed"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 

@@ -65,7 +65,22 @@ void nd_bitmaps_make(const nd_table_key *key, const uint64_t *values, size_t n, 
             out[i] = ones;                                                                                 \
         }                                                                                                  \
     }
+#if ND_ARM64    /* every one has NEON */
+static void differences_portable(const uint64_t *folded, const uint32_t *a, size_t step, const uint32_t *b, size_t n,
+                                 uint32_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *x = folded + (size_t)a[i * step] * ND_BITMAP_WORDS;
+        const uint64_t *y = folded + (size_t)b[i] * ND_BITMAP_WORDS;
+        uint8x16_t ones = vdupq_n_u8(0);    /* at most 32 in a byte */
+        for (size_t w = 0; w < ND_BITMAP_WORDS; w += 2)
+            ones = vaddq_u8(ones, vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vld1q_u64(x + w), vld1q_u64(y + w)))));
+        out[i] = vaddlvq_u8(ones);
+    }
+}
+#else
 ND_DIFFERENCES(differences_portable, )
+#endif
 #if ND_X86
 ND_DIFFERENCES(differences_popcnt, ND_TARGET("popcnt"))
 
@@ -105,19 +120,6 @@ static void differences_vpopcnt(const uint64_t *folded, const uint32_t *a, size_
         out[i] = (uint32_t)_mm512_reduce_add_epi64(_mm512_popcnt_epi64(_mm512_xor_si512(x, y)));
     }
 }
-#elif ND_ARM64
-static void differences_neon(const uint64_t *folded, const uint32_t *a, size_t step, const uint32_t *b, size_t n,
-                             uint32_t *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t *x = folded + (size_t)a[i * step] * ND_BITMAP_WORDS;
-        const uint64_t *y = folded + (size_t)b[i] * ND_BITMAP_WORDS;
-        uint8x16_t ones = vdupq_n_u8(0);    /* at most 32 in a byte */
-        for (size_t w = 0; w < ND_BITMAP_WORDS; w += 2)
-            ones = vaddq_u8(ones, vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vld1q_u64(x + w), vld1q_u64(y + w)))));
-        out[i] = vaddlvq_u8(ones);
-    }
-}
 #endif
 
 typedef void differences_fn(const uint64_t *folded, const uint32_t *a, size_t step, const uint32_t *b, size_t n,
@@ -127,8 +129,6 @@ static const struct { nd_variant is; differences_fn *differences; } KERNELS[] = 
     {{"vpopcnt", ND_VPOPCNT}, differences_vpopcnt},
     {{"avx2", ND_AVX2}, differences_avx2},
     {{"popcnt", ND_POPCNT}, differences_popcnt},
-#elif ND_ARM64
-    {{"neon", 0}, differences_neon},
 #endif
     {{"portable", 0}, differences_portable},
 };

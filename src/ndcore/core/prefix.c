@@ -11,6 +11,11 @@
  * sorted entries. Documents come one after the other, so one word for each h, the last document that visited it, tells
  * whether a pair was seen.
  *
+ * Let the pair's overlap be at least c with |d| >= |h|. As a set of n members shares at least c'(n) with a set that is no
+ * smaller, h has one of the shared shingles among its first |h| − c'(|h|) + 1. So entries beyond these are partial: they meet
+ * the whole ones of smaller documents, and need not meet each other (Xiao et al. 2008, section 4.1). A shingle that thousands
+ * of equally long documents share is then in no run, unless all its rarer ones are too few.
+ *
  * The first shingle that two documents share comes first in both, since the order is one of all shingles. It stands at
  * place i of d (its rank is i + 1) and j of h; so after it they can share min(n_d − i − 1, n_h − j − 1). The bounds are
  * divided as the score is. Division of float64 is monotonic: nothing is rejected that the score would accept. */
@@ -128,16 +133,25 @@ static size_t choose_probes(const nd_counts *c, const uint64_t *v, size_t n, siz
     return chosen;
 }
 
+static uint32_t rank_of(uint64_t holder) { return (uint32_t)holder & ~ND_PARTIAL; }
+static int is_whole(uint64_t holder) { return !((uint32_t)holder & ND_PARTIAL); }
+
+/* What a document is in the entry of its value with this rank. */
+static uint64_t holder_of(uint32_t document, uint32_t rank, int64_t whole)
+{
+    return ND_HOLDER(document, rank && rank <= whole ? rank : rank | ND_PARTIAL);
+}
+
 /* Writes entries of the values that have a rank or are marked. */
 static size_t write_marked(const nd_marks *m, const uint64_t *v, size_t n, uint64_t mix, uint32_t document,
-                           const uint32_t *ranks, nd_entry *out)
+                           const uint32_t *ranks, int64_t whole, nd_entry *out)
 {
     size_t bits[AHEAD], written = 0;
     for (size_t k = 0; k < n + AHEAD; k++) {
         if (k >= AHEAD && k - AHEAD < n) {
             const size_t j = k - AHEAD, bit = bits[k % AHEAD];
             if (ranks[j] || m->words[bit / 64] >> bit % 64 & 1)
-                out[written++] = (nd_entry){v[j] ^ mix, ND_HOLDER(document, ranks[j])};
+                out[written++] = (nd_entry){v[j] ^ mix, holder_of(document, ranks[j], whole)};
         }
         if (k < n) {
             bits[k % AHEAD] = nd_table_home(&m->key, v[k] ^ mix, m->room);
@@ -148,8 +162,8 @@ static size_t write_marked(const nd_marks *m, const uint64_t *v, size_t n, uint6
 }
 
 size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets,
-                         size_t n, const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes,
-                         nd_entry *scratch, uint32_t *ranks, nd_entry *out)
+                         size_t n, const uint32_t *documents, const int64_t *lengths, const int64_t *whole,
+                         const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks, nd_entry *out)
 {
     size_t written = 0;
     for (size_t i = 0; i < n; i++) {
@@ -167,49 +181,47 @@ size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64
             if (marks)
                 ranks[j] = rank;
             else
-                out[written++] = (nd_entry){v[j] ^ mix, ND_HOLDER(documents[i], rank)};
+                out[written++] = (nd_entry){v[j] ^ mix, holder_of(documents[i], rank, whole[i])};
         }
         if (marks)
-            written += write_marked(marks, v, size, mix, documents[i], ranks, out + written);
+            written += write_marked(marks, v, size, mix, documents[i], ranks, whole[i], out + written);
     }
     return written;
 }
 
-static uint32_t rank_of(uint64_t holder) { return (uint32_t)holder; }
-
-/* Copies the holders of a run, those with probes first; returns the number of the latter. */
+/* Copies the holders of a run, the whole ones first; returns the number of the latter. */
 static size_t copy_run(const nd_entry *e, size_t n, uint64_t *holders)
 {
-    size_t probing = 0, rest;
+    size_t whole = 0, rest;
     for (size_t i = 0; i < n; i++)
-        if (rank_of(e[i].id))
-            holders[probing++] = e[i].id;
-    rest = probing;
+        if (is_whole(e[i].id))
+            holders[whole++] = e[i].id;
+    rest = whole;
     for (size_t i = 0; i < n; i++)
-        if (!rank_of(e[i].id))
+        if (!is_whole(e[i].id))
             holders[rest++] = e[i].id;
-    return probing;
+    return whole;
 }
 
 void nd_prefix_runs(const nd_entry *e, size_t n, uint64_t most, uint64_t first_fixed, size_t limit, nd_run_cursor *cursor,
-                    uint64_t *holders, uint32_t *sizes, uint32_t *probing, size_t *longs)
+                    uint64_t *holders, uint32_t *sizes, uint32_t *whole, size_t *longs)
 {
     nd_run_cursor c = *cursor;
     const size_t stop = n - c.at > limit ? c.at + limit : n;
     for (size_t end; c.at < stop; c.at = end) {
-        size_t probes = rank_of(e[c.at].id) != 0;
+        size_t met = (size_t)is_whole(e[c.at].id);
         for (end = c.at + 1; end < n && e[end].key == e[c.at].key; end++)
-            probes += rank_of(e[end].id) != 0;
+            met += (size_t)is_whole(e[end].id);
         const size_t size = end - c.at;
-        if (size == 1 || probes == 0 || e[c.at].id >> 32 >= first_fixed)
+        if (size == 1 || met == 0 || e[c.at].id >> 32 >= first_fixed)
             continue;
-        if (probes > most / size) {
+        if (met > most / size) {
             longs[2 * c.longs] = c.at;
             longs[2 * c.longs++ + 1] = end;
             continue;
         }
         sizes[c.runs] = (uint32_t)size;
-        probing[c.runs++] = (uint32_t)copy_run(e + c.at, size, holders + c.holders);
+        whole[c.runs++] = (uint32_t)copy_run(e + c.at, size, holders + c.holders);
         c.holders += size;
     }
     *cursor = c;
@@ -273,14 +285,14 @@ size_t nd_prefix_pairs(const nd_prefix_index *x, uint64_t *lists, const int64_t 
             nd_sort_words(list, scratch, n);
         for (visits++; c.item < n; c.item++, c.within = 0) {
             const size_t run = (uint32_t)list[c.item], begin = (size_t)(run ? x->ends[run - 1] : 0);
-            const uint32_t rank = (uint32_t)(list[c.item] >> 32);
-            const size_t size = (size_t)x->ends[run] - begin, probing = x->probing[run];
-            for (size_t end = rank ? size : probing; c.within < end; c.within++) {
+            const uint32_t rank = rank_of(list[c.item] >> 32);
+            const size_t size = (size_t)x->ends[run] - begin, whole = x->whole[run];
+            for (size_t end = is_whole(list[c.item] >> 32) ? size : whole; c.within < end; c.within++) {
                 const uint64_t holder = x->holders[begin + c.within];
                 if (holder >> 32 >= before) {
-                    if (c.within >= probing)
+                    if (c.within >= whole)
                         break;
-                    c.within = probing - 1;                  /* go on with the holders without probes */
+                    c.within = whole - 1;                    /* go on with the partial holders */
                     continue;
                 }
                 if (written == room || visits++ > CALL_VISITS) {

@@ -27,37 +27,39 @@ void nd_counts_add(const nd_counts *c, const uint64_t *values, const int64_t *of
 void nd_counts_at(const nd_counts *c, const uint64_t *values, size_t n, uint16_t *out);
 
 /* What a document is in an entry: its number << 32 | rank. The rank is 0 for a value that is not a probe. Of a
- * probe it is 1 + the number of values of the document before it by (counter, value). */
+ * probe it is 1 + the number of values of the document before it by (counter, value). With ND_PARTIAL in the rank, the
+ * document is paired in this run only with documents that lack it; these are whole. */
 #define ND_HOLDER(document, rank) ((uint64_t)(document) << 32 | (rank))
+#define ND_PARTIAL 0x80000000u
 
 /* Writes entries (value ^ mix, holder) of the probes that another set may have: the first lengths[i] values of set i by
- * (counter, value), as far as their counters are at least 2. With marks, also of all other marked values of the sets. Set i
- * belongs to documents[i]; sets of length 0 are passed over. ranks: as many items as the largest set has; scratch: twice
- * as many. Room: the sum of lengths, with marks the number of values. Returns the number of entries. O(values), and the
- * sorting of probes. */
+ * (counter, value), as far as their counters are at least 2. With marks, also of all other marked values of the sets. The
+ * first whole[i] values of set i are whole, all others partial. Set i belongs to documents[i]; sets of length 0 are passed
+ * over. Sets have less than 2^31 values. ranks: as many items as the largest set has; scratch: twice as many. Room: the sum
+ * of lengths, with marks the number of values. Returns the number of entries. O(values), and the sorting of probes. */
 size_t nd_prefix_entries(const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets,
-                         size_t n, const uint32_t *documents, const int64_t *lengths, const uint64_t *mixes,
-                         nd_entry *scratch, uint32_t *ranks, nd_entry *out);
+                         size_t n, const uint32_t *documents, const int64_t *lengths, const int64_t *whole,
+                         const uint64_t *mixes, nd_entry *scratch, uint32_t *ranks, nd_entry *out);
 
 /* Marks the keys of these entries. */
 void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n);
 
 /* Finds runs of entries sorted by key, then document, from *at on, until about `limit` entries are read. Runs of one
- * entry, without a probe, or of documents from first_fixed on only, are dropped. If the probes times the entries of a
- * run exceed `most`, its bounds go to `longs` (begin, end). Otherwise its holders, probes first, go to holders, its size
- * to sizes and the number of its probes to probing. Room: as for all n entries: n, n / 2, n / 2, n / 2 pairs. */
+ * entry, without a whole one, or of documents from first_fixed on only, are dropped. If the whole entries times all entries
+ * of a run exceed `most`, its bounds go to `longs` (begin, end). Otherwise its holders, the whole ones first, go to holders,
+ * its size to sizes and the number of whole ones to whole. Room: as for all n entries: n, n / 2, n / 2, n / 2 pairs. */
 typedef struct { size_t at, holders, runs, longs; } nd_run_cursor;
 void nd_prefix_runs(const nd_entry *e, size_t n, uint64_t most, uint64_t first_fixed, size_t limit, nd_run_cursor *cursor,
-                    uint64_t *holders, uint32_t *sizes, uint32_t *probing, size_t *longs);
+                    uint64_t *holders, uint32_t *sizes, uint32_t *whole, size_t *longs);
 
-/* Runs end to end: run r has holders[ends[r − 1] … ends[r] − 1], the first probing[r] of them with probes; both parts
+/* Runs end to end: run r has holders[ends[r − 1] … ends[r] − 1], the first whole[r] of them whole; both parts
  * ascend. documents: of each document its number of shingles, and a word for the kernel, 0 at first. codes, or NULL:
  * documents of different codes are not paired. */
 typedef struct { uint32_t size, visitor; } nd_prefix_document;
 typedef struct {
     const uint64_t *holders;
     const int64_t *ends;
-    const uint32_t *probing;
+    const uint32_t *whole;
     nd_prefix_document *documents;
     const int64_t *codes;
     double threshold;

@@ -14,10 +14,12 @@ from ndcore.dedup.candidates import Runs, Search
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.verify import Scored, Verifier
+from ndcore.parallel import map_pieces
 
 __all__ = ["Draft", "settle_runs"]
 
 BLOCK = 1024  # documents that are decided together
+PART = 128  # documents of a block that a thread compares
 
 
 class Draft(NamedTuple):
@@ -81,8 +83,10 @@ class _Meetings:
 
     def compare(self, documents: Ints, which: int, kernel: RunPairs | None = None) -> Iterator[Scored]:
         """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
-        for start in range(0, len(documents), BLOCK):
-            others, rows = (kernel or self.kernel).meet(self.bitmaps.row[documents[start : start + BLOCK]], which)
+        work, rows_of = kernel or self.kernel, self.bitmaps.row[documents]
+        parts = [rows_of[start : start + PART] for start in range(0, len(documents), PART)]
+        threads = self.verifier.compared.threads
+        for others, rows in map_pieces(lambda part: work.meet(part, which), parts, threads if len(parts) > 1 else 1):
             a, b = self.bitmaps.documents[others], self.bitmaps.documents[rows]
             allowed = self.search.allows(a, b)
             yield self.verifier.verify(a[allowed], b[allowed], self.rules.threshold)

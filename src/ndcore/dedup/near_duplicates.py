@@ -96,12 +96,11 @@ def near_duplicates(
     cluster : "star", "greedy" or "components"
         See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
     max_holders : int
-        A feature, or shingle of the complete filter, that more documents share is not expanded to pairs; see
-        `NearDuplicates.common`.
+        Of documents that share a feature (with the complete filter: a shingle) with more than this many, only pairs with a
+        representative are listed; see `NearDuplicates.common`. It changes no label.
     verify : "fingerprints" or "tokens"
         Compare shingles as fingerprints, or as tuples of tokens: then forged fingerprints drop no document that should be
-        kept. Candidates come from fingerprints in both cases, so pairs in forged runs longer than `max_holders` may be
-        missed; see `Shingling.random`.
+        kept, and with filter="complete" they hide no pair.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for signatures and sort entries. Beyond it they go to temporary files and are sorted in
         parts, with the same result.
@@ -146,8 +145,8 @@ def near_duplicates(
 
     Notes
     -----
-    Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one exact comparison per candidate
-    pair. Memory: below 1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded
+    Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
+    an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded
     batches of texts and shingle sets. filter="complete", drop="contained", drop_common and lost read all texts again, and
     hold their shingle sets, 8 bytes a shingle, past 64 MB in a temporary file.
 

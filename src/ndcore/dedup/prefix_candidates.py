@@ -33,6 +33,7 @@ ENTRY_BYTES = 48  # an entry, its scratch, and its place in a run
 MARKS = 16  # bits of the table of marks for each probe
 PAIRS = 1 << 20  # pairs of a chunk
 MOST_PAIRS = 1 << 62  # of a run that is expanded
+PARTIAL = 1 << 31  # the bit of a rank, see prefix.h
 LONG = -1  # the group of runs that were not expanded
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -73,11 +74,11 @@ class PrefixCandidates:
 
 
 class _Index(NamedTuple):
-    """Runs end to end: holders, the end of each run, and how many of its holders have the shingle as a probe."""
+    """Runs end to end: holders, the end of each run, and how many of its holders are whole."""
 
     holders: UInts
     ends: Ints
-    probing: NDArray[np.uint32]
+    whole: NDArray[np.uint32]
 
 
 def find_prefix_candidates(
@@ -104,8 +105,9 @@ def find_prefix_candidates(
         The documents to pair.
     filter : PrefixFilter
     max_holders : int
-        Runs of m documents, for p of which the shingle is a probe, are expanded if p * m <= max_holders squared; p is m
-        where both documents are known by their probes. Others are returned.
+        Runs of m documents, p of which are paired with all others of the run, are expanded if p * m <= max_holders squared.
+        Others are returned. By resemblance p of them have the shingle among the rarest in which smaller documents are sought
+        (`PrefixFilter.index_length`), by containment for p of them it is a probe.
     first_fixed : int
         Documents from here on are never paired with one another.
     by : int64, optional
@@ -158,44 +160,44 @@ class _Job:
 
     def entries(self, counts: Counts) -> list[SpooledArray]:
         """Write the entries (shingle, document and rank), in parts by the high bits of the shingle."""
-        lengths = self.filter.probe_length(self.sizes)
+        lengths, whole = self.filter.probe_length(self.sizes), self.filter.index_length(self.sizes)
         total, marks = int(lengths.sum()), None
         if self.filter.drop == "contained":
             marks = Marks(min(self.memory, MARKS * (total + 1)))
-            for found in self._map(_Writer(self, counts, lengths, None, 0), "choosing probes"):
+            for found in self._map(_Writer(self, counts, lengths, whole, None, 0), "choosing probes"):
                 marks.add(found[0])
             total = int(self.sizes.sum())
         share = ENTRY_BYTES * total * self.threads // self.memory
         bits = min(MOST_PARTS - 1, share).bit_length()
         spooled = [SpooledArray(np.uint64, self.memory // 4 >> bits) for _ in range(1 << bits)]
-        for found in self._map(_Writer(self, counts, lengths, marks, bits), "writing entries"):
+        for found in self._map(_Writer(self, counts, lengths, whole, marks, bits), "writing entries"):
             for part, piece in zip(spooled, found, strict=True):
                 part.append(piece)
         return spooled
 
     def runs(self, parts: list[SpooledArray]) -> tuple[_Index, list[_LongRun]]:
         """Sort the entries, part by part on threads, and find their runs."""
-        holders, probing = SpooledArray(np.uint64, self.memory // 4), SpooledArray(np.uint32)
+        holders, whole = SpooledArray(np.uint64, self.memory // 4), SpooledArray(np.uint32)
         sizes, long = SpooledArray(np.uint32), list[_LongRun]()
         parts.reverse()
         remaining = (parts.pop() for _ in range(len(parts)))
         total = len(parts)
         for done, (found, long_here) in enumerate(map_pieces(self._runs_of_part, remaining, self.threads), 1):
-            for column, piece in zip((holders, sizes, probing), found, strict=True):
+            for column, piece in zip((holders, sizes, whole), found, strict=True):
                 column.append(piece)
             long += long_here
             self.report("sorting entries", done, total)
         ends = np.cumsum(sizes.array(), dtype=np.int64)
-        return _Index(np.asarray(holders.array()), ends, probing.array()), long
+        return _Index(np.asarray(holders.array()), ends, whole.array()), long
 
     def _runs_of_part(self, part: SpooledArray) -> tuple[tuple[AnyArray, ...], list[_LongRun]]:
-        """Sort the entries of a part; return its runs (holders, sizes, probing) and the long ones."""
-        whole = part.array().reshape(-1, 2)
-        if not whole.flags.writeable:
-            whole = np.array(whole)
-        sort_entries(whole)
-        holders, sizes, probing, long = runs(whole, min(self.max_holders**2, MOST_PAIRS), self.first_fixed)
-        return (holders, sizes, probing), [_as_run(whole[begin:end, 1]) for begin, end in long.tolist()]
+        """Sort the entries of a part; return its runs (holders, sizes, whole) and the long ones."""
+        every = part.array().reshape(-1, 2)
+        if not every.flags.writeable:
+            every = np.array(every)
+        sort_entries(every)
+        holders, sizes, whole, long = runs(every, min(self.max_holders**2, MOST_PAIRS), self.first_fixed)
+        return (holders, sizes, whole), [_as_run(every[begin:end, 1]) for begin, end in long.tolist()]
 
     def _chunks(self, stage: str) -> Iterator[_Chunk]:
         """Yield the chunks of all sets, with reports."""
@@ -216,7 +218,7 @@ class _Job:
 
 def _as_run(holders: UInts) -> _LongRun:
     """Return a run for `Runs.of`."""
-    return LONG, (holders >> np.uint64(32)).astype(np.int64), (holders.astype(np.uint32) != 0).astype(np.uint8)
+    return LONG, (holders >> np.uint64(32)).astype(np.int64), (holders.astype(np.uint32) < PARTIAL).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,7 @@ class _Writer:
     job: _Job
     counts: Counts
     lengths: Ints
+    whole: Ints
     marks: Marks | None
     bits: int
 
@@ -233,7 +236,7 @@ class _Writer:
         """Return the entries of a chunk, each part of them as uint64 (entries, 2)."""
         positions, values, offsets = chunk
         found = entries(self.counts, values, offsets, positions.astype(np.uint32), self.lengths[positions],
-                        self.job.mixes(positions), self.marks)
+                        self.whole[positions], self.job.mixes(positions), self.marks)
         if not self.bits:
             return [found]
         part = (found[:, 0] >> np.uint64(64 - self.bits)).astype(np.int64)

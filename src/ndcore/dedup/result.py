@@ -73,8 +73,10 @@ class NearDuplicates(Assignments):
     filter : FilterDesign or PrefixFilter
         The filter, with its miss probability at the threshold.
     common : list of dict
-        Features (group −1: shingles) that more than max_holders documents share. These documents were compared only with
-        the representatives among them, and the last ``cut`` of them not with all representatives.
+        Features (group −1: shingles) that more than max_holders documents share: the ``group``, the number of ``holders``,
+        the first of them (``example``), and how many of them stand for themselves (``representatives``). Each holder was
+        compared with all representatives before it; of other pairs of holders `pairs` lists only those that share another
+        feature.
     common_shingles : int
         Shingles that count for nothing, see drop_common.
     invalid_bytes : int
@@ -234,7 +236,8 @@ class NearDuplicates(Assignments):
     def rethreshold(self, threshold: float) -> NearDuplicates:
         """Derive the result for a higher threshold from the verified pairs, without reading or sketching anything.
 
-        Documents that were compared only with representatives (see `common`) are compared again with the new ones.
+        Documents that were compared only with representatives (see `common`) are compared again with the new ones, so the
+        result is the one of a fresh run with this filter.
 
         Parameters
         ----------

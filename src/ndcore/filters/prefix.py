@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ndcore._types import Ints
+from ndcore._types import Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
 
 __all__ = ["DROPS", "SHINGLE_BYTES", "PrefixFilter"]
@@ -32,7 +33,8 @@ class PrefixFilter:
     threshold : float
         The score in (0, 1] from which pairs must pass: resemblance (Jaccard similarity), or containment.
     drop : "resembling" or "contained"
-        "resembling": the n - c(n) + 1 rarest shingles of both documents are compared. "contained": the rarest shingles of
+        "resembling": the n - c(n) + 1 rarest shingles of the larger document are sought among those of the smaller one, of
+        which fewer are needed (`index_length`). "contained": the rarest shingles of
         one document are looked up among all shingles of the other.
 
     Raises
@@ -74,18 +76,34 @@ class PrefixFilter:
         int64
             The least c with float64(c) / float64(n) >= threshold for each size n; 0 for a size of 0.
         """
-        n = np.maximum(np.asarray(sizes, np.int64), 1)
-        least = np.clip(np.ceil(self.threshold * n).astype(np.int64), 1, n)
-        while (up := least / n < self.threshold).any():  # the product was rounded down
-            least[up] += 1
-        while (down := (least - 1) / n >= self.threshold).any():
-            least[down] -= 1
-        return np.minimum(least, sizes)
+        return self._least(sizes, lambda common, n: common / n, self.threshold)
 
     def probe_length(self, sizes: Ints) -> Ints:
         """Compute how many shingles of documents of these sizes are looked up; 0 for a size of 0."""
         length: Ints = np.where(np.asarray(sizes) > 0, sizes - self.least_common(sizes) + 1, 0)
         return length
+
+    def index_length(self, sizes: Ints) -> Ints:
+        """Compute among how many shingles of documents of these sizes the probes of larger ones are sought; 0 for a size of 0.
+
+        By resemblance, a document of n shingles shares at least c'(n) with one that is no smaller, where c'(n) is the least c
+        with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.
+        """
+        if self.drop == "contained":
+            return self.probe_length(sizes)
+        least = self._least(sizes, lambda common, n: common / (2 * n - common), 2 * self.threshold / (1 + self.threshold))
+        length: Ints = np.where(np.asarray(sizes) > 0, sizes - least + 1, 0)
+        return length
+
+    def _least(self, sizes: Ints, score: Callable[[Ints, Ints], Floats], share: float) -> Ints:
+        """Find the least number in common, about `share` of a size, whose score reaches the threshold; 0 for a size of 0."""
+        n = np.maximum(np.asarray(sizes, np.int64), 1)
+        least = np.clip(np.ceil(share * n).astype(np.int64), 1, n)
+        while (up := score(least, n) < self.threshold).any():  # the product was rounded down
+            least[up] += 1
+        while (down := score(least - 1, n) >= self.threshold).any():
+            least[down] -= 1
+        return np.minimum(least, sizes)
 
     def __str__(self) -> str:
         looked_up = int(self.probe_length(np.array([EXAMPLE]))[0])

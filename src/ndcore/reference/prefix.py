@@ -34,14 +34,27 @@ def probes(members: AbstractSet[int], count: dict[int, int], threshold: float) -
     return rare_first(members, count)[: len(members) - least_common(len(members), threshold) + 1]
 
 
+def indexed(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
+    """List the rarest n - c'(n) + 1 shingles of a set: a set that is no smaller and reaches the threshold has one of them.
+
+    c'(n) is the least number of shingles that sets of n members have in common at the threshold.
+    """
+    n = len(members)
+    least = next((c for c in range(1, n + 1) if float(c) / float(2 * n - c) >= threshold), 0)
+    return rare_first(members, count)[: n - least + 1]
+
+
 def resembling(sets: Sequence[AbstractSet[int]], threshold: float) -> Pairs:
-    """Find the candidate pairs of the complete filter by resemblance: prefix, size and positional filter."""
+    """Find the candidate pairs of the complete filter by resemblance: prefix, size and positional filter.
+
+    The first shingle that two sets share must be a probe of both, and one of them must have it among its indexed ones.
+    """
     count = holders(sets)
     order = [rare_first(members, count) for members in sets]
     found = set()
     for a, b in combinations(range(len(sets)), 2):
         shared = set(probes(sets[a], count, threshold)) & set(probes(sets[b], count, threshold))
-        if not shared:
+        if not shared & {*indexed(sets[a], count, threshold), *indexed(sets[b], count, threshold)}:
             continue
         first = min(shared, key=lambda shingle: (count[shingle], shingle))
         after = min(len(order[x]) - order[x].index(first) - 1 for x in (a, b))

@@ -193,17 +193,17 @@ def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
 
 
 def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
-    """List the features, or shingles, held by too many documents to compare all their pairs."""
+    """List the features, or shingles, held by too many documents to list all their pairs."""
     lsh = isinstance(result.filter, FilterDesign)
     what = "Feature" if lsh else "Shingle"
     runs = sorted(result.common, key=lambda run: (-run["holders"], run["group"], run["example"]))
-    rows = tuple((run["holders"], name(run["example"]), run["representatives"], run["cut"]) for run in runs[:ROWS])
+    rows = tuple((run["holders"], name(run["example"]), run["representatives"]) for run in runs[:ROWS])
     return ReportTable(
         "Common features" if lsh else "Shingles in very many documents",
-        f"{what}s held by too many documents to compare all their pairs: each document was compared with the "
-        "representatives among them, and documents “not compared” with some of these only." if rows else
-        f"No {what.lower()} is held by too many documents to compare all their pairs.",
-        ("Holders", "One of them", "Representatives", "Not compared"), rows, len(runs),
+        f"{what}s held by too many documents to list all their pairs: each document was compared with the "
+        "representatives among them, and only such pairs are listed." if rows else
+        f"No {what.lower()} is held by too many documents to list all their pairs.",
+        ("Holders", "One of them", "Representatives"), rows, len(runs),
     )
 
 

@@ -6,10 +6,10 @@
  * Here it goes from document to document. One word for each document h, its stamp, holds the last d that met it, so no pair
  * is remembered. What meets d is gathered first and then compared with it in one go, by bitmaps that lie in the order of
  * documents, so the cache lines of a run come one after the other. */
-#include "runs.h"
+#include "meetings.h"
 
 /* Appends the documents of a list that d did not meet. */
-static size_t gather(const nd_runs *x, uint32_t d, const uint32_t *list, size_t n, uint32_t *out)
+static size_t gather(const nd_meetings *x, uint32_t d, const uint32_t *list, size_t n, uint32_t *out)
 {
     size_t written = 0;
     for (size_t i = 0; i < n; i++) {
@@ -35,7 +35,7 @@ static size_t first_from(const uint32_t *list, size_t n, uint32_t d)
     return begin;
 }
 
-size_t nd_runs_meet(const nd_runs *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits)
+size_t nd_meetings_of(const nd_meetings *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits)
 {
     const int only = x->from[d + 1] - x->from[d] == 1;     /* one run: nothing meets twice */
     const uint32_t *others = scratch;
@@ -79,7 +79,7 @@ size_t nd_runs_meet(const nd_runs *x, uint32_t d, nd_meeting which, uint32_t *sc
     return written;
 }
 
-void nd_runs_propose(const nd_runs *x, uint32_t d)
+void nd_meetings_propose(const nd_meetings *x, uint32_t d)
 {
     for (int64_t k = x->from[d]; k < x->from[d + 1]; k++) {
         const nd_in_run *in = x->in + k;
@@ -101,7 +101,7 @@ static uint32_t settle(uint32_t *list, uint32_t first, uint32_t last, const uint
     return first;
 }
 
-void nd_runs_settle(const nd_runs *x, uint32_t d, const uint8_t *keep)
+void nd_meetings_settle(const nd_meetings *x, uint32_t d, const uint8_t *keep)
 {
     for (int64_t k = x->from[d]; k < x->from[d + 1]; k++) {
         const uint32_t run = x->in[k].run;

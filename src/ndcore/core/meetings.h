@@ -1,7 +1,7 @@
 /* Pairs of documents that are in runs together, each met once over all runs. A run is a list of documents that share a
  * value: a feature of their signatures, or a shingle. */
-#ifndef ND_RUNS_H
-#define ND_RUNS_H
+#ifndef ND_MEETINGS_H
+#define ND_MEETINGS_H
 
 #include "bitmaps.h"
 
@@ -24,23 +24,23 @@ typedef struct {
     nd_run_counts *counts;        /* representatives of each run */
     nd_run_counts *settled;       /* how many of these are certain: the rest are proposed */
     const nd_bitmaps *bitmaps;
-} nd_runs;
+} nd_meetings;
 
 /* Which documents meet document d. */
 typedef enum {
-    ND_BEFORE,                    /* in listed runs those before it; else certain representatives */
+    ND_BEFORE,                    /* in listed runs those before it; else certain representatives, all below d */
     ND_PROPOSED,                  /* in runs that are not listed, proposed representatives below d */
     ND_AFTER,                     /* in runs that are not listed, representatives above d */
 } nd_meeting;
 
 /* Writes the documents that meet d and may reach the threshold with it, each once; returns their number. *visits += the
- * work. scratch, out: one item for each document. */
-size_t nd_runs_meet(const nd_runs *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits);
+ * work. scratch: one item more than there are documents; out: as many as documents. */
+size_t nd_meetings_of(const nd_meetings *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits);
 
 /* Adds a document, above all others so far, to the proposed representatives of its runs that are not listed. */
-void nd_runs_propose(const nd_runs *x, uint32_t d);
+void nd_meetings_propose(const nd_meetings *x, uint32_t d);
 
 /* Makes the representatives of d's runs certain that are proposed and that keep[representative] accepts; drops the others. */
-void nd_runs_settle(const nd_runs *x, uint32_t d, const uint8_t *keep);
+void nd_meetings_settle(const nd_meetings *x, uint32_t d, const uint8_t *keep);
 
 #endif
