@@ -280,7 +280,7 @@ def test_documents_of_several_runs_are_not_added_up() -> None:
     common = [{**run_of, "group": group} for group in range(4)]
     account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": [], "pages_by_tags": []}
     assert notes(account, "out") == [
-        "4 features so common that of documents holding it only pairs with a representative are listed",
+        "4 features so common that documents holding it are paired with representatives only",
     ]
 
 

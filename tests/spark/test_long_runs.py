@@ -18,7 +18,7 @@ from ndcore.spark.stars import choose_representatives
 @pytest.mark.slow
 def test_three_clusters_in_one_run(spark, work, monkeypatch):
     monkeypatch.setattr(long_runs, "WAVE", 1)  # so that waves are cut, and what was compared is kept
-    limit, joined, counted = 2, {1: 0, 3: 2}, 2  # the third representative is cut
+    limit, joined, counted = 2, {1: 0, 3: 2}, 4  # the third and the fourth representative are cut
     base = np.arange(1, 41, dtype=np.uint64)
     members = {rank: np.sort(np.append(base + np.uint64(1000 * (rank // 2)), np.uint64(7 + rank % 2))) for rank in range(6)}
     sets = spark.createDataFrame([(rank, 0, bytearray(values.tobytes())) for rank, values in members.items()],

@@ -43,11 +43,12 @@ def test_files_and_rows_as_keys(spark, tmp_path):
     texts += [" ".join([*words[:25], *(f"own{i}x{j}" for j in range(i % 4))]) for i in range(300)] + [""] * 50
     frame(spark, [(text,) for text in texts], "body string", 2, 1).write.parquet(str(tmp_path / "in"))
     df = spark.read.parquet(str(tmp_path / "in"))
-    got = near_duplicates(df, "body", directory=str(tmp_path / "work"), max_holders=20)
+    got = near_duplicates(df, "body", directory=str(tmp_path / "work"), max_holders=60)
     rows = got.verdicts.sort("file", "row").toArrow().to_pylist()
     keyed = df.selectExpr("_metadata.file_path as file", "_metadata.row_index as row", "body")
     ordered = keyed.sort("file", "row").collect()
-    expected = nd.near_duplicates([row.body for row in ordered], max_holders=20)
+    expected = nd.near_duplicates([row.body for row in ordered], max_holders=60)
+    assert 0 < max(run["representatives"] for run in expected.common) < 60  # Spark compares no more of a run
     place = {(row.file, row.row): i for i, row in enumerate(ordered)}
     assert [place[row["representative"]["file"], row["representative"]["row"]] for row in rows] == expected.labels.tolist()
     assert [row["class"] for row in rows] == expected.classes.tolist()
@@ -91,9 +92,9 @@ def test_labels_keep_documents_apart(spark):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
-    """Thirteen partitions, with runs that are cut, and components in rounds."""
+    """Thirteen partitions, with runs that are not expanded, and components in rounds."""
     texts = documents(13, 60)
-    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 2, "cluster": "greedy", "min_shingles": 4}
+    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 9, "cluster": "greedy", "min_shingles": 4}
     applied = []
 
     def dying(rows, phase, schema, **given):
@@ -116,7 +117,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     expected = nd.near_duplicates(texts, **options)
     check_verdicts(got, expected, range(len(texts)))
     check_common(got, expected, range(len(texts)))
-    assert any(run["cut"] for run in expected.common)
+    assert expected.common
     assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
     killed = {mark.name.partition("-")[2] for mark in applied if mark.exists()}
     assert killed >= {"sketch_documents", "number_rows", "list_entries", "expand_runs", "form_sets", "verify_blocks",

@@ -230,7 +230,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (summary.get("payloads_decoded_already", 0), "payload", "read as stored, without the coding that its headers name"),
         (summary["repeated_ids"], "document", "with the id of an earlier one; file and line tell them apart"),
         *left_out(summary["excluded"], ignored, lists(output)),
-        (len(summary["common"]), shared, "so common that of documents holding it only pairs with a representative are listed"),
+        (len(summary["common"]), shared, "so common that documents holding it are paired with representatives only"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 

@@ -116,8 +116,8 @@ class _Meetings:
         firsts = np.searchsorted(run_of[by_root][begins][largest_first], np.arange(len(runs.groups)))
         main = members[by_root][begins][largest_first][firsts]
         others = members != main[run_of]
-        kernel = self._kernel(np.lexsort((self.bitmaps.row[runs.documents], others, run_of)), np.ones(len(runs.groups), np.uint8),
-                              np.append(roots[self.bitmaps.documents], -1))
+        main_first = np.lexsort((self.bitmaps.row[runs.documents], others, run_of))
+        kernel = self._kernel(main_first, np.ones(len(runs.groups), np.uint8), np.append(roots[self.bitmaps.documents], -1))
         yield from self.compare(np.unique(runs.documents[others]), BEFORE, kernel)
 
 

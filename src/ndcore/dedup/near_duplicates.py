@@ -146,8 +146,8 @@ def near_duplicates(
     Notes
     -----
     Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
-    an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per document for signatures, digests and entries, 8 bytes per candidate pair, and bounded
-    batches of texts and shingle sets. filter="complete", drop="contained", drop_common and lost read all texts again, and
+    an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per
+    document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets. filter="complete", drop="contained", drop_common and lost read all texts again, and
     hold their shingle sets, 8 bytes a shingle, past 64 MB in a temporary file.
 
     References

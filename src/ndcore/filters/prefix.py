@@ -84,7 +84,7 @@ class PrefixFilter:
         return length
 
     def index_length(self, sizes: Ints) -> Ints:
-        """Compute among how many shingles of documents of these sizes the probes of larger ones are sought; 0 for a size of 0.
+        """Compute among how many shingles of documents of these sizes probes of larger ones are sought; 0 for a size of 0.
 
         By resemblance, a document of n shingles shares at least c'(n) with one that is no smaller, where c'(n) is the least c
         with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.

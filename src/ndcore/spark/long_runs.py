@@ -128,15 +128,22 @@ class LongRuns:
         return self.work.keep(found.distinct(), "long runs: accepted pairs")
 
     def account(self, labels: DataFrame, keys: DataFrame) -> DataFrame:
-        """Return the rows of `NearDuplicates.common`, given the final labels and, by rank, the ``key`` and ``against``."""
+        """Return the rows of `NearDuplicates.common`, given the final labels and, by rank, the ``key`` and ``against``.
+
+        ``cut``: documents from the first representative on that was not compared within the run.
+        """
         from pyspark.sql import functions as F
 
-        counts = self.compared.groupBy("run").agg(F.count("*").alias("representatives"))
-        cut = self.entries.join(labels.select("rank"), "rank", "left_anti").join(self.compared, ["run", "rank"], "left_anti")
-        cut = cut.groupBy("run").agg(F.min("rank").alias("first"))
-        members = self.entries.join(counts, "run", "left").join(cut, "run", "left").join(keys, "rank").selectExpr(
+        own = self.entries.join(labels.select("rank"), "rank", "left_anti")
+        counts = own.groupBy("run").agg(F.count("*").alias("representatives"))
+        compared = self.compared.groupBy("run").agg(F.count("*").alias("compared"))
+        cut = own.join(self.compared, ["run", "rank"], "left_anti").groupBy("run").agg(F.min("rank").alias("first"))
+        members = self.entries
+        for more in (counts, compared, cut):
+            members = members.join(more, "run", "left")
+        members = members.join(keys, "rank").selectExpr(
             "run", "if(against, null, key) as key", "coalesce(representatives, 0) as representatives",
-            f"representatives >= {self.limit} and rank >= first as is_cut")
+            f"compared >= {self.limit} and rank >= first as is_cut")
         return members.groupBy("run", "representatives").agg(
             F.count("*").alias("holders"), F.min("key").alias("example"), F.count_if("is_cut").alias("cut"),
         ).selectExpr("int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example", "representatives", "cut")
