@@ -33,7 +33,7 @@ static void draw_bitmaps(drawn_bitmaps *d, size_t most, double threshold, int co
         d->sizes[i] = (uint32_t)size;
         const size_t count = nd_bitmaps_words(size);
         CHECK((count & (count - 1)) == 0 && count >= ND_BITMAP_WORDS && count <= ND_BITMAP_MOST
-              && (count == ND_BITMAP_MOST || 128 * count >= 5 * size) && (count == ND_BITMAP_WORDS || 64 * count < 5 * size),
+              && (count == ND_BITMAP_MOST || 8 * count >= size) && (count == ND_BITMAP_WORDS || 4 * count < size),
               "%zu words for %zu members", count, size);
         const int wide = count > ND_BITMAP_WORDS;
         nd_bitmaps_make(&key, d->values[i], size, wide ? words + d->begins[i] : folded + i * ND_BITMAP_WORDS, count,

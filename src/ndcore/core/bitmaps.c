@@ -13,7 +13,7 @@
  * contained, |A| + |B| − 2t·min(|A|, |B|): both are sums of what either set brings, its slack, rounded up by more than float
  * and float64 err.
  *
- * D members that are not shared leave about m/2·(1 − e^(−2D/m)) ones among m bits: few less than D if m is 2.5 times the
+ * D members that are not shared leave about m/2·(1 − e^(−2D/m)) ones among m bits: few less than D if m is 8 times the
  * size of the sets. A bit is the low bits of one hash, so a bitmap folded in halves by XOR is the bitmap of half the bits.
  * All bitmaps folded to 512 bits stand together, one cache line each, and reject most pairs; the wide ones see the rest. */
 #include "bitmaps.h"
@@ -29,7 +29,7 @@
 size_t nd_bitmaps_words(size_t n)
 {
     size_t words = ND_BITMAP_WORDS;
-    while (words < ND_BITMAP_MOST && 2 * 64 * words < 5 * n)
+    while (words < ND_BITMAP_MOST && 64 * words < 8 * n)
         words *= 2;
     return words;
 }
@@ -136,6 +136,8 @@ ND_CHOICE(nd_bitmaps, KERNELS)
 
 /* ---- which pairs may be near */
 
+enum { LOOK = 16 };     /* words between two looks at the ones so far */
+
 /* Whether sets of n and m members may reach the threshold, if their bitmaps differ in this many ones. */
 static int may_reach(const nd_bitmaps *x, uint64_t n, uint64_t m, uint64_t ones)
 {
@@ -144,9 +146,18 @@ static int may_reach(const nd_bitmaps *x, uint64_t n, uint64_t m, uint64_t ones)
     return (double)common / (double)(x->contained ? least : both - common) >= x->threshold;
 }
 
-/* Ones in which the bitmaps of two documents differ, the wider one folded to the width of the other. */
+/* The larger of two bounds of the members that are not shared. */
+static inline float allowed(nd_bitmap_slack s, nd_bitmap_slack t)
+{
+    const float first = s.u + t.v, second = s.v + t.u;
+    return first > second ? first : second;
+}
+
+/* Ones in which the bitmaps of two documents differ, the wider one folded to the width of the other. Stops at more than are
+ * allowed. */
 static uint64_t wide_difference(const nd_bitmaps *x, size_t a, size_t b)
 {
+    const uint64_t most = (uint64_t)allowed(x->slack[a], x->slack[b]);
     size_t n = (size_t)(x->begins[a + 1] - x->begins[a]), m = (size_t)(x->begins[b + 1] - x->begins[b]);
     const uint64_t *v = x->words + x->begins[a], *w = x->words + x->begins[b];
     uint64_t ones = 0;
@@ -155,7 +166,7 @@ static uint64_t wide_difference(const nd_bitmaps *x, size_t a, size_t b)
         const size_t count = n;
         v = w, n = m, w = other, m = count;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && (i % LOOK || ones <= most); i++) {
         uint64_t word = v[i];
         for (size_t j = i; j < m; j += n)
             word ^= w[j];
@@ -180,10 +191,8 @@ size_t nd_bitmaps_near(const nd_bitmaps *x, const uint32_t *a, size_t step, cons
     size_t close = 0, near = 0;
     KERNELS[chosen].differences(x->folded, a, step, b, n, ones);
     for (size_t i = 0; i < n; i++) {
-        const nd_bitmap_slack s = x->slack[a[i * step]], t = x->slack[b[i]];
-        const float first = s.u + t.v, second = s.v + t.u;
-        which[close] = (uint32_t)i;
-        close += (float)ones[i] <= (first > second ? first : second);
+        if (ND_UNLIKELY((float)ones[i] <= allowed(x->slack[a[i * step]], x->slack[b[i]])))
+            which[close++] = (uint32_t)i;
     }
     for (size_t k = 0; k < close; k++) {
         const size_t i = which[k], d = a[i * step], e = b[i];

@@ -8,11 +8,11 @@
 
 enum {
     ND_BITMAP_WORDS = 8,          /* words of a folded bitmap: 512 bits */
-    ND_BITMAP_MOST = 512,         /* words of a bitmap, at most: 32,768 bits */
+    ND_BITMAP_MOST = 1024,        /* words of a bitmap, at most: 65,536 bits */
     ND_BITMAP_ROOM = 256,         /* pairs that are compared at a time, at most */
 };
 
-/* Words of the bitmap of n members: the least power of two with 5 bits for 2 members, from ND_BITMAP_WORDS to
+/* Words of the bitmap of n members: the least power of two with 8 bits for a member, from ND_BITMAP_WORDS to
  * ND_BITMAP_MOST. */
 size_t nd_bitmaps_words(size_t n);
 
