@@ -67,7 +67,7 @@ def test_against_and_priorities(spark):
     ids, old_ids = ([f"{kind}{i:03}" for i in range(len(side))] for kind, side in (("new", texts), ("old", old)))
     df = frame(spark, list(zip(ids, texts, priorities, strict=True)), "id string, text binary, rank int", 7, 1)
     against = frame(spark, list(zip(old_ids, old, strict=True)), "id string, text binary", 2, 2)
-    options = {"threshold": 0.6, "max_holders": 5, "shingling": WORDS}
+    options = {"threshold": 0.6, "max_holders": 10, "shingling": WORDS}
     with settings(spark, {"spark.sql.adaptive.enabled": "false"}):
         got = near_duplicates(df, id="id", against=against, keep=F.col("rank"), **options)
     expected = nd.near_duplicates(texts, against=old, keep=priorities, **options)
@@ -94,7 +94,7 @@ def test_labels_keep_documents_apart(spark):
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     """Thirteen partitions, with runs that are not expanded, and components in rounds."""
     texts = documents(13, 60)
-    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 9, "cluster": "greedy", "min_shingles": 4}
+    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 3, "cluster": "greedy", "min_shingles": 4}
     applied = []
 
     def dying(rows, phase, schema, **given):
@@ -113,7 +113,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Work, "apply", staticmethod(dying))
     df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 13, 1)
-    got = near_duplicates(df, id="id", task_pairs=5, **options)
+    got = near_duplicates(df, id="id", task_pairs=11, **options)
     expected = nd.near_duplicates(texts, **options)
     check_verdicts(got, expected, range(len(texts)))
     check_common(got, expected, range(len(texts)))
