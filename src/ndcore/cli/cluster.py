@@ -132,9 +132,12 @@ def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Bu
         return regroup(options, old)
     output = _output(options)
     output.check()
-    stack.enter_context(Staging(output.name))  # one job on this output until the report is written
+    staging = stack.enter_context(Staging(output.name))  # one job on this output until the report is written
     stack.enter_context(output.say_what_is_left())
-    return build(options, output, stack) if old is None else rebuild(options, old, output)
+    built = build(options, output, stack) if old is None else rebuild(options, old, output)
+    if not output.commit(staging):
+        return built
+    return built._replace(collection=Collection.open(output.name))
 
 
 def _output(options: ClusterOptions) -> CollectionOutput:
