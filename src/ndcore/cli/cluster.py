@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from ndcore.cli import summary
 from ndcore.cli.cluster_build import (
     Built,
     ClusterOptions,
@@ -116,6 +117,8 @@ def run_cluster(options: ClusterOptions) -> int:
         if page is not None:
             _write_report(options, built, page)
         options.outcome.written = True
+    if built.documents is not None:
+        summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
     if options.json:
         print(json.dumps(describe(built), indent=2))
     elif not options.quiet:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ndcore._grams import MAX_LENGTH
 from ndcore._types import Ints, Text
+from ndcore.cli import summary
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
 from ndcore.cli.named_document import load_document, path_of
 from ndcore.cli.options import (
@@ -118,6 +119,7 @@ def run_sources(options: SourcesOptions) -> int:
             page.write(sources_page(sources, account, options.command_line))
             page.commit()
             options.outcome.written = True
+    summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
     print_account(options, account, lambda: print_report(sources, account, options.report, sys.stdout),
                   time.monotonic() - begun)
     return 0
