@@ -89,7 +89,7 @@ class Plot(NamedTuple):
 
         suffix = checked_format(path)
         dateless = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
-        repeatable = {"svg.hashsalt": "ndcore", "svg.fonttype": "path"}
+        repeatable: Any = {"svg.hashsalt": "ndcore", "svg.fonttype": "path"}
         with mpl.rc_context(repeatable), replacing(path, durable=False) as file:
             self.figure.savefig(file, format=suffix[1:], dpi=160, metadata=dateless)
 

@@ -17,6 +17,7 @@ import pytest
 from agreement import cut_small
 
 import ndcore as nd
+from ndcore.cli.cluster_output import keep_places
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.collection import phase1_sketches
@@ -286,6 +287,27 @@ def test_another_collection_beside_the_output_is_not_removed(records, tmp_path, 
     assert command(records, tmp_path, "-q", "--overwrite") == 2
     assert "c.unfinished, where the new collection is made, holds a finished or damaged one" in capsys.readouterr().err
     assert files_of(tmp_path) == before
+
+
+def test_what_comes_to_the_place_of_a_collection_meanwhile_is_not_replaced(records, tmp_path, capsys, monkeypatch):
+    assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
+
+    def then_another(*arguments):
+        keep_places(*arguments)
+        anew(tmp_path / "c")
+        (tmp_path / "c").mkdir()
+        (tmp_path / "c" / "mine").write_text("mine")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.cli.cluster_build.keep_places", then_another)
+        assert command(records, tmp_path, "-q", "--overwrite") == 2
+    assert "is not a collection; --overwrite replaces nothing else" in capsys.readouterr().err
+    assert command(records, tmp_path, "-q", "--overwrite") == 2
+    assert files_of(tmp_path / "c") == {"mine": b"mine"}
+    anew(tmp_path / "c")
+    assert command(records, tmp_path, "--overwrite") == 0
+    assert "nothing is done again" in capsys.readouterr().err
+    assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5 and not (tmp_path / "c.unfinished").exists()
 
 
 def test_other_documents_on_standard_input_are_refused(tmp_path, capsys, monkeypatch):

@@ -49,6 +49,7 @@ class CollectionOutput(JobOutput):
         """
         beside = unfinished_beside(self.name)
         if self.overwrite and (is_collection(beside) or (is_collection(self.path) and _is_finished(self.path))):
+            self._check_replaced()
             if is_collection(self.path):
                 with self.description.alone(self.path):
                     pass
@@ -69,6 +70,10 @@ class CollectionOutput(JobOutput):
         """Tell whether to go on with what is there: beside the output, also with a finished one that is not in its place."""
         return super()._goes_on(there, source) or (self.path != Path(self.name) and there["source"] == source)
 
+    def _check_replaced(self) -> None:
+        """Raise UsageError where something else than a collection would be replaced."""
+        check_output(self.name, "collection", overwrite=True, ours=is_collection, folder=True)
+
     def commit(self, staging: Staging) -> bool:
         """Put a collection that was made beside the output in its place; tell whether it was.
 
@@ -80,7 +85,7 @@ class CollectionOutput(JobOutput):
         with contextlib.ExitStack() as stack:
             if is_collection(target):
                 stack.enter_context(self.description.alone(target))
-            self.check()  # something else may be there by now
+            self._check_replaced()  # something else may be there by now
             staging.commit(self.path)
             self.path = target
         return True

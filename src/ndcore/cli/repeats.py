@@ -173,8 +173,8 @@ def run_repeats(options: RepeatsOptions) -> int:
         if work is not None:
             work.remove()
     if output is None:
-        for each in sides:
-            summary.print_unread(each, sys.stderr)
+        for side in sides:
+            summary.print_unread(side, sys.stderr)
     stream = sys.stderr if output is None else sys.stdout
     print_account(options, account, lambda: print_report(account, written, options.output, stream),
                   time.monotonic() - begun)
