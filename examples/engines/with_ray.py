@@ -10,6 +10,8 @@ from ndcore.phases.one_place import find_contenders, sketch_table
 
 def deduplicate(pages, threshold=0.8):
     """Return a Dataset with the columns `id` and `text` without near-duplicates; of several the smallest id stays."""
+    if not pages.limit(1).count():  # without rows, tables of tasks have no columns
+        return pages
     design = nd.design_filter(threshold)
     settings = {"text": "text", "sketcher": nd.MinHasher(design.num_perm), "design": design}
     texts = pages.select_columns(["id", "text"])

@@ -2,7 +2,7 @@
 
 import sys
 
-from ndcore.cli.main import main
+from ndcore.cli.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

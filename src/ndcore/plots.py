@@ -25,6 +25,7 @@ from ndcore.checks import checked_int, missing
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import interval
+from ndcore.storage.container import replacing
 
 __all__ = [
     "Bands",
@@ -80,13 +81,17 @@ class Plot(NamedTuple):
     data: Any
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .png, .svg or .pdf file; equal data give equal bytes. Raises ValueError for other suffixes."""
+        """Write a .png, .svg or .pdf file, whole or not at all; equal data give equal bytes.
+
+        Raises ValueError for other suffixes.
+        """
         import matplotlib as mpl
 
         suffix = checked_format(path)
         dateless = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
-        with mpl.rc_context({"svg.hashsalt": "ndcore", "svg.fonttype": "path"}):
-            self.figure.savefig(path, dpi=160, metadata=dateless)
+        repeatable: Any = {"svg.hashsalt": "ndcore", "svg.fonttype": "path"}
+        with mpl.rc_context(repeatable), replacing(path, durable=False) as file:
+            self.figure.savefig(file, format=suffix[1:], dpi=160, metadata=dateless)
 
 
 def checked_format(path: str | os.PathLike[str]) -> str:

@@ -37,3 +37,26 @@ def test_other_closed_streams(tmp_path):
     assert (told.returncode, told.stdout) == (0, LINES)  # and not the report
     read = shell("dedup - -o - -q <&-", tmp_path)
     assert read.returncode == 1 and "-: cannot be read: Bad file descriptor" in read.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a single process here")
+@pytest.mark.parametrize("module", ["ndcore.cli.main", "argparse", "ndcore.cli.parser", "ndcore.cli.dedup", "numpy"])
+def test_an_interruption_during_an_import(module):
+    program = f"""
+import os, runpy, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["ndcore", "dedup", "missing.jsonl", "-o", "out"]
+for name in [*sys.modules]:
+    if name.partition(".")[0] in ("argparse", "numpy", "ndcore"):
+        del sys.modules[name]
+runpy.run_module("ndcore", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "ndcore: interrupted; nothing was written\n")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ndcore.cli.main import main
 from ndcore.files.errors import UsageError
+from ndcore.files.output_file import OutputFile
 from ndcore.files.output_paths import check_output
+from ndcore.storage.staging import Staging
 
 
 def refusal(path: object, what: str = "index", **how: object) -> str:
@@ -105,6 +111,55 @@ def test_a_report_is_not_written_to_standard_output(
     for output in ("-", "out"):
         assert main(["dedup", "a.jsonl", "-o", output, "--report", "-"]) == 2
         assert "a page of ndcore cannot be written to standard output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "option"), [
+    (["dedup", "a.jsonl", "-o", "out"], "--report"), (["cluster", "a.jsonl", "-o", "out"], "--report"),
+    (["contamination", "a.jsonl", "--in", "b.jsonl", "-o", "out", "--min-tokens", "2"], "--report"),
+    (["sources", "a.jsonl:1", "--in", "b.jsonl", "--min-tokens", "2"], "--report"),
+    (["compare", "a.jsonl:1", "b.jsonl:1"], "--report"), (["design"], "--plot"),
+], ids=lambda value: value[0])
+def test_one_job_writes_a_page_or_picture_and_replaces_what_it_was_shown(
+    words: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refuse a second job; leave a file that another job made meanwhile, and an old one where writing fails."""
+    pytest.importorskip("fcntl")
+    if option == "--plot":
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.jsonl", "b.jsonl"):
+        Path(name).write_text(json.dumps({"text": f"one two three {name}"}) + "\n")
+    page = Path("page.svg" if option == "--plot" else "page.html")
+    with Staging(page):
+        assert main([*words, option, str(page)]) == 1
+    assert "another job writes this output" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl"]
+    begun = OutputFile.making
+
+    def of_another_job(file: OutputFile, need: int = 0) -> object:
+        if file.path == str(page):
+            page.write_text("of another job")
+        return begun(file, need)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OutputFile, "making", of_another_job)
+        assert main([*words, option, str(page)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert page.read_text() == "of another job"
+    shutil.rmtree("out", ignore_errors=True)
+    page.unlink()
+    assert main([*words, option, str(page)]) == 0
+    before = page.read_bytes()
+
+    @contextlib.contextmanager
+    def failing(file: OutputFile, need: int = 0) -> Iterator[Path]:
+        with begun(file, need) as new:
+            new.write_text("half a p")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(OutputFile, "making", failing)
+    assert main([*words, option, str(page), "--overwrite"]) == 130
+    assert page.read_bytes() == before and not [*tmp_path.glob(".*")]
 
 
 def test_overwrite_says_that_tables_carry_no_mark(

@@ -136,9 +136,25 @@ def test_what_is_rejected_is_listed_beside_standard_output(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "c.jsonl").write_bytes(b'{"text":"good one"}\nnot json\n')
-    out, err = printed(capfdbinary, "dedup", tmp_path / "c.jsonl", "-o", "-", "-q", "--on-error", "skip")
-    assert out == b'{"text":"good one"}\n'
-    assert f"rejected {tmp_path / 'c.jsonl'}:2: invalid JSON" in err
+    for name in ("known", "spared"):
+        (tmp_path / f"{name}.jsonl").write_bytes(b'{"text":"another"}\n{"text": 7}\n')
+    skip, known, spared = ("-q", "--on-error", "skip"), tmp_path / "known.jsonl", tmp_path / "spared.jsonl"
+    for command in (("dedup",), ("repeats", "--exceptions", spared)):
+        out, err = printed(capfdbinary, *command, tmp_path / "c.jsonl", "--against", known, "-o", "-", *skip)
+        assert out == b'{"text":"good one"}\n'
+        assert f"rejected {tmp_path / 'c.jsonl'}:2: invalid JSON" in err
+        for side in (known, spared)[: len(command)]:
+            assert f"rejected {side}:2: " in err
+    run("repeats", tmp_path / "c.jsonl", "--against", known, "--exceptions", spared, "-o", tmp_path / "out", *skip)
+    account = json.loads((tmp_path / "out" / "summary.json").read_text())
+    for name, side in (("against", known), ("exceptions", spared)):
+        assert [(item["path"], item["line"]) for item in account[name]["rejected"]] == [(str(side), 2)]
+    for command in (("cluster", "-o", tmp_path / "made"), ("sketch", "-o", tmp_path / "made.nds")):
+        _, err = printed(capfdbinary, *command, known, *skip)
+        assert f"rejected {known}:2: " in err
+    text = ("sources", f"{tmp_path / 'c.jsonl'}:1", "--min-tokens", "2", "--in")
+    _, err = printed(capfdbinary, *text, known, *skip)
+    assert f"rejected {known}:2: " in err
 
 
 def test_ids_of_sketches_on_standard_output(

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -16,9 +17,11 @@ import pytest
 from agreement import cut_small
 
 import ndcore as nd
+from ndcore.cli.cluster_output import keep_places
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.collection import phase1_sketches
+from ndcore.storage.staging import Staging
 
 WORDS = [f"word{i}" for i in range(500)]
 
@@ -96,7 +99,7 @@ class Steps:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, what) -> None:
         self.count = 0
-        for name in ("replace", "unlink"):
+        for name in ("replace", "unlink", "rename"):
             monkeypatch.setattr(Path, name, self._counted(getattr(Path, name), at, what))
 
     def _counted(self, done, at, what):
@@ -243,6 +246,68 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
     assert command(records, tmp_path, "-q", "--overwrite", "--threshold", "0.8") == 0
     (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
     assert command(records, tmp_path, "-q", "--overwrite") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_collection_stays_until_its_replacement_is_complete(records, tmp_path, capsys):
+    steps, account, new = uninterrupted(records, tmp_path, capsys)
+    anew(tmp_path / "c")
+    assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
+    (tmp_path / "c").rename(tmp_path / "old")
+    old = files_of(tmp_path / "old")
+    seen = set()
+    for at in range(2, 2 * steps + 12):
+        shutil.copytree(tmp_path / "old", tmp_path / "c")
+        child = os.fork()
+        if not child:
+            with pytest.MonkeyPatch.context() as patch:
+                Steps(patch, at, killed)
+                command(records, tmp_path, "-q", "--overwrite")
+            os._exit(0)
+        os.waitpid(child, 0)
+        Staging(tmp_path / "c").recover()
+        there = {name: data for name, data in files_of(tmp_path / "c").items() if not name.endswith(".lock")}
+        assert there in (old, new), at
+        seen.add(there == new)
+        capsys.readouterr()
+        assert command(records, tmp_path, "--json", "--overwrite") == 0, (at, capsys.readouterr().err)
+        assert json.loads(capsys.readouterr().out) == account, at
+        assert files_of(tmp_path / "c") == new, at
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "in.jsonl", "old"], at
+        anew(tmp_path / "c")
+    assert seen == {False, True}
+
+
+def test_another_collection_beside_the_output_is_not_removed(records, tmp_path, capsys):
+    for name, threshold in (("c", "0.9"), ("c.unfinished", "0.8")):
+        given = [*records, "-o", str(tmp_path / name), "--threshold", threshold]
+        assert main(["cluster", *given, "--on-error", "skip", "-q"]) == 0
+    before = files_of(tmp_path)
+    assert command(records, tmp_path, "-q", "--overwrite") == 2
+    assert "c.unfinished, where the new collection is made, holds a finished or damaged one" in capsys.readouterr().err
+    assert files_of(tmp_path) == before
+
+
+def test_what_comes_to_the_place_of_a_collection_meanwhile_is_not_replaced(records, tmp_path, capsys, monkeypatch):
+    assert command(records, tmp_path, "-q", "--threshold", "0.9") == 0
+
+    def then_another(*arguments):
+        keep_places(*arguments)
+        anew(tmp_path / "c")
+        (tmp_path / "c").mkdir()
+        (tmp_path / "c" / "mine").write_text("mine")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ndcore.cli.cluster_build.keep_places", then_another)
+        assert command(records, tmp_path, "-q", "--overwrite") == 2
+    assert "is not a collection; --overwrite replaces nothing else" in capsys.readouterr().err
+    assert command(records, tmp_path, "-q", "--overwrite") == 2
+    assert files_of(tmp_path / "c") == {"mine": b"mine"}
+    anew(tmp_path / "c")
+    assert command(records, tmp_path, "--overwrite") == 0
+    assert "nothing is done again" in capsys.readouterr().err
+    assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5 and not (tmp_path / "c.unfinished").exists()
 
 
 def test_other_documents_on_standard_input_are_refused(tmp_path, capsys, monkeypatch):

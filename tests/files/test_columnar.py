@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from recordfiles import KEPT, ROWS, TEXTS, dedup, read, refusal, source, write
 
+from ndcore.cli.main import main
 from ndcore.files.arrow import ArrowFile
-from ndcore.files.columnar import rewrite
+from ndcore.files.columnar import open_file, rewrite
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 
@@ -134,3 +135,55 @@ def test_columns_of_views_are_kept(tmp_path: Path, name: str, form: str) -> None
         assert found["id"].to_pylist() == kept
         assert [text.decode() if isinstance(text, bytes) else text for text in found["text"].to_pylist()] == [
             texts[number - 1] for number in kept]
+
+
+def damaged(path: Path, form: str) -> list[str]:
+    """Write 300 rows in three groups or batches, of which the third is damaged and row 5 has no text; return the texts."""
+    import pyarrow as pa
+
+    rng = Random(1)
+    texts = [" ".join(f"{rng.getrandbits(40):x}" for _ in range(40)) for _ in range(300)]
+    ids, column = [f"d{i}" for i in range(300)], [*texts[:4], None, *texts[5:]]
+    table = pa.table({"id": ids, "text": column})
+    if form == "parquet":
+        pq = pytest.importorskip("pyarrow.parquet")
+        pq.write_table(table, path, row_group_size=100, use_dictionary=False, compression="zstd")
+    else:
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(str(path), table.schema, options=options) as writer:
+            for batch in table.to_batches(max_chunksize=100):
+                writer.write_batch(batch)
+    before, magic, after = path.read_bytes().rpartition(b"\x28\xb5\x2f\xfd")  # of the last frame of zstd
+    path.write_bytes(before + bytes(len(magic)) + after)
+    return [text for i, text in enumerate(texts[:200]) if i != 4]
+
+
+@pytest.mark.parametrize("form", ["parquet", "file", "stream"])
+def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], form: str) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"a.{'parquet' if form == 'parquet' else 'arrow'}"
+    kind, texts = path.suffix[1:], damaged(path, form)
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        (file,) = (tmp_path / "out" / name).iterdir()
+        with open_file(source(file, kind)) as opened:
+            return [row for batch in opened.batches() for row in batch.to_pylist()]
+
+    skip = ("--on-error", "skip", "-q")
+    assert main(["dedup", str(path), "-o", str(tmp_path / "out"), *skip]) == 0
+    account = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert [(item["line"], item["saved_in"]) for item in account["rejected"]] == [(5, f"rejected/{path.name}"), (201, None)]
+    assert "this row and what follows cannot be read" in account["rejected"][1]["reason"]
+    assert account["counts"]["kept"] == 199 == len(rows("kept"))
+    assert [row["text"] for row in rows("kept")] == texts
+    assert [row["id"] for row in rows("rejected")] == ["d4"]
+    assert main(["repeats", str(path), "-o", str(tmp_path / "unrepeated"), *skip]) == 0
+    cleaned = (tmp_path / "unrepeated" / "cleaned.jsonl").read_text().splitlines()
+    assert [json.loads(line)["text"] for line in cleaned] == texts
+    for more in ((), ("--annotate",)):
+        capfdbinary.readouterr()
+        assert main(["dedup", str(path), "-o", "-", *more, *skip]) == 0
+        assert [json.loads(line)["text"] for line in capfdbinary.readouterr().out.splitlines()] == texts
+    again = Documents([str(path)], on_error="skip")
+    assert [text for batch in again.batches() for text in batch] == texts
+    assert [text for batch in again.batches() for text in batch] == texts

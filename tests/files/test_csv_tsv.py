@@ -93,3 +93,21 @@ def test_numbers_of_a_table_are_ordered_as_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"text,n\n" + b"".join(b"%s,%d\n" % (text(1).encode(), n) for n in (9, 10, 2)))
     dedup(tmp_path, path, "--keep", "n:desc")
     assert (tmp_path / "out" / "kept" / "a.csv").read_bytes().endswith(b",10\n")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "iso2022_jp"])
+def test_verdicts_that_an_encoding_lacks_are_written_in_utf8(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str
+) -> None:
+    """Write the whole table in UTF-8, header and line ends too, and say so; a table whose encoding has all stays in it."""
+    text, other = " ".join(f"word{i}" for i in range(20)), " ".join(f"other{i}" for i in range(20))
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "\u5317\u20ac\u010d", "text": text}))
+    for name, content in (("b", text), ("c", other)):
+        (tmp_path / f"{name}.csv").write_bytes(f"id,text\r\n{name},{content}\r\n".encode(encoding))
+    given = [str(tmp_path / name) for name in ("a.jsonl", "b.csv", "c.csv")]
+    assert main(["dedup", *given, "--encoding", encoding, "--annotate", "-o", str(tmp_path / "out")]) == 0
+    assert f"annotated as utf-8, because {encoding} has no " in capsys.readouterr().err
+    header, row = (tmp_path / "out" / "annotated" / "b.csv").read_bytes().decode().split("\r\n")[:2]
+    assert header.startswith("id,text,ndcore_class,")
+    assert row.startswith(f"b,{text},identical,\u5317\u20ac\u010d,")
+    assert f"c,{other},kept,c," in (tmp_path / "out" / "annotated" / "c.csv").read_bytes().decode(encoding)

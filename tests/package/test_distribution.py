@@ -105,7 +105,7 @@ def test_other_formats_of_sdists_are_refused():
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_pinned_and_jobs_ask_for_little(path):
     text = path.read_text("utf-8")
-    used = re.findall(r"uses: (.+)", text)
+    used = [line for line in re.findall(r"uses: (.+)", text) if not line.startswith("./")]
     assert used and [line for line in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line)] == []
     assert re.search(r"^permissions: \{\}$", text, re.MULTILINE)
     granted = re.findall(r"^ {6}(\S+): (read|write)", text, re.MULTILINE)
@@ -116,13 +116,25 @@ def test_actions_are_pinned_and_jobs_ask_for_little(path):
 def test_wheels_are_built_from_the_sdist_and_published_from_a_tag_only():
     text = workflow("wheels.yml")
     jobs = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", text[text.index("\njobs:") :], re.MULTILINE))
-    assert list(jobs) == ["sdist", "wheels", "publish"]
+    assert list(jobs) == ["sdist", "wheels", "extras", "publish"]
     assert "needs: sdist" in jobs["wheels"] and "dist/*.tar.gz" in jobs["wheels"] and "checkout" not in jobs["wheels"]
     assert re.findall(r"- name: (\S+)\n +runner", jobs["wheels"]) == SYSTEMS
     assert "id-token" not in jobs["sdist"] + jobs["wheels"]
     publish = jobs["publish"]
     assert "github.event_name == 'push' && startsWith(github.ref, 'refs/tags/v')" in publish
-    assert "environment: release" in publish and "attestations: true" in publish and "needs: [sdist, wheels]" in publish
+    assert "needs: [sdist, wheels, extras]" in publish
+    assert "environment: release" in publish and "attestations: true" in publish
+
+
+def test_every_extra_is_tried_alone_nightly_and_before_a_release():
+    text = workflow("extras.yml")
+    (tried,) = re.findall(r"^ +extra: \[(.+)\]$", text, re.MULTILINE)
+    extras = sorted({*settings()["project"]["optional-dependencies"]} - {"test", "bench", "lint"})
+    assert tried.split(", ") == extras
+    script = (ROOT / "tools" / "extras_check.sh").read_text("utf-8")
+    assert re.findall(r"^all=\((.+)\)$", script, re.MULTILINE) == [" ".join(extras)]
+    assert "schedule:" in text and "workflow_call:" in text
+    assert "uses: ./.github/workflows/extras.yml" in workflow("wheels.yml")
 
 
 def test_every_python_with_a_wheel_is_a_classifier_and_documented():

@@ -58,6 +58,16 @@ def test_polars(kind: str) -> None:
     assert module.deduplicate(frame.filter(module.pl.col("id") < 0)).lazy().collect().is_empty()
 
 
+def test_ray_with_no_rows() -> None:
+    module = adapter("ray")
+    module.ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        pages = module.ray.data.from_items([{"id": 1, "text": "a b c"}])
+        assert module.deduplicate(pages.filter(lambda row: row["id"] > 1)).count() == 0
+    finally:
+        module.ray.shutdown()
+
+
 def test_polars_files(tmp_path: Path) -> None:
     module = adapter("polars")
     module.pl.DataFrame(ROWS).write_parquet(tmp_path / "rows.parquet", row_group_size=7)

@@ -85,6 +85,36 @@ def test_clear_failures(spark, tmp_path, words, message):
     assert not (tmp_path / "out").exists()  # so the next run is not refused
 
 
+@pytest.mark.parametrize(("scheme", "option"), [
+    ("s3a", "--input"), ("s3a", "--output"), ("s3a", "--directory"), ("s3a", "--against"), ("nowhere", "--input"),
+])
+def test_a_file_system_without_its_jar(spark, tmp_path, option, scheme):
+    spark.createDataFrame([("a",)], "text string").coalesce(1).write.parquet(str(tmp_path / "in"))
+    words = {"--input": tmp_path / "in", "--output": tmp_path / "out", "--format": "parquet",
+             option: f"{scheme}://bucket/pages.parquet"}
+    with pytest.raises(Exception) as caught:
+        job(spark, *(word for pair in words.items() for word in pair))
+    told = reason(caught.value)
+    assert "Spark has no jar for this file system" in told and "org.apache.hadoop:hadoop-aws" in told
+    assert "\n" not in told and "java." not in told and ("S3AFileSystem" if scheme == "s3a" else "nowhere") in told
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_strings_that_keep_compares_are_told(spark, tmp_path, capsys, form):
+    rows = [("1", "a b c d e f", "9"), ("2", "a b c d e f", "10"), ("3", "g h i j k l", " "), ("4", "g h i j k l", "8")]
+    place = tmp_path / f"in.{form}"
+    if form == "parquet":
+        spark.createDataFrame(rows, "id string, text string, n string").coalesce(1).write.parquet(str(place))
+    else:
+        place.write_text("".join(json.dumps(dict(zip(("id", "text", "n"), row, strict=True))) + "\n" for row in rows))
+    job(spark, "--input", place, "--output", tmp_path / "out", "--id-field", "id", "--keep", "n:asc")
+    assert """compares the field 'n' as strings, letter by letter, for example "10" and "9",""" in capsys.readouterr().err
+    kept = spark.read.parquet(str(tmp_path / "out" / "verdicts")).where("class = 'kept'")
+    assert sorted(row.key.id if "key" in row else row.id for row in kept.collect()) == ["2", "4"]
+
+
 def test_a_failure_leaves_no_output(spark, tmp_path, monkeypatch):
     def fail(_):
         assert (tmp_path / "out" / "kept" / "_SUCCESS").exists()

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from ndcore.cli import summary
 from ndcore.cli.cluster_build import (
     Built,
     ClusterOptions,
@@ -38,7 +39,7 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, write_page
+from ndcore.cli.outputs import PageFile, report_file
 from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
@@ -106,14 +107,18 @@ def _add_sketches(group: Group) -> None:
 def run_cluster(options: ClusterOptions) -> int:
     """Run ``ndcore cluster``."""
     begun = time.monotonic()
-    check_report(options.report, options.overwrite, options.inputs, options.output)
+    page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
         return _dry_run(options)
     with contextlib.ExitStack() as stack:
+        if page is not None:
+            stack.enter_context(page)
         built = _make_collection(options, stack)
-        if options.report is not None:
-            _write_report(options, built)
+        if page is not None:
+            _write_report(options, built, page)
         options.outcome.written = True
+    if built.documents is not None:
+        summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
     if options.json:
         print(json.dumps(describe(built), indent=2))
     elif not options.quiet:
@@ -132,9 +137,12 @@ def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Bu
         return regroup(options, old)
     output = _output(options)
     output.check()
-    stack.enter_context(Staging(output.name))  # one job on this output until the report is written
+    staging = stack.enter_context(Staging(output.name))  # one job on this output until the report is written
     stack.enter_context(output.say_what_is_left())
-    return build(options, output, stack) if old is None else rebuild(options, old, output)
+    built = build(options, output, stack) if old is None else rebuild(options, old, output)
+    if not output.commit(staging):
+        return built
+    return built._replace(collection=Collection.open(output.name))
 
 
 def _output(options: ClusterOptions) -> CollectionOutput:
@@ -144,12 +152,12 @@ def _output(options: ClusterOptions) -> CollectionOutput:
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
-def _write_report(options: ClusterOptions, built: Built) -> None:
+def _write_report(options: ClusterOptions, built: Built, page: PageFile) -> None:
     """Write the page of ``--report``."""
-    assert options.report is not None
-    write_page(options.report, render_page(built, options.command_line))
+    page.write(render_page(built, options.command_line))
+    page.commit()
     if not options.quiet and not options.json:
-        print(f"The report for a browser is {printable(options.report)}")
+        print(f"The report for a browser is {printable(page.path)}")
 
 
 def _dry_run(options: ClusterOptions) -> int:

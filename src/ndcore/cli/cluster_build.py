@@ -117,7 +117,7 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
     collection = _find_finished(options, output, None, None)
     if collection is None:
         with output.refuse_others():
-            collection = Collection.build(output.name, old, method=method, source=output.source, **_parameters(options))
+            collection = Collection.build(output.path, old, method=method, source=output.source, **_parameters(options))
     keep_places(collection, old, None)
     return Built(collection)
 
@@ -181,14 +181,14 @@ def _build(
             ids = _LaterIds(texts, output.path)
         if old is None:
             sketcher = None if isinstance(texts, Sketches) else plan_sketcher(options, method)
-            return Collection.build(output.name, texts, ids, sketcher=sketcher, method=method, **how)
+            return Collection.build(output.path, texts, ids, sketcher=sketcher, method=method, **how)
         choose_settings(options, [old.clustering.segments.parts[0]], modulus=options.modulus, seed=options.seed)
         if options.method not in (None, old.parameters["method"]):
             raise UsageError(
                 f"{old.path} was made with --method {old.parameters['method']}, not {options.method}; leave it out"
             )
         as_before = {name: getattr(options, name) for name in (*DEFAULTS, "max_holders")}  # None: as in the old collection
-        return old.extend(output.name, texts, ids, **{**how, **as_before, "run": options.run_length})
+        return old.extend(output.path, texts, ids, **{**how, **as_before, "run": options.run_length})
 
 
 def _take_collection(options: ClusterOptions, found: Inputs) -> Collection | None:
@@ -213,6 +213,8 @@ def _find_finished(
         return None
     wanted = _grouping(options, before)
     if any(getattr(collection.clustering, name) != value for name, value in wanted.items()):
+        if options.overwrite:
+            output.remove()
         return None
     if isinstance(texts, Documents):
         texts.scan()

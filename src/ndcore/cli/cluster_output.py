@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ndcore.cli.door import Outcome
-from ndcore.cli.job_output import JobOutput
+from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import described, is_collection
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import check_output
+from ndcore.files.output_paths import check_output, lies_in
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.sources import Source
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.job_description import COLLECTION
+from ndcore.storage.staging import Staging
 
 __all__ = ["CollectionOutput", "keep_places", "places_of"]
 
 
 class CollectionOutput(JobOutput):
-    """The output directory of one run: a collection, unfinished until the end."""
+    """The output directory of one run: a collection, unfinished until the end.
+
+    Where a collection is replaced, the run works in a directory beside it, `path`, until `commit`.
+    """
 
     others = "the output {name} {fault}; give another name, or --overwrite to replace a collection"
 
@@ -30,10 +37,63 @@ class CollectionOutput(JobOutput):
         """Name the directory; nothing is checked or written yet."""
         super().__init__(name, overwrite, outcome, COLLECTION)
 
+    def claim(self, source: dict[str, Any]) -> None:
+        """Take the directory for this run, or one beside it where a collection is there that ``--overwrite`` replaces.
+
+        Raises
+        ------
+        BlockingIOError
+            Another process works in the collection.
+        UsageError
+            The directory beside it holds something else than what an interrupted run leaves there.
+        """
+        beside = unfinished_beside(self.name)
+        if self.overwrite and (is_collection(beside) or (is_collection(self.path) and _is_finished(self.path))):
+            self._check_replaced()
+            if is_collection(self.path):
+                with self.description.alone(self.path):
+                    pass
+            self.path = beside
+            if is_collection(beside) and _is_finished(beside) and not self._is_of(source):
+                raise UsageError(f"{beside}, where the new collection is made, holds a finished or damaged one already; "
+                                 f"move or remove it, or give another name than {self.name}")
+        super().claim(source)
+
+    def _is_of(self, source: dict[str, Any]) -> bool:
+        """Tell whether the collection here is of a source."""
+        try:
+            return bool(described(self.path)["source"] == json.loads(json.dumps(source)))
+        except ValueError:
+            return False
+
+    def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
+        """Tell whether to go on with what is there: beside the output, also with a finished one that is not in its place."""
+        return super()._goes_on(there, source) or (self.path != Path(self.name) and there["source"] == source)
+
+    def _check_replaced(self) -> None:
+        """Raise UsageError where something else than a collection would be replaced."""
+        check_output(self.name, "collection", overwrite=True, ours=is_collection, folder=True)
+
+    def commit(self, staging: Staging) -> bool:
+        """Put a collection that was made beside the output in its place; tell whether it was.
+
+        The old one goes when the block of `staging` ends.
+        """
+        target = Path(self.name)
+        if self.path == target:
+            return False
+        with contextlib.ExitStack() as stack:
+            if is_collection(target):
+                stack.enter_context(self.description.alone(target))
+            self._check_replaced()  # something else may be there by now
+            staging.commit(self.path)
+            self.path = target
+        return True
+
     def check(self, inputs: Sequence[Source] = ()) -> None:
         """Check that a collection can be written here. Raises UsageError."""
         for source in inputs:
-            if source.location and Path(source.location).resolve().is_relative_to(self.path.resolve()):
+            if source.location and lies_in(source.location, self.name):
                 raise UsageError(f"the input {source.path} lies in the output {self.name}; give another output name")
         check_output(self.name, "collection", overwrite=True, folder=True)  # an unfinished collection is continued
 
@@ -48,12 +108,22 @@ class CollectionOutput(JobOutput):
             return None
         with self.description.alone(self.path):  # which removes the lock of a job that was killed
             there = described(self.path)
-        return Collection.open(self.name) if there["finished"] and there["source"] == self.source else None
+        return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
 
     def _finished(self) -> str:
         """Return what to say of a complete collection."""
+        if self.path != Path(self.name):
+            return f"the new collection is complete in {self.path}: the same command puts it in the place of {self.name}"
         same = "the same command without --overwrite" if self.overwrite else "the same command"
         return f"the collection {self.path} is complete; {same} tells what is in it"
+
+
+def _is_finished(place: Path) -> bool:
+    """Tell whether a collection may be finished: it is, or its description cannot be read."""
+    try:
+        return bool(described(place)["finished"])
+    except ValueError:  # damaged, or of a newer format
+        return True
 
 
 def places_of(collection: Collection) -> SavedPlaces | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ndcore.cli.options import (
     add_report,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, write_page
+from ndcore.cli.outputs import PageFile, report_file
 from ndcore.cli.values import threshold
 from ndcore.human import printable
 from ndcore.report.comparison import as_json, compare
@@ -77,7 +78,13 @@ class CompareOptions(TokenOptions, RecordOptions):
 def run_compare(options: CompareOptions) -> int:
     """Run ``ndcore compare``."""
     refuse_stdin_twice([options.a, options.b])
-    check_report(options.report, options.overwrite, [name.partition("#")[0] for name in (options.a, options.b)])
+    page = report_file(options.report, options.overwrite, [name.partition("#")[0] for name in (options.a, options.b)])
+    with contextlib.nullcontext() if page is None else page:
+        return _compare(options, page)
+
+
+def _compare(options: CompareOptions, page: PageFile | None) -> int:
+    """Compare the documents; write the page, or print what was found."""
     shingling = checked_shingling(
         unit=options.unit, width=options.width, labelled=options.labelled, normalize=options.normalize,
         stop_words=options.stop_words,
@@ -85,13 +92,14 @@ def run_compare(options: CompareOptions) -> int:
     advice = "" if options.unit == "byte" else ", or compare with --unit byte"
     a, b = (load_document(name, options, options.unit, advice) for name in (options.a, options.b))
     found = compare(a, b, (options.a, options.b), shingling, options.threshold)
-    if options.report is not None:
-        write_page(options.report, compare_page(found))
+    if page is not None:
+        page.write(compare_page(found))
+        page.commit()
         options.outcome.written = True
     if options.json:
         print(json.dumps(as_json(found), indent=2))
-    elif options.report is not None:
-        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(options.report)}")
+    elif page is not None:
+        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(page.path)}")
     else:
         compare_text.report(found, sys.stdout, options.all)
     return 0

@@ -28,7 +28,7 @@ from ndcore.cli.options import (
     add_running,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, print_account, write_page
+from ndcore.cli.outputs import print_account, report_file
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory, write_summary
@@ -95,23 +95,26 @@ def run_contamination(options: ContaminationOptions) -> int:
     output = OutputDirectory(options.output, options.overwrite)
     found = find_inputs(options, (options.inputs, ()), (options.corpus, ()))
     output.refuse_overlap([source for inputs in found for source in inputs.sources])
-    check_report(options.report, options.overwrite, [*options.inputs, *options.corpus], options.output)
+    page = report_file(options.report, options.overwrite, [*options.inputs, *options.corpus], options.output)
     field = options.cleaned_field()
     shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
     if options.dry_run:
         return _dry_run(options, found[0], found[1], shingling)
     with contextlib.ExitStack() as stack, output, reporting(not options.quiet) as report:
+        if page is not None:
+            stack.enter_context(page)
         searched = search(options, found[0], found[1], shingling, min_tokens, stack, report)
         write_tables(output, searched)
         written = write_documents(output, options, field, searched, report)
         saved = write_rejected(output, searched.corpus)
         account = account_of(searched, written, options.output, saved)
-        page = None if options.report is None else contamination_page(searched, account, options.command_line)
+        if page is not None:
+            page.write(contamination_page(searched, account, options.command_line))
         write_summary(output, account)
         output.commit()
+        if page is not None:
+            page.commit()
         options.outcome.written = True
-    if options.report is not None and page is not None:
-        write_page(options.report, page)
     print_account(options, account, lambda: print_report(account, options, sys.stdout), time.monotonic() - begun)
     return 0
 

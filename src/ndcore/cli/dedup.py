@@ -31,11 +31,10 @@ from ndcore.cli.options import (
     add_seed,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, print_account, standard_output, write_page
+from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
-from ndcore.files.table_files import TableFile
 from ndcore.human import printable
 
 __all__ = ["add_dedup"]
@@ -77,16 +76,14 @@ def run_dedup(options: DedupOptions) -> int:
     found, known = find_inputs(options, (options.inputs, {SKETCHES}), (options.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*found.sources, *known.sources])
-    check_report(options.report, options.overwrite, [*options.inputs, *options.against], options.output)
+    page = report_file(options.report, options.overwrite, [*options.inputs, *options.against], options.output)
     tables = check_tables(options)
     refuse(options, found, known)
     if options.dry_run:
         return estimate(options, found, known)
     with contextlib.ExitStack() as stack:
         run = Run(options, found, known, stack)
-        outputs: list[OutputDirectory | TableFile] = [*tables.values()]
-        if output is not None:
-            outputs.insert(0, output)
+        outputs = [each for each in (output, *tables.values(), page) if each is not None]
         for each in outputs:
             stack.enter_context(each)
         if output is None and run.texts.documents is not None:
@@ -95,12 +92,11 @@ def run_dedup(options: DedupOptions) -> int:
         for name, table in tables.items():
             table.write(documents_of(findings) if name == "table" else pairs_of(findings))
         account = _write(findings, output, stdout)
-        page = None if options.report is None else dedup_page(findings, account)
+        if page is not None:
+            page.write(dedup_page(findings, account))
         for each in outputs:
             each.commit()
         options.outcome.written = True
-    if options.report is not None and page is not None:
-        write_page(options.report, page)
     print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]),
                   time.monotonic() - begun)
     return 0

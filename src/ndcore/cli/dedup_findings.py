@@ -160,10 +160,9 @@ class Findings:
                 replaced = write_lines(stdout, documents, kept, None, report)
         stdout.flush()
         account = self.account() | {"replaced_bytes": replaced}
-        if documents is not None:
-            summary.print_rejected(documents.rejected, sys.stderr)
-            summary.print_ignored(documents.ignored, sys.stderr)
-            summary.print_by_tags(summary.by_tags_list(documents), sys.stderr)
+        for side in self.run.sides:
+            if side.documents is not None:
+                summary.print_unread(side.documents, sys.stderr)
         return account
 
     def _kept_ids(self) -> Any:

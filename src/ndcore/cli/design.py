@@ -13,7 +13,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
 from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import check_output
+from ndcore.files.output_file import OutputFile
 from ndcore.filters.design import ALTAVISTA, FilterDesign
 from ndcore.filters.pass_probability import miss_probability
 from ndcore.filters.prefix import SHINGLE_BYTES
@@ -83,14 +83,16 @@ class DesignOptions(Options):
 
 def run_design(options: DesignOptions) -> int:
     """Run ``ndcore design``."""
-    if options.plot is not None:
-        _check_picture(options.plot, options.overwrite)
+    picture = None if options.plot is None else _picture(options.plot, options.overwrite)
     try:
         chosen = _given(options) or _search(options)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if options.plot is not None:
-        plot_filter(chosen).save(options.plot)
+    if picture is not None:
+        with picture:
+            with picture.making() as new:
+                plot_filter(chosen).save(new)
+            picture.commit()
         options.outcome.written = True
     if options.json:
         print(json.dumps(plain(_account(chosen)), indent=2))
@@ -99,13 +101,14 @@ def run_design(options: DesignOptions) -> int:
     return 0
 
 
-def _check_picture(name: str, overwrite: bool) -> None:
-    """Raise UsageError where the picture cannot be written, or should not be."""
-    check_output(name, "picture", overwrite=overwrite)
+def _picture(name: str, overwrite: bool) -> OutputFile:
+    """Return the file of the picture. Raises UsageError where it cannot be written, or should not be."""
+    picture = OutputFile(name, "picture", overwrite=overwrite)
     try:
         checked_format(name)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    return picture
 
 
 def _given(options: DesignOptions) -> FilterDesign | None:

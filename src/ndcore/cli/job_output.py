@@ -12,7 +12,13 @@ from ndcore.cli.door import Outcome
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.job_description import JobDescription, OtherJob
 
-__all__ = ["JobOutput"]
+__all__ = ["JobOutput", "unfinished_beside"]
+
+
+def unfinished_beside(output: str) -> Path:
+    """Name the directory beside an output where a run works that is to go on after an interruption."""
+    place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
+    return Path(f"{place}.unfinished")
 
 
 class JobOutput:
@@ -47,13 +53,16 @@ class JobOutput:
         source = json.loads(json.dumps(source))
         if self.overwrite and self.description.is_in(self.path):
             try:
-                there = self.description.read(self.path)
-                unfinished = not there["finished"] and there["source"] == source
+                goes_on = self._goes_on(self.description.read(self.path), source)
             except ValueError:  # damaged, or of a newer format
-                unfinished = False
-            if not unfinished:
+                goes_on = False
+            if not goes_on:
                 self.remove()
         self.source = source
+
+    def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
+        """Tell whether this run of `source` goes on with what is there, instead of removing it with ``--overwrite``."""
+        return not there["finished"] and there["source"] == source
 
     @contextlib.contextmanager
     def refuse_others(self) -> Iterator[None]:
@@ -61,9 +70,9 @@ class JobOutput:
         try:
             yield
         except FileExistsError as error:
-            raise UsageError(self.others.format(name=self.name, fault=error.strerror)) from error
+            raise UsageError(self.others.format(name=self.path, fault=error.strerror)) from error
         except OtherJob:
-            self.outcome.message = f"with --overwrite, {self.name} is removed, and the run begins anew"
+            self.outcome.message = f"with --overwrite, {self.path} is removed, and the run begins anew"
             raise
 
     def remove(self) -> None:

@@ -15,14 +15,14 @@ from ndcore.cli.options import DocumentOptions
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_paths import STDOUT, check_output, lies_in
+from ndcore.files.output_file import OutputFile
+from ndcore.files.output_paths import STDOUT, lies_in
 from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
-from ndcore.storage.container import replacing
 
 __all__ = [
-    "ASSIGNED", "check_report", "id_and_place", "place_columns", "print_account", "standard_output", "write_page",
+    "ASSIGNED", "PageFile", "id_and_place", "place_columns", "print_account", "report_file", "standard_output",
     "write_table",
 ]
 
@@ -47,8 +47,18 @@ def standard_output(json: bool, instead: str) -> IO[bytes]:
     return cast("IO[bytes]", binary)
 
 
-def check_report(path: str | None, overwrite: bool, inputs: Sequence[str], output: str | None = None) -> None:
-    """Check that the page of --report, if one is asked for, can be written, and that nothing is lost by it.
+class PageFile(OutputFile):
+    """The page of --report; see `OutputFile`."""
+
+    def write(self, page: str) -> None:
+        """Write the page beside its final name."""
+        data = page.encode()
+        with self.making(len(data)) as new:
+            new.write_bytes(data)
+
+
+def report_file(path: str | None, overwrite: bool, inputs: Sequence[str], output: str | None = None) -> PageFile | None:
+    """Check that the page of --report can be written, and that nothing is lost by it; return None without --report.
 
     Parameters
     ----------
@@ -61,21 +71,14 @@ def check_report(path: str | None, overwrite: bool, inputs: Sequence[str], outpu
         It lies in the output, or `check_output` refuses it.
     """
     if path is None:
-        return
+        return None
     if output not in (None, STDOUT) and lies_in(path, str(output)):
         raise UsageError(f"the report {path} lies in the output {output}; name a file beside it")
 
     def is_page(place: Path) -> bool:
         return starts_with(str(place), BEGINNING.encode())
 
-    check_output(path, "page of ndcore", overwrite=overwrite, ours=is_page, inputs=inputs)
-
-
-def write_page(path: str, page: str) -> None:
-    """Write a page as a whole, or not at all."""
-    data = page.encode()
-    with replacing(path, durable=False, need=len(data)) as file:
-        file.write(data)
+    return PageFile(path, "page of ndcore", overwrite=overwrite, ours=is_page, inputs=inputs)
 
 
 def place_columns(archives: bool) -> list[Column]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ndcore.cli import summary
 from ndcore.cli.cleaned_output import cut_documents, the_text_field
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
@@ -162,7 +163,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         if table is not None:
             table.write(row_table(result, sides))
         saved = None if output is None else write_rejected(output, sides[0])
-        account = account_of(result, sides[0], written, options.output, saved)
+        account = account_of(result, sides, written, options.output, saved)
         if output is not None:
             write_summary(output, account)
             output.commit()
@@ -171,6 +172,9 @@ def run_repeats(options: RepeatsOptions) -> int:
         options.outcome.written = True
         if work is not None:
             work.remove()
+    if output is None:
+        for side in sides:
+            summary.print_unread(side, sys.stderr)
     stream = sys.stderr if output is None else sys.stdout
     print_account(options, account, lambda: print_report(account, written, options.output, stream),
                   time.monotonic() - begun)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any, TextIO, TypeAlias
@@ -171,9 +171,20 @@ def _rows(
 
 
 def account_of(
-    result: Repeats, documents: Documents, written: Written, output: str, saved: SavedRecords | None
+    result: Repeats, sides: Sequence[Documents], written: Written, output: str, saved: SavedRecords | None
 ) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes. `saved`: as in `summary.rejected_list`."""
+    """Return the account of the run; equal runs, equal bytes.
+
+    Parameters
+    ----------
+    sides : sequence of Documents
+        Of the inputs, of --against and of --exceptions.
+    saved
+        As in `summary.rejected_list`.
+    """
+    documents = sides[0]
+    others = {name: {"read": side.read, **summary.what_was_read(side)}
+              for name, side in zip(("against", "exceptions"), sides[1:], strict=True) if side.sources}
     return {
         "ndcore": __version__,
         "output": output,
@@ -189,6 +200,7 @@ def account_of(
         "rows": written.rows,
         "min_tokens": result.min_tokens,
         "not_utf8": written.repaired,
+        **others,
         **summary.what_was_read(documents, saved),
     }
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ndcore._grams import MAX_LENGTH
 from ndcore._types import Ints, Text
+from ndcore.cli import summary
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
 from ndcore.cli.named_document import load_document, path_of
 from ndcore.cli.options import (
@@ -28,7 +29,7 @@ from ndcore.cli.options import (
     add_running,
     add_tokens,
 )
-from ndcore.cli.outputs import check_report, print_account, write_page
+from ndcore.cli.outputs import print_account, report_file
 from ndcore.cli.sources_output import Sources, account_of, print_report, sources_page
 from ndcore.cli.values import integer
 from ndcore.files.documents import Documents
@@ -96,7 +97,7 @@ def run_sources(options: SourcesOptions) -> int:
     """Run ``ndcore sources``, and return the exit code."""
     begun = time.monotonic()
     (name,) = options.inputs
-    check_report(options.report, options.overwrite, [path_of(name), *options.corpus])
+    page = report_file(options.report, options.overwrite, [path_of(name), *options.corpus])
     if name == STDIN and STDIN in options.corpus:
         raise UsageError("standard input (-) can be read once; name it once")
     (found,) = find_inputs(options, (options.corpus, ()))
@@ -108,14 +109,17 @@ def run_sources(options: SourcesOptions) -> int:
         raise UsageError(f"{name} has {counted(size, 'token')}, fewer than a passage of {options.min_tokens}; lower "
                          "--min-tokens")
     with contextlib.ExitStack() as stack:
+        if page is not None:
+            stack.enter_context(page)
         documents = stack.enter_context(open_documents(options, found))
         with reporting(not options.quiet) as report:
             sources = _search(options, text, documents, shingling, report)
         account = account_of(sources)
-        page = None if options.report is None else sources_page(sources, account, options.command_line)
-    if options.report is not None and page is not None:
-        write_page(options.report, page)
-        options.outcome.written = True
+        if page is not None:
+            page.write(sources_page(sources, account, options.command_line))
+            page.commit()
+            options.outcome.written = True
+    summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
     print_account(options, account, lambda: print_report(sources, account, options.report, sys.stdout),
                   time.monotonic() - begun)
     return 0

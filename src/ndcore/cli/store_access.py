@@ -8,7 +8,7 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from ndcore.files.errors import DocumentError
@@ -36,12 +36,20 @@ def add_key(p: Any) -> None:
     p.add_argument("key", metavar="KEY", help="key of a page: its URL, its id, or its path")
 
 
-def open_store(path: str, *, read_only: bool = True, **more: Any) -> Store:
-    """Open a store that is there. Raises DocumentError where there is none."""
+@contextlib.contextmanager
+def open_store(path: str, *, read_only: bool = True, **more: Any) -> Iterator[Store]:
+    """Open a store that is there, and close it; say where it has no checkpoint of what was written.
+
+    Raises DocumentError where there is none.
+    """
     if not is_store(path):
         reason = "is not a store" if os.path.lexists(path) else "no such store"
         raise DocumentError(path, None, f"{reason}; ndcore store create makes one")
-    return Store.open(path, read_only=read_only, **more)
+    with Store.open(path, read_only=read_only, **more) as store:
+        yield store
+    if store.checkpoint_problem is not None:
+        print(f"ndcore: note: {printable(path)} has all pages, but no checkpoint could be written, so the next opening "
+              f"reads its log again: {printable(store.checkpoint_problem)}", file=sys.stderr)
 
 
 def find_key(store: Store, path: str, word: str) -> Key:

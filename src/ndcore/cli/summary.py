@@ -104,6 +104,13 @@ def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
 
 
+def print_unread(documents: Documents, stream: TextIO) -> None:
+    """Print a line for every document and path that was not read, or not by a parser, where no file lists them."""
+    print_rejected(documents.rejected, stream)
+    print_ignored(documents.ignored, stream)
+    print_by_tags(by_tags_list(documents), stream)
+
+
 def print_by_tags(pages: list[dict[str, Any]], stream: TextIO) -> None:
     """Print a line for every page of `by_tags_list`, where no file lists them."""
     for page in pages:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from ndcore._version import __version__
 from ndcore.cli.described_inputs import reading_of, stamps_of
 from ndcore.cli.door import Outcome
 from ndcore.cli.inputs import refuse_nothing_read
-from ndcore.cli.job_output import JobOutput
+from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.cli.options import DocumentOptions
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
@@ -23,7 +22,6 @@ __all__ = ["UnfinishedSearch"]
 
 Value = TypeVar("Value")
 
-ENDING = ".unfinished"  # of the name of the directory
 DECIDING = ("min_tokens", "unit", "normalize", "stop_words", "min_copies", "max_copies", "keep", "by")  # what is found
 
 
@@ -34,8 +32,7 @@ class UnfinishedSearch(JobOutput):
 
     def __init__(self, output: str, overwrite: bool, outcome: Outcome) -> None:
         """Name the directory of an output; nothing is checked or written yet."""
-        place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
-        super().__init__(f"{place}{ENDING}", overwrite, outcome, REPEATS)
+        super().__init__(str(unfinished_beside(output)), overwrite, outcome, REPEATS)
         self._futile = False
 
     def begin(self, options: DocumentOptions, found: Sequence[Inputs], documents: Sequence[Documents]) -> WorkPlace:

@@ -12,8 +12,9 @@ from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.readonly import Frozen
+from ndcore.sketch.arrow_table import as_column
 
-__all__ = ["Assignments", "as_column", "largest_clusters", "sizes_of"]
+__all__ = ["Assignments", "largest_clusters", "sizes_of"]
 
 LISTED = 5  # clusters in a notebook
 LONG = 60  # characters of an id there
@@ -117,11 +118,3 @@ def largest_clusters(labels: Ints, limit: int | None) -> list[tuple[int, Ints]]:
     found, starts, counts = np.unique(labels[by_label], return_index=True, return_counts=True)
     return [(int(found[i]), by_label[starts[i] : starts[i] + counts[i]])
             for i in np.lexsort((found, -counts))[:limit].tolist()]
-
-
-def as_column(arrow: Any, values: Any) -> Any:
-    """Return a pyarrow array; of integers beside strings, or beyond 64 bits, their strings."""
-    try:
-        return arrow.array(values)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
-        return arrow.array([None if value is None else str(value) for value in values])

@@ -70,15 +70,24 @@ def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[An
 
 
 def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
-    """Write a CSV or TSV file with the columns of verdicts."""
+    """Write a CSV or TSV file with the columns of verdicts; in UTF-8 where its encoding lacks a character of them."""
     source, columns = documents.sources[index], _columns(verdicts)
 
     def annotated(position: int, row: bytes) -> bytes:
         values = _values(verdicts, position, columns.values())
         return append_to_row(source, row, ["" if value is None else _cell(value) for value in values])
 
-    with open_writer(target, source.compression) as file:
-        write_records(file, documents, index, report, annotated, list(columns))
+    def write() -> None:
+        with open_writer(target, source.compression) as file:
+            write_records(file, documents, index, report, annotated, list(columns))
+
+    try:
+        write()
+    except UnicodeEncodeError as error:
+        target.unlink()
+        source.annotated_in_utf8 = True
+        source.told.append(f"and annotated as utf-8, because {source.encoding} has no {error.object[error.start]!r}")
+        write()
 
 
 def _cell(value: Any) -> str:

@@ -65,11 +65,11 @@ class ArrowFile:
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
     def _stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
-        """Yield each record batch of the file, validated, and where it ends in bytes.
+        """Yield each record batch of the file, validated, and where it ends in bytes, up to damage that an earlier pass met.
 
         Arrow files do not say where; their batches are taken to be of one size.
         """
-        pa = self._pa
+        pa, left = self._pa, self._source.readable
         try:
             reader = self._reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
@@ -78,7 +78,13 @@ class ArrowFile:
                 chosen = batch if columns is None else batch.select([self.schema.names.index(c) for c in columns])
                 for column in chosen.columns:
                     _validate(pa, column)
-                yield chosen, end
+                if left is None:
+                    yield chosen, end
+                    continue
+                yield chosen[:left], end
+                left -= len(chosen[:left])
+                if not left:
+                    return
         except (pa.ArrowException, OSError, EOFError) as error:
             raise DocumentError(self._source.path, None, f"damaged Arrow file: {first_line(error)}") from error
 

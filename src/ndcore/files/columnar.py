@@ -33,12 +33,13 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
     Raises
     ------
     DocumentError
-        A column is missing or of a type that cannot be used, or the file is damaged.
+        A column is missing or of a type that cannot be used, or the file is damaged: it names the first row that cannot be
+        read, and later passes end before it (``source.readable``).
     """
     with open_file(source) as file:
         present = _check_columns(source, file.schema, fields)
         count, number, seen = len(fields.text), 0, 0
-        for batch in file.batches(present):
+        for batch in _until_damage(source, file.batches(present)):
             names = (*fields.text, *fields.others)
             columns = [column_values(batch, name) if name in present else [None] * len(batch) for name in names]
             idents = column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
@@ -56,6 +57,20 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
                 except RecordError as error:
                     yield number, str(error)
             source.seen = seen
+
+
+def _until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches. Behind rows that were read, damage is an error of the next row, and noted."""
+    count = 0
+    try:
+        for batch in batches:
+            count += len(batch)
+            yield batch
+    except DocumentError as error:
+        if not count:
+            raise
+        source.readable = count
+        raise DocumentError(source.path, count + 1, f"{error.reason}; this row and what follows cannot be read") from error
 
 
 def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:

@@ -224,18 +224,17 @@ def row_cells(source: Source, row: bytes) -> list[str]:
 
 
 def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
-    """Append fields to a row of a table, which stays as it is. DocumentError for what its encoding does not have."""
+    """Append fields to a row of a table, which stays as it is, or is brought into UTF-8 (``source.annotated_in_utf8``).
+
+    Raises UnicodeEncodeError for what its encoding does not have.
+    """
     encoding = source.encoding
-    if encoding == "utf-8":
-        return append_fields(row, source.delimiter.encode(), added)
+    if encoding == "utf-8" or source.annotated_in_utf8:
+        return append_fields(in_utf8(row, encoding), source.delimiter.encode(), added)
     body = row.decode(encoding)
     end = "\r\n" if body.endswith("\r\n") else "\n" if body.endswith("\n") else ""
     more = append_fields(end.encode(), source.delimiter.encode(), added).decode()
-    try:
-        return row[: len(row) - len(end.encode(encoding))] + more.encode(encoding)
-    except UnicodeEncodeError as error:
-        reason = f"cannot be annotated: {encoding.upper()} has no {error.object[error.start]!r}; convert it: iconv -t UTF-8"
-        raise DocumentError(source.path, None, reason) from error
+    return row[: len(row) - len(end.encode(encoding))] + more.encode(encoding)
 
 
 def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int, bool]:

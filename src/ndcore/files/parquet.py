@@ -6,7 +6,9 @@ its own), and what pyarrow cannot read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +77,23 @@ class ParquetFile:
         metadata, size = self._file.metadata, Path(self._source.location).stat().st_size
         names = None if columns is None else list(columns)
         rows = 0
-        for group in range(metadata.num_row_groups):
-            for batch in self._group(group, names):
-                rows += len(batch)
-                self._source.seen = size * rows // metadata.num_rows
-                yield batch
+        for _, batch in self._grouped(names):
+            rows += len(batch)
+            self._source.seen = size * rows // metadata.num_rows
+            yield batch
+
+    def _grouped(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield row group and batch of all batches, up to the damage that an earlier pass met."""
+        left = self._source.readable
+        for group in range(self._file.metadata.num_row_groups):
+            for batch in self._group(group, columns):
+                if left is None:
+                    yield group, batch
+                    continue
+                yield group, batch[:left]
+                left -= len(batch[:left])
+                if not left:
+                    return
 
     def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
@@ -103,9 +117,9 @@ class ParquetFile:
         Row groups stay apart and are at most about 64 MiB each.
         """
         with self._pq.ParquetWriter(target, schema, compression=self._codec()) as writer:
-            for group in range(self._file.metadata.num_row_groups):
+            for _, batches in itertools.groupby(self._grouped(), itemgetter(0)):
                 pending: list[Any] = []
-                for batch in self._group(group):
+                for _, batch in batches:
                     pending.append(select(batch).cast(schema))
                     pending = self._flush(writer, pending, _GROUP_BYTES)
                 self._flush(writer, pending, 1)

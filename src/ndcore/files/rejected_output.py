@@ -78,7 +78,10 @@ def _write_numbered(output: OutputDirectory, documents: Documents, index: int) -
     """Write the rejected records of a file, and return their numbers."""
     source = documents.sources[index]
     if source.kind in COLUMNAR:
-        numbers = documents.rejected_numbers(index)
+        last = source.readable
+        numbers = [number for number in documents.rejected_numbers(index) if last is None or number <= last]
+        if not numbers:
+            return []
         columnar.rewrite(source, output.below(FOLDER, source.name), set(numbers).__contains__, None)
         return numbers
     written: list[int] = []

@@ -72,6 +72,10 @@ class Source:
         Of a table, once it has been detected.
     told : list of str
         What is to be said of how it was read.
+    readable : int or None
+        Rows of a file of columns before its first damage, once that was met: later passes end there.
+    annotated_in_utf8 : bool
+        Its own encoding has been found to lack a character of the verdicts on its rows.
     """
 
     path: str
@@ -90,6 +94,8 @@ class Source:
     as_bytes: bool = False
     delimiter: str = ""
     told: list[str] = field(default_factory=list)
+    readable: int | None = None
+    annotated_in_utf8: bool = False
 
     def set_encoding(self, encoding: str) -> None:
         """Set the encoding that the text was read in, and note it where it is not UTF-8."""

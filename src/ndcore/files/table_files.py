@@ -17,9 +17,7 @@ from typing import IO, Any, Literal
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
-from ndcore.files.output_paths import check_output
-from ndcore.storage.disk_space import naming
-from ndcore.storage.staging import Staging
+from ndcore.files.output_file import OutputFile
 
 __all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
 
@@ -61,10 +59,8 @@ class Table:
         return (list(zip(*batch, strict=True)) for batch in _batches(self.rows))
 
 
-class TableFile:
-    """A file for a table, whose path is checked before there is a table.
-
-    Use it in a ``with`` block: `write`, then `commit`. Left without `commit`, the file does not change.
+class TableFile(OutputFile):
+    """A file for a table; see `OutputFile`.
 
     Parameters
     ----------
@@ -76,39 +72,23 @@ class TableFile:
     Raises
     ------
     BlockingIOError
-        Another job writes this file; in the ``with`` statement.
+        As `OutputFile`.
     UsageError
-        The path cannot be written to, its suffix is not a format, or pyarrow is missing for Parquet.
+        As `OutputFile`; its suffix is not a format, or pyarrow is missing for Parquet.
     """
 
     def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
-        self.path, self._target = path, Path(path)
-        self._format = self._target.suffix.lower()
-        self._overwrite = overwrite
-        check_output(path, "table", overwrite=overwrite, inputs=inputs)
+        super().__init__(path, "table", overwrite=overwrite, inputs=inputs)
+        self._format = Path(path).suffix.lower()
         if self._format not in WRITERS:
             raise UsageError(f"the table {path} would be of no known format; end its name in {', '.join(WRITERS)}")
         if self._format == ".parquet" and importlib.util.find_spec("pyarrow") is None:
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
-        self._staging = Staging(path)
-
-    def __enter__(self) -> TableFile:
-        self._staging.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._staging.__exit__(None, None, None)
 
     def write(self, table: Table) -> int:
         """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
-        new = self._staging.new
-        with naming(self.path, inside=new):
+        with self.making() as new:
             return WRITERS[self._format](new, table)
-
-    def commit(self) -> None:
-        """Give the table its name."""
-        check_output(self.path, "table", overwrite=self._overwrite)  # another job may have ended since
-        self._staging.commit()
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:

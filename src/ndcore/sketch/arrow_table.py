@@ -8,7 +8,7 @@ import numpy as np
 
 from ndcore.checks import imported
 
-__all__ = ["arrow_table"]
+__all__ = ["arrow_table", "as_column"]
 
 
 def arrow_table(sk: Any) -> Any:
@@ -27,6 +27,18 @@ def arrow_table(sk: Any) -> Any:
     if sk.positions is not None:
         columns["positions"] = pa.LargeListArray.from_arrays(pa.array(sk.offsets), pa.array(sk.positions))
     if sk.ids is not None:
-        columns = {"id": pa.array(sk.ids), **columns}
+        columns = {"id": as_column(pa, sk.ids), **columns}
     metadata = {"ndcore.recipe": sk.recipe.to_json(), "ndcore.recipe_id": sk.recipe.id}
     return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def as_column(arrow: Any, values: Any) -> Any:
+    """Return a pyarrow array; of integers beside strings, or beyond 64 bits, their strings.
+
+    Strings with lone surrogates, which Arrow does not have, are escaped, as ``\\udc80``.
+    """
+    try:
+        return arrow.array(values)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        return arrow.array([None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+                            for value in values])

@@ -6,15 +6,17 @@ import contextlib
 import json
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
+from ndcore.human import printable
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
 from ndcore.spark.result import NearDuplicates
-from ndcore.spark.work import Work
+from ndcore.spark.work import JAR, Work, lacks_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +48,11 @@ def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]
     kind = {"auto": None, "parquet": True, "files": False}[options.format]
     shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind}
     given = open_input(work, options.input, "documents", by=options.by, order=options.keep, **shared)
+    if given.strings:
+        examples = " and ".join(f'"{printable(text, 40)}"' for text in given.strings)
+        print(f"ndcore.spark: --keep compares the field '{printable(options.keep[0])}' as strings, letter by letter, for "
+              f"example {examples}, also where all are numbers or dates; give a column of numbers or timestamps for their "
+              "order", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
     result = near_duplicates(
         given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,
@@ -81,10 +88,18 @@ def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dic
 
 def reason(error: BaseException) -> str:
     """Return the message of an error in one line or two; of one in a task, the message of what was raised there."""
+    if lacks_jar(str(error)):
+        return f"{_jar_missing(str(error))}; {JAR}"
     raised = re.findall(r"^\s*(?:pyspark\.\S+: )?((?:[\w.]+\.)?\w*(?:Error|Exception)\w*: .+)$", str(error), re.MULTILINE)
     if type(error).__module__.startswith("pyspark") and raised:
         return str(raised[-1]).partition(": ")[2]
     return str(error)
+
+
+def _jar_missing(said: str) -> str:
+    """Return the line of an error that names the file system or its class, without names of exceptions."""
+    line = next(line for line in said.splitlines() if lacks_jar(line))
+    return re.sub(r"^.*(?:Exception|Error): ", "", line.strip()).strip()
 
 
 class _Files:

@@ -36,6 +36,8 @@ class Input:
     priority : Column or None
     lines : bool
         They are lines of JSONL: the column ``line`` has each as it stands.
+    strings : tuple of str
+        Where priorities are strings: the first and the last of them, letter by letter.
     """
 
     rows: DataFrame
@@ -44,6 +46,7 @@ class Input:
     by: str | None
     priority: Column | None
     lines: bool
+    strings: tuple[str, ...] = ()
 
 
 def open_input(
@@ -75,7 +78,7 @@ def open_input(
         priority = None if field is None else _priority(rows, field, field, order[1] == "desc")
         if by is not None:
             type_of(rows, by, "--by")
-        return Input(rows, text, ident, by, priority, False)
+        return Input(rows, text, ident, by, priority, False, () if field is None else _strings(work, rows, field))
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -84,7 +87,8 @@ def open_input(
     kept = _read(work, sources, fields, html, by, field, step)
     priority = None if field is None else _of_number_or_name(kept, field, order[1] == "desc")
     lines = all(source.kind == "jsonl" for source in sources)
-    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines)
+    strings = () if field is None else _strings(work, kept, "name")
+    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines, strings)
 
 
 def _is_parquet(paths: list[str]) -> bool:
@@ -123,6 +127,25 @@ def _of_number_or_name(rows: DataFrame, field: str, falling: bool) -> Column:
     return _priority(rows, used[0], field, falling)
 
 
+def _strings(work: Work, rows: DataFrame, name: str) -> tuple[str, ...]:
+    """Return the first and the last value of a column of strings, letter by letter; nothing of another column."""
+    from pyspark.sql import functions as F
+
+    if rows.schema[name].dataType.typeName() != "string":
+        return ()
+    work.describe("strings of --keep")
+    column = _present(F.col(f"`{name.replace('`', '``')}`"))
+    ends = rows.agg(F.min(column).alias("first"), F.max(column).alias("last")).collect()[0]
+    return tuple(dict.fromkeys(text for text in ends if text is not None))
+
+
+def _present(column: Column) -> Column:
+    """Return a column of strings with null for blank ones, as `Ranking` has them."""
+    from pyspark.sql import functions as F
+
+    return F.when(column.rlike(r"\S"), column)
+
+
 def _priority(rows: DataFrame, name: str, field: str, falling: bool) -> Column:
     """Return priorities, the smallest first, by a column; documents without a value come last."""
     from pyspark.sql import functions as F
@@ -131,6 +154,8 @@ def _priority(rows: DataFrame, name: str, field: str, falling: bool) -> Column:
     column = F.col(f"`{name.replace('`', '``')}`")
     if kind.typeName() in ("float", "double"):
         column = F.nanvl(column, F.lit(None).cast(kind))
+    if kind.typeName() == "string":
+        column = _present(column)
     value = descending(column, kind.typeName()) if falling else column
     return F.struct(column.isNull().alias("missing"), value.alias("value"))
 

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["Work"]
 
 
+JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
+       "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
+
+
+def lacks_jar(said: str) -> bool:
+    """Tell whether an error of Hadoop says that the class of a file system is missing."""
+    missing = r"No FileSystem for scheme|Class \S*FileSystem not found|ClassNotFoundException: \S*FileSystem"
+    return re.search(missing, said) is not None
+
+
 class Work:
     """The steps of one job. Each step that is kept is written as Parquet and read from there by the steps after it.
 
@@ -62,9 +72,8 @@ class Work:
         except Exception as error:
             said = str(getattr(error, "java_exception", error)).partition("\n")[0]
             advice = "name one that the driver and all executors can write to"
-            if "No FileSystem for scheme" in said or "ClassNotFoundException" in said:
-                advice = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as "
-                          "--packages org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
+            if lacks_jar(said):
+                advice = JAR
             raise ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}") from error
         if steps := sorted(name for name in names if re.fullmatch(r"[0-9]{3,}-.*", name)):
             raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or "

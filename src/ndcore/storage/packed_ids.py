@@ -169,7 +169,11 @@ def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, AnyArray]:
 def unpack_ids(arrays: Mapping[str, AnyArray]) -> list[str] | list[int] | None:
     """Return the ids that `pack_ids` packed; None where a file has none. ValueError where the arrays do not fit."""
     if "ids" in arrays:
-        return [int(i) for i in arrays["ids"]]
+        numbers = arrays["ids"]
+        if (numbers.dtype.name, numbers.ndim) != ("int64", 1):
+            raise ValueError(f"ids are {numbers.dtype.name} of {numbers.ndim} dimensions, not int64 of one")
+        ids: list[int] = numbers.tolist()
+        return ids
     if "id_bytes" not in arrays:
         return None
     data, ends = arrays["id_bytes"], arrays["id_offsets"]

@@ -118,14 +118,18 @@ class Staging:
         (self._place / NEW).mkdir(exist_ok=True)
         return self._place / NEW / self.target.name
 
-    def commit(self) -> None:
-        """Give the output its name, in place of what has it now."""
-        new = self.new
+    def commit(self, made: Path | None = None) -> None:
+        """Give the output its name, in place of what has it now, which goes at the end of the block.
+
+        `made` is a directory beside the output that was made instead of `new`, because it outlives a killed job. It is not
+        exchanged with the old output: after a kill nobody could tell which of the two has its name.
+        """
+        new = self.new if made is None else made
         if not new.is_dir():
             new.replace(self.target)
         elif not os.path.lexists(self.target):
             new.rename(self.target)
-        elif not exchange(new, self.target):
+        elif made is not None or not exchange(new, self.target):
             old = self._place / OLD
             old.mkdir()
             self.target.rename(old / self.target.name)

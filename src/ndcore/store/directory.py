@@ -18,6 +18,7 @@ import numpy as np
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile, sync
+from ndcore.storage.disk_space import FULL
 from ndcore.storage.lock import Lock
 from ndcore.store import engine
 from ndcore.store.batches import Batch
@@ -56,6 +57,7 @@ class Directory:
         self._process = os.getpid()
         self._failed = ""  # why nothing can be asked, and what to do
         self.repaired: dict[str, Any] | None = None  # see `Store.repaired`
+        self.unwritten: str | None = None  # see `Store.checkpoint_problem`
         self.log: Log
         self.state: State
         self._checkpoints: Checkpoints
@@ -257,11 +259,20 @@ class Directory:
     def checkpoint(self) -> None:
         """Put the log on disk and write the derived files. Where these find no room, that is tried again later.
 
-        They only spare time: the log has everything, so what was decided or removed counts without them.
+        They only spare time: the log has everything, so what was decided or removed counts without them. Raises OSError
+        where they fail in another way. `unwritten` says in both cases why.
         """
         self.log.seal()
-        with contextlib.suppress(OSError):
+        try:
             self._checkpoints.write(self.state)
+        except OSError as error:
+            self.unwritten = str(error)
+            if error.errno not in FULL:
+                error.strerror = (f"{error.strerror}: no checkpoint could be written. All that was acknowledged is in the "
+                                  "log, which the next opening reads again; mend the disk or the permissions")
+                raise
+        else:
+            self.unwritten = None
 
     def refresh(self) -> None:
         """Follow the writer, if this is a reader."""
@@ -397,7 +408,7 @@ class Directory:
             self.manifest = self.manifest.with_state(self.path, **names, lost=missing, kept=[*self._kept(), *kept])
             self._release()
             self._load(report)
-            self.checkpoint()
+        self.checkpoint()
         return lost
 
     def close(self) -> None:

@@ -132,6 +132,15 @@ class Store(Sharing):
         """
         return self._directory.repaired
 
+    @property
+    def checkpoint_problem(self) -> str | None:
+        """Why the last checkpoint was not written; None if it was, or none was due. Also after `close`.
+
+        A full disk delays checkpoints and fails no call, as nothing is lost. But the next opening reads again what the log
+        has got since the last one.
+        """
+        return self._directory.unwritten
+
     # ---- deciding
 
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
@@ -315,12 +324,16 @@ class Store(Sharing):
             return versions.text_of(self._state, self._found(key))
 
     def stats(self) -> dict[str, Any]:
-        """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings."""
+        """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
+
+        checkpoint_problem: see the property.
+        """
         with self._lock:
             state = self._state
             return {
                 "documents": state.count, "clusters": state.clusters, "duplicates": state.count - state.clusters,
-                "forgotten": state.n - state.count, **self._directory.sizes(), "settings": self.settings.as_dict(),
+                "forgotten": state.n - state.count, **self._directory.sizes(),
+                "checkpoint_problem": self.checkpoint_problem, "settings": self.settings.as_dict(),
             }
 
     def check(self, progress: bool | Progress | None = None) -> list[str]:
@@ -389,10 +402,10 @@ class Store(Sharing):
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
         self._directory.check_writable()
+        self._count(len(numbers))
         self._directory.remove(numbers, expired=expired)
         if self._each:
             self._directory.log.sync()
-        self._count(len(numbers))
 
     def _count(self, records: int) -> None:
         """Write a checkpoint now and then."""

@@ -1,0 +1,36 @@
+"""Where the command ``ndcore`` begins: Ctrl-C is heard before anything that takes time is imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+_INTERRUPTED = 128 + signal.SIGINT
+_MESSAGE = "ndcore: interrupted; nothing was written\n"
+
+
+def main() -> int:
+    """Run the command of ``sys.argv``, as `ndcore.cli.main.main` does, and return its exit code."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in the background of a shell
+    if heard:
+        signal.signal(signal.SIGINT, _end)
+    from ndcore.cli.main import main as run
+
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run()
+    except KeyboardInterrupt:  # before its own handler was there
+        sys.stderr.write(_MESSAGE)
+        return _INTERRUPTED
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """End the process at once: nothing was begun, and an exception would be raised in the middle of an import."""
+    try:
+        os.write(2, _MESSAGE.encode())
+    finally:
+        os._exit(_INTERRUPTED)
