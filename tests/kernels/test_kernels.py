@@ -80,7 +80,7 @@ def test_portable_by_environment():
     [
         ("minhash=sse9", "cannot run minhash=sse9: there is no such variant; here minhash has "),
         ("pairs=sse9", "cannot run pairs=sse9: there is no such variant; here pairs has portable"),
-        ("murmur=portable", "there is no kernel 'murmur'; kernels are hamming, minhash, modsketch, pairs, rabin, "),
+        ("murmur=portable", "there is no kernel 'murmur'; kernels are bitmaps, hamming, minhash, modsketch, pairs, "),
         ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas"),
         ("portable,minhash=", "cannot run minhash=: there is no such variant"),
         ("rabin=portable;minhash=portable", "cannot run rabin=portable;minhash=portable"),
@@ -160,7 +160,7 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 def extensions() -> list[Path]:
     names = ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_hamming",
-             "_keys", "_lookup", "_minhash", "_pipeline", "_postings", "_prefix", "_rabin",
+             "_keys", "_lookup", "_minhash", "_pairs", "_pipeline", "_postings", "_prefix", "_rabin",
              "_repeats", "_samples", "_sets", "_simhash", "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 

@@ -15,6 +15,7 @@ from ndcore._prefix import Counts, Marks, Pairs, entries, runs
 values = st.integers(0, 9) | st.integers(0, 2**64 - 1)
 sets = st.lists(st.sets(values, max_size=25).map(sorted), max_size=12)
 CELLS = 1 << 22  # so many that few values share one
+PARTIAL = 1 << 31  # of ranks: see prefix.h
 
 
 def laid_out(listed):
@@ -69,23 +70,26 @@ def test_entries_by_hand():
     documents, lengths = np.array([7, 8, 11], np.uint32), np.array([3, 2, 2])
     ranks = counts.at(np.arange(1, 6, dtype=np.uint64)).tolist()
     assert ranks == [1, 1, 2, 3, 1]  # 9 is in one set, too
-    found = entries(counts, joined, offsets, documents, lengths)
+    found = entries(counts, joined, offsets, documents, lengths, lengths)
     assert found.tolist() == [[3, 7 << 32 | 3], [3, 8 << 32 | 2], [4, 11 << 32 | 2]]
+    whole = np.array([3, 1, 0])
+    assert entries(counts, joined, offsets, documents, lengths, whole).tolist() == [
+        [3, 7 << 32 | 3], [3, 8 << 32 | PARTIAL | 2], [4, 11 << 32 | PARTIAL | 2]]  # fmt: skip
     marks = Marks(1 << 20)
     marks.add(found)
-    assert entries(counts, joined, offsets, documents, lengths, None, marks).tolist() == [
-        [3, 7 << 32 | 3], [4, 7 << 32], [3, 8 << 32 | 2], [4, 8 << 32], [4, 11 << 32 | 2]]  # fmt: skip
+    assert entries(counts, joined, offsets, documents, lengths, lengths, None, marks).tolist() == [
+        [3, 7 << 32 | 3], [4, 7 << 32 | PARTIAL], [3, 8 << 32 | 2], [4, 8 << 32 | PARTIAL], [4, 11 << 32 | 2]]  # fmt: skip
 
 
 def test_runs_and_pairs_by_hand():
     rows = [(1, 0, 1), (2, 0, 2), (2, 3, 1), (5, 1, 0), (5, 2, 4), (5, 3, 0), (6, 1, 0), (6, 2, 0), (7, 4, 1), (7, 5, 1)]
-    listed = np.array([(key, document << 32 | rank) for key, document, rank in rows], np.uint64)
-    holders, sizes, probing, longs = runs(listed, 3, 4)  # 2 probes of 2 holders; 1 of 3
-    assert (sizes.tolist(), probing.tolist(), longs.tolist()) == ([3], [1], [[1, 3]])
-    holders, sizes, probing, longs = runs(listed, 4, 4)
-    assert holders.tolist() == [0 << 32 | 2, 3 << 32 | 1, 2 << 32 | 4, 1 << 32, 3 << 32]
-    assert (sizes.tolist(), probing.tolist(), longs.tolist()) == ([2, 3], [2, 1], [])
-    pairs = Pairs(holders, np.cumsum(sizes, dtype=np.int64), probing, np.full(6, 10), None, 0.5, True, 4)
+    listed = np.array([(key, document << 32 | (rank or PARTIAL)) for key, document, rank in rows], np.uint64)
+    holders, sizes, whole, longs = runs(listed, 3, 4)  # 2 whole ones of 2 holders; 1 of 3
+    assert (sizes.tolist(), whole.tolist(), longs.tolist()) == ([3], [1], [[1, 3]])
+    holders, sizes, whole, longs = runs(listed, 4, 4)
+    assert holders.tolist() == [0 << 32 | 2, 3 << 32 | 1, 2 << 32 | 4, 1 << 32 | PARTIAL, 3 << 32 | PARTIAL]
+    assert (sizes.tolist(), whole.tolist(), longs.tolist()) == ([2, 3], [2, 1], [])
+    pairs = Pairs(holders, np.cumsum(sizes, dtype=np.int64), whole, np.full(6, 10), None, 0.5, True, 4)
     assert pairs.volume().tolist() == [1, 1, 1, 2, 0, 0]
     pairs.begin(0, 6, pairs.volume())
     found = []
@@ -103,8 +107,9 @@ def test_what_does_not_fit_is_refused():
         (lambda: counts.add(joined[:2], offsets), "3 offsets do not cut 2 values into 2 sets"),
         (lambda: counts.add(joined, offsets, np.ones(1, np.uint32)), "weights has 1 items for 2 sets"),
         (lambda: counts.add(joined, offsets, None, np.ones(3, np.uint64)), "mixes has 3 items"),
-        (lambda: entries(counts, joined, offsets, documents[:1], lengths), "documents has 1 items"),
-        (lambda: entries(counts, joined, offsets, documents, -lengths), "a set has -1 probes"),
+        (lambda: entries(counts, joined, offsets, documents[:1], lengths, lengths), "documents has 1 items"),
+        (lambda: entries(counts, joined, offsets, documents, lengths, lengths[:1]), "whole has 1 items"),
+        (lambda: entries(counts, joined, offsets, documents, -lengths, lengths), "a set has -1 probes"),
         (lambda: runs(np.zeros((2, 3), np.uint64), 1, 1), "entries are rows of a key and an id, got 3 columns"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -205,8 +205,8 @@ class _Stars:
 def merge_runs(runs: Runs, most_listed: int, n: int) -> Runs:
     """Merge longer runs that share many of their n documents, where fewer pairs meet in the union than in the runs.
 
-    What meets in a union and shares no run is no candidate, so it changes nothing but the work. A run goes to the union that
-    has most of its documents, by the last one that each document came to. O(documents of runs).
+    Documents that meet in a union and share no run are not candidates, so this changes nothing but the work. A run goes to
+    the union that has most of its documents, by the last one that each document came to. O(documents of runs).
     """
     long = np.flatnonzero(runs.sizes > most_listed)
     unions: list[list[int]] = []  # the runs of each

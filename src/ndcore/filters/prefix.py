@@ -33,9 +33,9 @@ class PrefixFilter:
     threshold : float
         The score in (0, 1] from which pairs must pass: resemblance (Jaccard similarity), or containment.
     drop : "resembling" or "contained"
-        "resembling": the n - c(n) + 1 rarest shingles of the larger document are sought among those of the smaller one, of
-        which fewer are needed (`index_length`). "contained": the rarest shingles of
-        one document are looked up among all shingles of the other.
+        "resembling": the n - c(n) + 1 rarest shingles of the larger document are sought among the rarest of the smaller
+        one, and fewer of these suffice (`index_length`). "contained": the rarest shingles of one document are looked up
+        among all shingles of the other.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class PrefixFilter:
     def index_length(self, sizes: Ints) -> Ints:
         """Compute among how many shingles of documents of these sizes probes of larger ones are sought; 0 for a size of 0.
 
-        By resemblance, a document of n shingles shares at least c'(n) with one that is no smaller, where c'(n) is the least c
+        By resemblance, a document of n shingles shares at least c'(n) with one that is not smaller, where c'(n) is the least c
         with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.
         """
         if self.drop == "contained":

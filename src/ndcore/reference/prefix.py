@@ -35,7 +35,7 @@ def probes(members: AbstractSet[int], count: dict[int, int], threshold: float) -
 
 
 def indexed(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
-    """List the rarest n - c'(n) + 1 shingles of a set: a set that is no smaller and reaches the threshold has one of them.
+    """List the rarest n - c'(n) + 1 shingles of a set: a set that is not smaller and reaches the threshold has one of them.
 
     c'(n) is the least number of shingles that sets of n members have in common at the threshold.
     """
