@@ -115,16 +115,22 @@ def documented(module: types.ModuleType) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
-    module = importlib.import_module(name)
+ROOMS = sorted({name.rpartition(".")[0] for name in MODULES})
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_doctests(room):
+    """Run the examples of all modules of a room, which is a package; `ndcore` has the extensions."""
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    for where, text in documented(module).items():
-        test = parser.get_doctest(text, dict(vars(module)), where, None, 0)
-        if test.examples:
-            report: list[str] = []
-            runner.run(test, out=report.append)
-            assert not report, "".join(report)
+    report: list[str] = []
+    for name in MODULES:
+        if name.rpartition(".")[0] == room:
+            module = importlib.import_module(name)
+            for where, text in documented(module).items():
+                test = parser.get_doctest(text, dict(vars(module)), where, None, 0)
+                if test.examples:
+                    runner.run(test, out=report.append)
+    assert not report, "".join(report)
 
 
 def test_there_are_doctests_to_run():
@@ -148,16 +154,20 @@ EXTENSIONS = [
 ]
 
 
-@pytest.mark.parametrize("module", EXTENSIONS)
-def test_extensions_export_nothing_but_their_start(module):
+def test_extensions_export_nothing_but_their_start():
     """Names of C functions that others export too would otherwise meet in one process."""
     if shutil.which("nm") is None:
         pytest.skip("there is no nm here")
-    path = importlib.import_module(f"ndcore.{module}").__file__
-    listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if line.strip()}
-    assert f"PyInit_{module}" in exported
-    assert {name for name in exported if not name.startswith(("nd_", "PyInit_", "_init", "_fini", "__pyx"))} == set()
+    wrong = []
+    for module in EXTENSIONS:
+        path = importlib.import_module(f"ndcore.{module}").__file__
+        listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+        exported = {line.split()[-1].split("@")[0] for line in listed.splitlines() if line.strip()}
+        if f"PyInit_{module}" not in exported:
+            wrong.append(f"{path} does not export PyInit_{module}")
+        wrong += [f"{path} exports {name}" for name in sorted(exported)
+                  if not name.startswith(("nd_", "PyInit_", "_init", "_fini", "__pyx"))]
+    assert not wrong, "\n".join(wrong)
 
 
 def imported_by(code: str) -> set[str]:

@@ -255,10 +255,15 @@ def test_the_finding_on_thresholds_is_the_one_in_the_table() -> None:
     assert int(precision) >= 97 and 40 <= int(recall) <= 60
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
-    title, sentence = page.read_text("utf-8").split("\n\n")[:2]
-    assert title.startswith("# ") and (page == README or sentence.startswith("This page "))
+def test_every_page_begins_with_what_it_is_for() -> None:
+    wrong = []
+    for page in PAGES:
+        title, sentence = page.read_text("utf-8").split("\n\n")[:2]
+        if not title.startswith("# "):
+            wrong.append(f"{page.relative_to(ROOT)}:1: {title!r} is not a title")
+        if page != README and not sentence.startswith("This page "):
+            wrong.append(f"{page.relative_to(ROOT)}:3: {sentence!r} does not say what the page is for")
+    assert not wrong, "\n".join(wrong)
 
 
 def anchors(page: Path) -> set[str]:
@@ -268,26 +273,33 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def links(page: Path) -> Iterator[tuple[str, Path, str]]:
-    """Return the relative links of a page: as written, the file, and the anchor."""
-    text = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    for link in LINK.findall(text):
+def links(page: Path) -> Iterator[tuple[str, Path, str, int]]:
+    """Return the relative links of a page: as written, the file, the anchor, and the line."""
+    code = r"^ *```.*?^ *```|`[^`\n]*`"
+    text = re.sub(code, lambda match: "\n" * match[0].count("\n"), page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for match in LINK.finditer(text):
+        link = match[1]
         if "://" not in link:
             path, _, anchor = link.partition("#")
-            yield link, (page.parent / path).resolve() if path else page, anchor
+            yield link, (page.parent / path).resolve() if path else page, anchor, text.count("\n", 0, match.start()) + 1
 
 
-@pytest.mark.parametrize("page", WITH_LINKS, ids=lambda page: page.stem)
-def test_links_lead_somewhere(page: Path) -> None:
-    for link, target, anchor in links(page):
-        assert target.exists() and target.is_relative_to(ROOT), f"{page.name} links to {link}"
-        assert not anchor or anchor in anchors(target), f"{page.name} links to {link}; {target.name} has {anchors(target)}"
+def test_links_lead_somewhere() -> None:
+    wrong = []
+    for page in WITH_LINKS:
+        for link, target, anchor, line in links(page):
+            where = f"{page.relative_to(ROOT)}:{line}: {link}"
+            if not (target.exists() and target.is_relative_to(ROOT)):
+                wrong.append(f"{where}: there is no such file")
+            elif anchor and anchor not in anchors(target):
+                wrong.append(f"{where}: {target.name} has {sorted(anchors(target))}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_page_can_be_reached() -> None:
     reached, waiting = {README}, [README]
     while waiting:
-        for _, target, _ in links(waiting.pop()):
+        for _, target, *_ in links(waiting.pop()):
             if target.suffix == ".md" and target not in reached:
                 reached.add(target)
                 waiting.append(target)
@@ -296,11 +308,11 @@ def test_every_page_can_be_reached() -> None:
 
 def test_the_index_lists_every_page() -> None:
     index = ROOT / "docs" / "README.md"
-    assert set(PAGES) - {README, index} <= {target for _, target, _ in links(index)}
+    assert set(PAGES) - {README, index} <= {target for _, target, *_ in links(index)}
 
 
 def test_the_list_of_examples_is_complete() -> None:
-    listed = {target for _, target, _ in links(EXAMPLES)}
+    listed = {target for _, target, *_ in links(EXAMPLES)}
     folders = {path for path in EXAMPLES.parent.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert listed == {path for path in EXAMPLES.parent.iterdir() if path.suffix in (".py", ".jsonl")} | folders
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2] / "src" / "ndcore"  # an installed package has no .pyx and no .c
 
 # From the ground up: a room imports rooms of lower floors only. A new room gets its place here.
@@ -58,28 +56,31 @@ def resolved(package: str, name: str) -> str | None:
     return below if below in MODULES else inside or "ndcore"
 
 
-def imports_of(module: str, path: Path) -> Iterator[str]:
-    """Yield the modules of ndcore that a module imports, in functions too."""
+def imports_of(module: str, path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the modules of ndcore that a module imports, in functions too, each with its line."""
+    text = path.read_text(encoding="utf-8")
     if path.suffix == ".pyx":
-        for package, names in re.findall(r"^\s*from (ndcore[\w.]*) import (.+)$", path.read_text(encoding="utf-8"), re.M):
-            for name in names.split(","):
-                yield resolved(package, name.split()[0]) or ""
+        for match in re.finditer(r"^[ \t]*from (ndcore[\w.]*) import (.+)$", text, re.M):
+            for name in match[2].split(","):
+                yield resolved(match[1], name.split()[0]) or "", text.count("\n", 0, match.start()) + 1
         return
     package = "ndcore." + (module if path.stem == "__init__" else module.rpartition(".")[0])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.removeprefix("ndcore").lstrip(".") or "ndcore"
+            yield from ((alias.name.removeprefix("ndcore").lstrip(".") or "ndcore", node.lineno)
                         for alias in node.names if alias.name.partition(".")[0] == "ndcore")
         elif isinstance(node, ast.ImportFrom):
             base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
             origin = f"{base}.{node.module}" if node.level and node.module else base if node.level else node.module or ""
             for alias in node.names:
-                found = resolved(origin.rstrip("."), alias.name)
-                if found is not None:
-                    yield found
+                name = resolved(origin.rstrip("."), alias.name)
+                if name is not None:
+                    yield name, node.lineno
 
 
-IMPORTS = {module: {other for other in imports_of(module, path) if other != module} for module, path in MODULES.items()}
+# For each module the modules that it imports, each with a line that does.
+IMPORTS = {module: {other: line for other, line in imports_of(module, path) if other != module}
+           for module, path in MODULES.items()}
 
 
 def test_every_room_has_a_floor():
@@ -89,19 +90,24 @@ def test_every_room_has_a_floor():
     assert len(FLOORS) <= 9
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_arrow_goes_upwards(module):
+def test_no_arrow_goes_upwards():
     height = {room: number for number, floor in enumerate(FLOORS) for room in floor}
-    room = room_of(module)
-    for other in IMPORTS[module]:
-        assert other in MODULES, f"{module} imports {other}, which does not exist"
-        above = room_of(other)
-        if above == room:
-            continue
-        if "reference" in (room, above):
-            assert module in REFERENCE, f"{module} and {other}: the reference stands alone"
-            continue
-        assert height[above] < height[room], f"{module} imports {other}: {above} does not lie below {room}"
+    wrong = []
+    for module, path in sorted(MODULES.items()):
+        room = room_of(module)
+        where = path.relative_to(ROOT)
+        for other, line in sorted(IMPORTS[module].items()):
+            above = room_of(other)
+            if other not in MODULES:
+                wrong.append(f"{where}:{line}: {module} imports {other}, which does not exist")
+            elif above == room:
+                continue
+            elif "reference" in (room, above):
+                if module not in REFERENCE:
+                    wrong.append(f"{where}:{line}: {module} and {other}: the reference stands alone")
+            elif height[above] >= height[room]:
+                wrong.append(f"{where}:{line}: {module} imports {other}: {above} does not lie below {room}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_circle():
@@ -128,7 +134,7 @@ def test_every_room_says_what_it_is_for():
 
 def test_the_walk_sees_imports_of_every_kind():
     """What the rules are checked on is there: imports at the top, in functions, of extensions, in extensions."""
-    assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"]
+    assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"].keys()
     assert "reference.minhash" in IMPORTS["cli.bench"]
     assert "_minhash" in IMPORTS["kernels"]
     assert "reference.properties" in IMPORTS["reference.grapheme"]
