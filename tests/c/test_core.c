@@ -13,6 +13,7 @@
 #include "naive.h"
 #include "ndcore.h"
 #include "jsonl.h"
+#include "markup.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "grams.h"
@@ -52,6 +53,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_text.h"
 #include "test_equal.h"
 #include "test_jsonl.h"
+#include "test_markup.h"
 #include "test_nfkc.h"
 #include "test_minhash.h"
 #include "test_winnow.h"
@@ -112,6 +114,8 @@ int main(int argc, char **argv)
     test_other_token_polynomials();
     test_nfkc();
     test_lines_of_json();
+    test_work_of_tags();
+    test_text_between_tags();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
     test_bottom();
     test_winnow();
