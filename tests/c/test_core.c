@@ -41,7 +41,7 @@
 
 #include <pthread.h>
 
-size_t nd_table_steps;                   /* slots that searches passed; counted by what is built with -DND_COUNT_STEPS */
+size_t nd_table_steps;                   /* slots that searches passed, what they read; counted by what is built with -DND_COUNT_STEPS */
 
 static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 
@@ -132,6 +132,7 @@ int main(int argc, char **argv)
     test_repeated_entries();
     test_repeated_rows();
     test_vocabulary();
+    test_ranges_of_tokens();
     test_counted_documents();
     test_postings();
     test_recent();
@@ -142,6 +143,7 @@ int main(int argc, char **argv)
     test_grams();
     test_grams_are_spread();
     test_shorts();
+    test_steps_of_shorts();
     test_greedy();
     test_codes();
     test_coding();
