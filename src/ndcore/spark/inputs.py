@@ -36,6 +36,8 @@ class Input:
     priority : Column or None
     lines : bool
         They are lines of JSONL: the column ``line`` has each as it stands.
+    by_tags : DataFrame or None
+        The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     """
 
     rows: DataFrame
@@ -44,6 +46,7 @@ class Input:
     by: str | None
     priority: Column | None
     lines: bool
+    by_tags: DataFrame | None
 
 
 def open_input(
@@ -75,7 +78,7 @@ def open_input(
         priority = None if field is None else _priority(rows, field, field, order[1] == "desc")
         if by is not None:
             type_of(rows, by, "--by")
-        return Input(rows, text, ident, by, priority, False)
+        return Input(rows, text, ident, by, priority, False, None)
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -84,7 +87,8 @@ def open_input(
     kept = _read(work, sources, fields, html, by, field, step)
     priority = None if field is None else _of_number_or_name(kept, field, order[1] == "desc")
     lines = all(source.kind == "jsonl" for source in sources)
-    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines)
+    by_tags = kept.where("by_tags").select("file", "record", "id")
+    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines, by_tags)
 
 
 def _is_parquet(paths: list[str]) -> bool:
