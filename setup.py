@@ -35,7 +35,7 @@ C_FILES = {
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],
-    "_markup": [],
+    "_markup": ["markup"],
     "_batch": ["utf8", "equal"],
     "_pipeline": ["pipeline", "stops"],
 }

@@ -77,6 +77,8 @@ cdef extern from "shorts.h" nogil:
         size_t room
         const uint32_t *ways
         const uint8_t *place_of
+        uint64_t *sums
+        uint32_t *before
     ctypedef struct nd_shorts_scan:
         const nd_shorts *shorts
         nd_held held
@@ -85,6 +87,7 @@ cdef extern from "shorts.h" nogil:
     size_t nd_shorts_rarest(const nd_table_key *key, const uint32_t *counts, const uint64_t *item, size_t length)
     uint64_t nd_shorts_name(const nd_table_key *key, const uint64_t *item, size_t length, size_t place)
     void nd_shorts_add(nd_shorts *s, uint64_t name, uint32_t begin, uint32_t end)
+    void nd_shorts_link(nd_shorts *s, const nd_grams *g, size_t window)
     size_t nd_shorts_before(size_t longest)
     void nd_shorts_open(nd_shorts_scan *s)
     void nd_shorts_take(nd_shorts_scan *s, const uint64_t *symbols, size_t n)
@@ -234,6 +237,16 @@ cdef class Grams:
         self._memory += [ways, filter, slots, places]
         for i in range(<size_t> entered.shape[0]):
             nd_shorts_add(s, entered[i], <uint32_t> begins[i], <uint32_t> begins[i + 1])
+        cdef uint64_t[::1] sums = np.empty(total, np.uint64)
+        cdef uint32_t[::1] before = np.empty(total, np.uint32)
+        s.sums, s.before = &sums[0], &before[0]
+        self._memory += [sums, before]
+        with nogil:
+            for i in range(n):
+                for j in range(self.indexes[i].count):
+                    nd_shorts_link(s, &self.indexes[i], j)
+                    if j % WINDOWS == 0:
+                        check_signals()
 
     def length_of(self, numbers):
         """Return how many symbols the windows of these numbers have, int64."""

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from ndcore._signals cimport STRIDE, check_signals
+from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
 
@@ -28,7 +28,18 @@ cdef extern from "vocabulary.h" nogil:
     void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
     const uint8_t *nd_vocabulary_number(
         nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last, uint32_t *out)
-    int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *)
+    ctypedef struct nd_vocabulary_ranges:
+        const int64_t *firsts
+        const int64_t *counts
+        const int64_t *places
+        const uint32_t *numbers
+        uint64_t range
+        uint64_t differing
+    void nd_vocabulary_longest(const nd_vocabulary_ranges *r, size_t begin, size_t end, uint64_t *marks)
+    void nd_vocabulary_compare(const nd_vocabulary *v, nd_vocabulary_ranges *r, const uint8_t *tape, const uint64_t *at,
+                               size_t begin, size_t end, uint64_t *marks)
+    void nd_vocabulary_same(const nd_vocabulary_ranges *r, size_t tokens, size_t begin, size_t end, uint64_t *marks,
+                            uint8_t *same)
 
 
 cdef enum:
@@ -116,14 +127,15 @@ cdef class Vocabulary:
              const int64_t[::1] places not None):
         """Tell for each i whether the counts[i] tokens of a tape from firsts[i] on have the numbers from places[i] on; bool.
 
-        A range that begins in an equal one, at the same number, costs its new tokens only. ValueError for tokens that the
-        tape does not have, or numbers that are not there.
+        Ranges that share a token of the tape must expect the same number of it. O(bytes of the tape + n). ValueError for
+        tokens that the tape does not have, or numbers that are not there.
         """
-        cdef int64_t known
         cdef size_t i, n = firsts.shape[0], size = tape.shape[0], given = numbers.shape[0]
         cdef uint64_t[::1] at = np.empty(size // LENGTH + 1, np.uint64)
         cdef size_t tokens = _cut(tape, &at[0])
-        cdef uint8_t[::1] found = np.ones(n, np.uint8)
+        cdef uint64_t[::1] marks = np.zeros(tokens + 1, np.uint64)
+        cdef uint8_t[::1] same = np.ones(n, np.uint8)
+        cdef nd_vocabulary_ranges ranges
         if <size_t> counts.shape[0] != n or <size_t> places.shape[0] != n:
             raise ValueError(f"{n} ranges begin, {counts.shape[0]} have sizes and {places.shape[0]} have places")
         for i in range(n):
@@ -131,16 +143,27 @@ cdef class Vocabulary:
                     and 0 <= places[i] <= <int64_t> given and counts[i] <= <int64_t> given - places[i]):
                 raise ValueError(f"{counts[i]} tokens from {firsts[i]} on and numbers from {places[i]} on: the tape has "
                                  f"{tokens} tokens, and there are {given} numbers")
+        if n == 0 or given == 0:
+            return np.asarray(same).view(np.bool_)
+        ranges.firsts, ranges.counts, ranges.places, ranges.numbers = &firsts[0], &counts[0], &places[0], &numbers[0]
+        ranges.range = ranges.differing = 0
         with nogil:
-            for i in range(n):
-                known = 0  # tokens of the range that were compared with the one before
-                if i and found[i - 1] and firsts[i] - firsts[i - 1] == places[i] - places[i - 1] >= 0:
-                    known = min(max(0, firsts[i - 1] + counts[i - 1] - firsts[i]), counts[i])
-                if known < counts[i]:
-                    check_signals()
-                    found[i] = nd_vocabulary_same(&self.how, &tape[0], &at[firsts[i] + known],
-                                                  <size_t> (counts[i] - known), &numbers[places[i] + known])
-        return np.asarray(found).view(np.bool_)
+            i = 0
+            while i < n:
+                check_signals()
+                nd_vocabulary_longest(&ranges, i, i + stride(i, n, STRIDE), &marks[0])
+                i += STRIDE
+            i = 0
+            while i < tokens:
+                check_signals()
+                nd_vocabulary_compare(&self.how, &ranges, &tape[0], &at[0], i, i + stride(i, tokens, STRIDE), &marks[0])
+                i += STRIDE
+            i = 0
+            while i < n:
+                check_signals()
+                nd_vocabulary_same(&ranges, tokens, i, i + stride(i, n, STRIDE), &marks[0], &same[0])
+                i += STRIDE
+        return np.asarray(same).view(np.bool_)
 
 
 cdef size_t _cut(const uint8_t[::1] tape, uint64_t *begins):

@@ -15,6 +15,7 @@
 #include "naive.h"
 #include "ndcore.h"
 #include "jsonl.h"
+#include "markup.h"
 #include "nfkc.h"
 #include "nfkc_tables.h"
 #include "grams.h"
@@ -42,7 +43,7 @@
 
 #include <pthread.h>
 
-size_t nd_table_steps;                   /* slots that searches passed; counted by what is built with -DND_COUNT_STEPS */
+size_t nd_table_steps;                   /* slots that searches passed, what they read; counted by what is built with -DND_COUNT_STEPS */
 
 static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 
@@ -54,6 +55,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_text.h"
 #include "test_equal.h"
 #include "test_jsonl.h"
+#include "test_markup.h"
 #include "test_nfkc.h"
 #include "test_minhash.h"
 #include "test_winnow.h"
@@ -115,6 +117,8 @@ int main(int argc, char **argv)
     test_other_token_polynomials();
     test_nfkc();
     test_lines_of_json();
+    test_work_of_tags();
+    test_text_between_tags();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);
     test_bottom();
     test_winnow();
@@ -131,6 +135,7 @@ int main(int argc, char **argv)
     test_repeated_entries();
     test_repeated_rows();
     test_vocabulary();
+    test_ranges_of_tokens();
     test_counted_documents();
     test_postings();
     test_recent();
@@ -143,6 +148,7 @@ int main(int argc, char **argv)
     test_grams();
     test_grams_are_spread();
     test_shorts();
+    test_steps_of_shorts();
     test_greedy();
     test_codes();
     test_coding();

@@ -192,6 +192,20 @@ static void test_repeated_entries(void)
     }
 }
 
+/* Whether one token has a number, by the ranges that expect it. */
+static int has_number_of(const nd_vocabulary *v, const uint8_t *tape, size_t size, uint32_t number)
+{
+    const int64_t zero = 0, one = 1;
+    const uint64_t at[] = {0, size};
+    uint64_t marks[2] = {0};
+    uint8_t same = 2;
+    nd_vocabulary_ranges r = {.firsts = &zero, .counts = &one, .places = &zero, .numbers = &number};
+    nd_vocabulary_longest(&r, 0, 1, marks);
+    nd_vocabulary_compare(v, &r, tape, at, 0, 1, marks);
+    nd_vocabulary_same(&r, 1, 0, 1, marks, &same);
+    return same;
+}
+
 /* Numbers of tokens, while the table grows. */
 static void test_vocabulary(void)
 {
@@ -213,12 +227,47 @@ static void test_vocabulary(void)
         if (i == 500)
             nd_vocabulary_move(&v, slots[1], 8192);
         wrong += nd_vocabulary_number(&v, tape, &token, 0, 1, &number) != tape + 10 + size || token != 1 || number != i % 1000;
-        const uint64_t ends[] = {0, 10 + size};
-        const uint32_t other = (number + 1) % 1000, unknown = (uint32_t)v.count;
-        wrong += !nd_vocabulary_same(&v, tape, ends, 1, &number) || nd_vocabulary_same(&v, tape, ends, 1, &unknown)
-                 || (v.count > 1 && nd_vocabulary_same(&v, tape, ends, 1, &other));
+        wrong += !has_number_of(&v, tape, 10 + size, number) || has_number_of(&v, tape, 10 + size, (uint32_t)v.count)
+                 || (v.count > 1 && has_number_of(&v, tape, 10 + size, (number + 1) % 1000));
     }
     CHECK(wrong == 0 && v.count == 1000, "%zu numbers of %zu tokens are wrong", wrong, v.count);
+}
+
+/* Ranges of all lengths from each token of a document: each token is compared once, and what differs lies in the ranges around. */
+static void test_ranges_of_tokens(void)
+{
+    enum { TOKENS = 300, LONGEST = 60, WRONG = 200, RANGES = TOKENS * LONGEST };
+    static int64_t firsts[RANGES], counts[RANGES], places[RANGES];
+    static uint8_t tape[9 * TOKENS], pool[32], same[RANGES];
+    static uint64_t ends[TOKENS + 1], marks[TOKENS + 1];
+    static uint32_t numbers[TOKENS];
+    nd_vocabulary_slot slots[8] = {{0}};
+    uint64_t at[2], token = 0;
+    size_t n = 0, wrong = 0;
+    nd_vocabulary v = {.key = {{random64(), random64()}, random64(), random64()}, .slots = slots, .room = 8, .at = at,
+                       .pool = pool};
+    for (size_t t = 0; t < TOKENS; t++) {
+        nd_store_be64(tape + 9 * t, 1);
+        tape[9 * t + 8] = 'a' + (t == WRONG);
+        ends[t + 1] = 9 * (t + 1);
+    }
+    nd_vocabulary_number(&v, tape, &token, 0, TOKENS, numbers);
+    numbers[WRONG] = numbers[0];
+    for (int64_t length = 1; length <= LONGEST; length++)
+        for (int64_t t = 0; t + length <= TOKENS; t++, n++) {
+            firsts[n] = places[n] = t;
+            counts[n] = length;
+        }
+    nd_vocabulary_ranges r = {.firsts = firsts, .counts = counts, .places = places, .numbers = numbers};
+    nd_vocabulary_longest(&r, 0, n, marks);
+    const size_t before = nd_table_steps;
+    for (size_t t = 0; t < TOKENS; t += 50)
+        nd_vocabulary_compare(&v, &r, tape, ends, t, t + 50, marks);
+    CHECK(nd_table_steps - before == TOKENS, "%zu comparisons of %d tokens", nd_table_steps - before, TOKENS);
+    nd_vocabulary_same(&r, TOKENS, 0, n, marks, same);
+    for (size_t i = 0; i < n; i++)
+        wrong += same[i] != (firsts[i] > WRONG || firsts[i] + counts[i] <= WRONG);
+    CHECK(wrong == 0, "%zu of %zu ranges are told wrongly", wrong, n);
 }
 
 #endif

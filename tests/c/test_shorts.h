@@ -19,7 +19,8 @@ static void test_shorts(void)
         static uint32_t numbers[LONGEST * LONGEST * EACH + 1], slots[LONGEST][2 * EACH + 1], found[TOKENS * LONGEST];
         static uint32_t counts[ND_SHORTS_COUNTS], ways[LONGEST * EACH];
         static uint8_t place_of[LONGEST * EACH];
-        static uint32_t own[LONGEST * EACH];
+        static uint32_t own[LONGEST * EACH], before[LONGEST * EACH];
+        static uint64_t sums[LONGEST * EACH];
         uint64_t words[LONGEST + 2], filters[LONGEST][8] = {{0}};
         nd_grams indexes[LONGEST];
         nd_shorts s = {.indexes = indexes, .longest = longest, .key = {{random64(), random64()}, random64(), random64()}};
@@ -54,7 +55,7 @@ static void test_shorts(void)
                 place_of[indexes[length - 1].first + i] = (uint8_t)place;
             }
         s.filter = filter, s.filter_shift = nd_grams_filter_shift(windows), s.slots = slots_of_names;
-        s.room = nd_table_room(windows), s.ways = ways, s.place_of = place_of;
+        s.room = nd_table_room(windows), s.ways = ways, s.place_of = place_of, s.sums = sums, s.before = before;
         s.shortest = 1;                         /* an item of one symbol may be there */
         for (size_t i = 0; i < windows; i++) {
             size_t first = 0;
@@ -68,6 +69,9 @@ static void test_shorts(void)
                     ways[entered++] = own[j];
             nd_shorts_add(&s, names[i], (uint32_t)begin, (uint32_t)entered);
         }
+        for (size_t length = 1; length <= longest; length++)
+            for (uint32_t i = 0; i < indexes[length - 1].count; i++)
+                nd_shorts_link(&s, &indexes[length - 1], i);
         for (size_t i = 0; i < m; i++)
             document[i] = random_below((unsigned)kinds);
         nd_gram_hits hits = {.positions = positions, .numbers = found};
@@ -93,6 +97,63 @@ static void test_shorts(void)
                     }
         CHECK(hits.count == expected, "%zu items are found, %zu occur", hits.count, expected);
     }
+}
+
+/* Items 0ᵏ, or 0ᵏ1, of all lengths k up to a longest one, in a document of zeros: steps for each of its symbols. */
+static double steps_of_zeros(size_t longest, int ends_with_one)
+{
+    enum { LONGEST = 512, TOKENS = 1024 };
+    static uint64_t symbols[LONGEST * (LONGEST + 1) / 2], places[LONGEST], words[LONGEST + 2], sums[LONGEST], document[TOKENS];
+    static uint64_t positions[TOKENS * LONGEST], held[LONGEST + 3 * ND_HELD_BLOCK], filters[2];
+    static uint32_t numbers[LONGEST * (LONGEST + 1) / 2 + 1], slots[LONGEST][3], ways[LONGEST], before[LONGEST];
+    static uint32_t found[TOKENS * LONGEST];
+    static uint8_t place_of[LONGEST];
+    static nd_grams indexes[LONGEST];
+    uint64_t filter[2] = {0};
+    nd_shorts_slot slots_of_names[4] = {{0}};
+    nd_shorts s = {.indexes = indexes, .shortest = 2, .longest = longest, .filter = filter, .slots = slots_of_names, .room = 4,
+                   .filter_shift = nd_grams_filter_shift(0), .ways = ways, .place_of = place_of, .sums = sums, .before = before,
+                   .key = {{random64(), random64()}, random64(), random64()}};
+    size_t n = 0;
+    memset(symbols, 0, sizeof symbols);
+    memset(slots, 0, sizeof slots);
+    for (size_t i = 0; i < LONGEST + 2; i++)
+        words[i] = random64();
+    for (size_t length = 2; length <= longest; n += length, length++) {
+        nd_grams *const g = &indexes[length - 2];
+        symbols[n + length - 1] = ends_with_one && length > 2;
+        *g = (nd_grams){.length = length, .stride = nd_grams_stride(length), .width = length - nd_grams_stride(length) + 1,
+                        .words = words, .symbols = symbols, .numbers = numbers, .filter = filters, .slots = slots[length - 2],
+                        .filter_shift = nd_grams_filter_shift(0), .room = nd_grams_room(1), .places = places + length - 2,
+                        .first = (uint32_t)(length - 2)};
+        nd_grams_add(g, n, n + 1);
+        ways[length - 2] = (uint32_t)(ND_SHORTS_PLACES * (length - 2));
+    }
+    nd_shorts_add(&s, nd_shorts_name(&s.key, symbols, 2, 0), 0, (uint32_t)(longest - 1));
+    for (size_t length = 2; length <= longest; length++)
+        nd_shorts_link(&s, &indexes[length - 2], 0);
+    nd_gram_hits hits = {.positions = positions, .numbers = found};
+    nd_shorts_scan scan = {.shorts = &s, .held = {.values = held, .before = nd_shorts_before(longest)}, .hits = &hits};
+    const size_t start = nd_table_steps;
+    nd_shorts_open(&scan);
+    nd_shorts_take(&scan, document, TOKENS);
+    nd_shorts_close(&scan);
+    size_t expected = TOKENS - 1;
+    for (size_t length = 3; length <= longest && !ends_with_one; length++)
+        expected += TOKENS - length + 1;
+    CHECK(hits.count == expected, "%zu of %zu items of zeros are found", hits.count, expected);
+    return (double)(nd_table_steps - start) / TOKENS;
+}
+
+/* Eight times the lengths take eight times the steps, not 64 times: a symbol is added to a sum once, compared once, and each
+ * length looks at a slot or two. */
+static void test_steps_of_shorts(void)
+{
+    for (int ends_with_one = 0; ends_with_one < 2; ends_with_one++)
+        for (size_t longest = 64; longest <= 512; longest *= 8) {
+            const double steps = steps_of_zeros(longest, ends_with_one);
+            CHECK(steps < 5.0 * (double)longest, "%g steps a symbol for items of up to %zu", steps, longest);
+        }
 }
 
 #endif

@@ -183,3 +183,13 @@ def test_crawlers_in_several_processes_share_a_store(tmp_path):
             asyncio.run(one.close())
             asyncio.run(two.close())
         assert len(opened) == 2
+
+
+def test_pages_that_no_parser_reads_are_counted_and_named(store, caplog):
+    caplog.set_level(logging.INFO, "ndcore.crawl")
+    url = "http://a.example/deep"
+    decided = asyncio.run(store.page(HtmlResponse(url, body=b"<div>" * 16_000 + TEXT.encode())))
+    asyncio.run(store.page(page("http://a.example/flat")))
+    assert decided.by_tags
+    assert stats(store) == {"pages/kept": 1, "pages/lexical": 1, "pages_by_tags": 1}
+    assert [record.getMessage().partition(">")[0] for record in caplog.records] == [f"<{url}"]

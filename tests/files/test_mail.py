@@ -89,6 +89,11 @@ def test_html_is_read_where_there_is_no_plain_text(tmp_path: Path, monkeypatch: 
     monkeypatch.undo()
     pytest.importorskip("resiliparse")
     assert read(alone)[0] == ["Words of HTML"]
+    html = html.replace(b"<body>", b"<body>" + b"<div>" * 16_000)
+    deep = write(tmp_path / "deep.eml", multipart(html, kind=b"alternative"))
+    with Documents([deep]) as documents:
+        assert [text.split() for batch in documents.batches() for text in batch] == [["Words", "of", "HTML"]]
+        assert documents.by_tags.tolist() == [0]
 
 
 @pytest.mark.parametrize(("data", "reason"), [

@@ -51,6 +51,16 @@ def test_lines_of_json(spark, tmp_path):
 
 
 @pytest.mark.slow
+def test_pages_that_no_parser_reads(spark, tmp_path):
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
+    pages = ["<p>one two", "<div>" * 16_000 + "three"]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": page}) for page in pages))
+    summary = job(spark, "--input", tmp_path / "a.jsonl", "--output", tmp_path / "out", "--html", "page", "--width", 1)
+    assert summary["pages_by_tags"] == 1
+    assert [row.record for row in spark.read.json(str(tmp_path / "out" / "pages_by_tags")).collect()] == [2]
+
+
+@pytest.mark.slow
 def test_parquet_against_parquet(spark, tmp_path):
     rows = records(30)
     for name, part in (("old", rows[:10]), ("new", rows[10:])):

@@ -53,6 +53,14 @@ def test_labels_and_order(tmp_path):
     assert [row[3:7] for row in found] == [(b"a", '"x"', 3.0, None), (b"b", "[1]", None, None), (b"c", "1.5", None, "z")]
 
 
+def test_pages_that_no_parser_reads(tmp_path):
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
+    pages = ["<p>one", "<div>" * 16_000 + "two"]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": page}) for page in pages))
+    (tmp_path / "b.html").write_text(pages[1])
+    assert [row[8] for row in rows_of(read(tmp_path, html="page"))] == [False, True, True]
+
+
 @pytest.mark.parametrize(("name", "content", "fields", "message"), [
     ("a.jsonl", b'{"text": "a"}\n{"text": 5}\n', Fields(), r"a.jsonl:2: .*5"),
     ("a.jsonl", b'{"text": "a", "n": [1]}', Fields(others=("n",)), r"the field 'n' is \[1\]; --keep needs numbers"),

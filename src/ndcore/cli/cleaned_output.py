@@ -84,8 +84,9 @@ def write_empty(output: OutputDirectory, documents: Documents, empty: Ints) -> N
             file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
 
 
-def print_faults(rejected: int, repaired: int, stream: TextIO) -> None:
-    """Print how many documents could not be read, and how many were not UTF-8."""
-    for number, what in ((rejected, "could not be read"), (repaired, "had bytes that are not UTF-8")):
+def print_faults(rejected: int, repaired: int, by_tags: tuple[int, str, str], stream: TextIO) -> None:
+    """Print how many documents could not be read, and how many were not UTF-8; `by_tags` as of `by_tags_note`."""
+    notes = ((rejected, "document", "could not be read"), (repaired, "document", "had bytes that are not UTF-8"), by_tags)
+    for number, noun, what in notes:
         if number:
-            print(f"  note: {counted(number, 'document')} {what}", file=stream)
+            print(f"  note: {counted(number, noun)} {what}", file=stream)

@@ -108,7 +108,7 @@ def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
         (account["chains"], "cluster",
          "held together by chains: some members do not resemble their representative enough"),
         (account["pages_without_main_content"], "page", summary.NO_MAIN),
-        (len(account["pages_by_tags"]), "page", f"{summary.BY_TAGS}; --json lists them"),
+        summary.by_tags_note(len(account["pages_by_tags"])),
         (account["repeated_ids"], "document", "with the id of an earlier one"),
         *summary.left_out(account["excluded"], ignored, "--json lists"),
     )

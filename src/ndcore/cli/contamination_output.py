@@ -224,7 +224,8 @@ def print_report(account: dict[str, Any], options: ContaminationOptions, stream:
     if counts["shorter_than_a_run"]:
         print(f"  note: {counted(counts['shorter_than_a_run'], 'item')} with fewer tokens than a run: such an item counts "
               "wherever it stands as a whole; leave out the ones that stand everywhere", file=stream)
-    print_faults(counts["rejected"], account["not_utf8"], stream)
+    pages = len(account["pages_by_tags"]) + len(account["items"]["pages_by_tags"])
+    print_faults(counts["rejected"], account["not_utf8"], summary.by_tags_note(pages, summary.lists(options.output)), stream)
     print(f"Written: {printable(options.output)}", file=stream)
     if options.report is not None:
         print(f"The report for a browser is {printable(options.report)}", file=stream)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 from pathlib import Path
 
 from ndcore._types import Text
 from ndcore.cli.inputs import text_field, text_form
 from ndcore.cli.options import RecordOptions
-from ndcore.cli.summary import print_readings
+from ndcore.cli.summary import BY_TAGS, print_readings
 from ndcore.files.compression import FORMATS, Damaged, decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
@@ -22,6 +23,7 @@ from ndcore.files.source_reader import decoded_text
 from ndcore.files.sources import STDIN, Source, format_of, is_stream, is_url, too_long
 from ndcore.files.stream_copies import read_path
 from ndcore.human import printable
+from ndcore.text.inputs import is_by_tags
 
 __all__ = ["load_document", "path_of"]
 
@@ -54,6 +56,14 @@ def load_document(
     UsageError
         The file has many records.
     """
+    text = _load(name, options, unit, advice, named_by)
+    if is_by_tags(text):
+        print(f"ndcore: note: {printable(name)} is {BY_TAGS}", file=sys.stderr)
+    return text
+
+
+def _load(name: str, options: RecordOptions, unit: str | None, advice: str, named_by: tuple[str, str]) -> Text:
+    """Load a document, as `load_document` does."""
     if name == STDIN or Path(name).exists():
         return _load_whole(name, unit, options, advice)
     record = _split_name(name)

@@ -214,6 +214,7 @@ def print_report(account: dict[str, Any], written: Written, output: str, stream:
     if written.kind == "cleaned":
         empty = f"; nothing is left of {counted(counts['empty'], 'document')}" if counts["empty"] else ""
         print(f"{tokens['cut']:,} tokens were cut{empty}", file=stream)
-    print_faults(counts["rejected"], written.repaired, stream)
+    by_tags = summary.by_tags_note(len(account["pages_by_tags"]), summary.lists(output))
+    print_faults(counts["rejected"], written.repaired, by_tags, stream)
     if output != "-":
         print(f"Written: {printable(output)}", file=stream)

@@ -285,11 +285,9 @@ def _report(options: SketchOptions, documents: Documents, sketches: Sketches) ->
     name = printable(options.output)
     print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
     ignored = Counter(item.kind for item in documents.ignored)
-    for number, noun, what in summary.left_out(documents.excluded, ignored, "--json lists"):
+    notes = (*summary.left_out(documents.excluded, ignored, "--json lists"),
+             (documents.without_main, "page", summary.NO_MAIN), summary.by_tags_note(len(documents.by_tags)))
+    for number, noun, what in notes:
         if number:
             print(f"  note: {counted(number, noun)} {what}")
-    if documents.without_main:
-        print(f"  note: {counted(documents.without_main, 'page')} {summary.NO_MAIN}")
-    if documents.by_tags:
-        print(f"  note: {counted(len(documents.by_tags), 'page')} {summary.BY_TAGS}; --json lists them")
     print(f"Next: {_NEXT[options.kind].format(pasted([options.output]), options.output)}")

@@ -117,6 +117,9 @@ def print_report(sources: Sources, account: dict[str, Any], page: str | None, st
         head, middle, tail = elided(" ".join(decoded(sources.text[start:end]).split()), QUOTED)
         print(f'    "{printable(head)}{" … " if middle else ""}{printable(tail)}"', file=stream)
     _more(len(account["passages"]) - PASSAGES, "passage", stream)
+    number, noun, what = summary.by_tags_note(len(account["pages_by_tags"]))
+    if number:
+        print(f"  note: {counted(number, noun)} {what}", file=stream)
     if page is not None:
         print(f"The report for a browser is {printable(page)}", file=stream)
 

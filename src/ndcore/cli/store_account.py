@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, TextIO
 
 from ndcore._version import __version__
-from ndcore.cli.summary import ignored_list, left_out, rejected_list
+from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
 from ndcore.files.single_pass import SinglePass
 from ndcore.human import counted
 
@@ -52,6 +52,7 @@ def account(store: str, run: Counts, live: int, excluded: int) -> dict[str, Any]
         "counts": {"read": pages.read, "decided": run.found.total(), "rejected": len(pages.rejected)},
         "verdicts": _ordered(run.found, _MEANING), "versions": _ordered(run.versions, _CHANGES), "live": live,
         "rejected": rejected_list(pages.rejected), "ignored": ignored_list(pages.ignored), "excluded": excluded,
+        "pages_by_tags": by_tags_list(pages),
     }
 
 
@@ -75,7 +76,7 @@ def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None
         known = "pages are new versions of pages" if many else "page is a new version of a page"
         print(f"  {run.versions.total():,} {known} in the store: {parts}", file=stream)
     kinds: Counter[str] = Counter(item.kind for item in pages.ignored)
-    for number, noun, what in left_out(excluded, kinds, "--json lists"):
+    for number, noun, what in (*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))):
         if number:
             print(f"  note: {counted(number, noun)} {what}", file=stream)
     print(f"The store has {counted(live, 'page')}", file=stream)

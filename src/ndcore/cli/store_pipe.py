@@ -27,6 +27,7 @@ from ndcore.files.records import Fields, RecordError
 from ndcore.files.sources import TooLong
 from ndcore.human import counted
 from ndcore.store.store import Store
+from ndcore.text.inputs import is_by_tags
 
 __all__ = ["LineFormat", "answer_lines", "lines_as_they_come"]
 
@@ -124,8 +125,10 @@ def answer_lines(
             if problem is not None:
                 answers.pop()
                 break
-        verdicts = iter(store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items])
-        found = [to_json(next(verdicts).as_dict() if answer is None else answer) + b"\n" for answer in answers]
+        verdicts = store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items]
+        decisions = ({**verdict.as_dict(), **({"by_tags": True} if is_by_tags(item[1]) else {})}
+                     for item, verdict in zip(items, verdicts, strict=True))
+        found = [to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers]
         decided += len(items)
         outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
         saver.decided(bool(items))

@@ -17,6 +17,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.rejected_output import SavedRecords
+from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import Verdicts
 from ndcore.human import counted, human_bytes, printable
@@ -80,9 +81,16 @@ def what_was_read(documents: Documents, saved: SavedRecords | None = None) -> di
     }
 
 
-def by_tags_list(documents: Documents) -> list[dict[str, Any]]:
+def by_tags_list(documents: Documents | SinglePass) -> list[dict[str, Any]]:
     """Return the pages that no parser read: id and place."""
+    if isinstance(documents, SinglePass):
+        return [{"id": ident, **place.fields()} for ident, place in documents.by_tags]
     return [{"id": documents.ids[i], **documents.place(i).fields()} for i in documents.by_tags]
+
+
+def by_tags_note(number: int, lists: str = "--json lists") -> tuple[int, str, str]:
+    """Return the note, as (number, noun, what), on the pages of `by_tags_list`; `lists` says where they are."""
+    return number, "page", f"{BY_TAGS}; {lists} them"
 
 
 def rejected_list(rejected: list[Rejected], saved: SavedRecords | None = None) -> list[dict[str, Any]]:
@@ -229,7 +237,7 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
     listed = (
         (summary["without_shingles"], "document", BARE),
         (summary["pages_without_main_content"], "page", NO_MAIN),
-        (len(summary["pages_by_tags"]), "page", f"{BY_TAGS}; {lists(output)} them"),
+        by_tags_note(len(summary["pages_by_tags"]), lists(output)),
         (summary["invalid_utf8_bytes"], "byte", "outside of well-formed UTF-8, read as a bound between words"),
         (summary["blank_lines"], "blank line", "passed over"),
         (summary["without_keep_field"], "document", "without a value in the field of --keep, last in the order of keeping"),

@@ -33,15 +33,22 @@ size_t nd_grams_filter_size(size_t windows) { return (size_t)1 << filter_bits(wi
 
 unsigned nd_grams_filter_shift(size_t windows) { return 64 - filter_bits(windows); }
 
-static inline uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n)
+static inline uint64_t sum_of(const nd_grams *g, const uint64_t *symbols, size_t from, size_t to)
 {
     const uint64_t *const words = g->words + 2;
     uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = from; i < to; i++)
         sum += (uint64_t)(uint32_t)((symbols[i] >> 32) + (words[i] >> 32)) * (uint32_t)(symbols[i] + words[i]);
+    return sum;
+}
+
+static inline uint64_t spread(const nd_grams *g, uint64_t sum)
+{
     const uint64_t h = ((sum >> 32) + g->words[0]) * ((uint32_t)sum + g->words[1]);
     return (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15);
 }
+
+static inline uint64_t hash_of(const nd_grams *g, const uint64_t *symbols, size_t n) { return spread(g, sum_of(g, symbols, 0, n)); }
 
 /* Three bits of a word, by bits of the hash below the ones that select the word. */
 static uint64_t bits_of(uint64_t hash)
@@ -66,7 +73,7 @@ static size_t slot_of(const nd_grams *g, const uint64_t *window, uint64_t hash)
 {
     size_t at = home_of(g, hash);
     while (g->slots[at] && !equal_runs(g->symbols + (g->slots[at] - 1), window, g->length))
-        at = at + 1 == g->room ? 0 : at + 1;
+        at = nd_grams_next(g, at);
     return at;
 }
 
@@ -101,11 +108,9 @@ void nd_grams_add(nd_grams *g, size_t begin, size_t end)
         add_some(g, x, nd_min(AHEAD, end - x));
 }
 
-uint32_t nd_grams_find(const nd_grams *g, const uint64_t *window)
-{
-    const uint32_t found = g->slots[slot_of(g, window, hash_of(g, window, g->length))];
-    return found ? g->numbers[found - 1] : 0;
-}
+uint64_t nd_grams_sum(const nd_grams *g, const uint64_t *window, size_t from, size_t to) { return sum_of(g, window, from, to); }
+
+size_t nd_grams_home(const nd_grams *g, uint64_t sum) { return home_of(g, spread(g, sum)); }
 
 size_t nd_grams_before(size_t length) { return length + nd_grams_stride(length); }
 

@@ -29,8 +29,11 @@ static inline size_t nd_grams_room(size_t windows) { return 2 * windows + 1; }
  * an item come in order, without gaps. O((end − begin) · length). */
 void nd_grams_add(nd_grams *g, size_t begin, size_t end);
 
-/* 1 + the number of a window of `length` symbols; 0: no item has it. O(length), expected. */
-uint32_t nd_grams_find(const nd_grams *g, const uint64_t *window);
+/* The sum by which a window is hashed, of its symbols from … to − 1: the sum of all is the sum of its parts. O(to − from). */
+uint64_t nd_grams_sum(const nd_grams *g, const uint64_t *window, size_t from, size_t to);
+/* The slot where the search for a window with this sum begins. The next free one ends it. */
+size_t nd_grams_home(const nd_grams *g, uint64_t sum);
+static inline size_t nd_grams_next(const nd_grams *g, size_t slot) { return slot + 1 == g->room ? 0 : slot + 1; }
 
 /* Windows that were found in documents: where they begin, and their numbers. There is room for all. */
 typedef struct { uint64_t *positions; uint32_t *numbers; size_t count; } nd_gram_hits;

@@ -5,7 +5,14 @@
  * item, and a bit of a filter says so. Where one is, `ways` has the lengths of such items and the places of the pair in them;
  * each way is one window, which is looked up in the table of its length. How rare a pair is follows from counts of symbols, as if
  * symbols did not depend on each other. A window may have a way of others too; it counts where its own rarest pair is, so it is
- * found once. An item of one symbol is looked for by that. */
+ * found once. An item of one symbol is looked for by that.
+ *
+ * A pair may be the rarest of items of all lengths L, and to hash and compare one window of each costs O(L²). So ways are
+ * taken in the order of their lengths, and the windows that begin at one place share their work: the sum by which a window is
+ * hashed goes on from the one of the shorter window, and a window is compared only from where the longest one ends that was
+ * found there and has the same pair at the same place. That is enough: if the window occurs, all windows with which it begins do,
+ * the longest of these with this pair is the one found last, and `before` says which that is. A window whose sum
+ * differs is not compared. So a place costs O(L), and there are ND_SHORTS_PLACES of them. */
 #include "shorts.h"
 
 static size_t counter_of(const nd_table_key *key, uint64_t symbol) { return (size_t)(nd_table_hash(key, symbol) >> 48); }
@@ -60,18 +67,65 @@ void nd_shorts_open(nd_shorts_scan *s)
     s->next = 0;
 }
 
+/* The windows that begin at one place, and have their rarest pair at another: what the shorter ones say about the next one. */
+typedef struct {
+    uint64_t sum;               /* of the first `summed` symbols */
+    size_t summed, equal;       /* the first `equal` symbols are the ones of window `last` − 1 */
+    uint32_t last;
+} reach;
+
+/* 1 + the number of the window of this index that begins at `window` and has its rarest pair at `place`; 0: no item is that. */
+static uint32_t find(const nd_shorts *t, const nd_grams *g, const uint64_t *window, size_t place, reach *r)
+{
+    r->sum += nd_grams_sum(g, window, r->summed, g->length);
+    ND_TABLE_STEPS(g->length - r->summed);
+    r->summed = g->length;
+    for (size_t at = nd_grams_home(g, r->sum); g->slots[at]; at = nd_grams_next(g, at)) {
+        const size_t begin = g->slots[at] - 1;
+        const uint32_t number = g->numbers[begin];
+        ND_TABLE_STEP();
+        if (t->sums[number - 1] != r->sum || t->before[number - 1] != r->last || t->place_of[number - 1] != place)
+            continue;
+        ND_TABLE_STEPS(g->length - r->equal);
+        if (memcmp(g->symbols + begin + r->equal, window + r->equal, (g->length - r->equal) * sizeof *window) == 0) {
+            r->equal = g->length;
+            return r->last = number;
+        }
+    }
+    return 0;
+}
+
+void nd_shorts_link(nd_shorts *s, const nd_grams *g, size_t window)
+{
+    const size_t number = g->first + window, place = s->place_of[number];
+    const uint64_t *const symbols = g->symbols + g->places[window];
+    const uint64_t name = nd_shorts_name(&s->key, symbols, g->length, place);
+    const nd_shorts_slot slot = s->slots[slot_of(s, name, nd_table_hash(&s->key, name))];
+    reach r = {0};
+    for (uint32_t i = slot.begin; i < slot.end; i++) {
+        const nd_grams *const shorter = &s->indexes[s->ways[i] / ND_SHORTS_PLACES];
+        if (shorter->length >= g->length)
+            break;
+        if (s->ways[i] % ND_SHORTS_PLACES == place && shorter->length > 1)
+            find(s, shorter, symbols, place, &r);
+    }
+    s->before[number] = r.last;
+    s->sums[number] = r.sum + nd_grams_sum(g, symbols, r.summed, g->length);
+}
+
 /* Looks up the windows that have a name at position x: windows of one symbol by the name of a symbol, others by a pair's. */
 static void look_up(nd_shorts_scan *s, size_t x, uint64_t name, uint64_t hash, int is_pair)
 {
     const nd_shorts *const t = s->shorts;
     const nd_shorts_slot slot = t->slots[slot_of(t, name, hash)];
+    reach reaches[ND_SHORTS_PLACES] = {{0}};
     for (uint32_t i = slot.begin; i < slot.end; i++) {
         const nd_grams *const g = &t->indexes[t->ways[i] / ND_SHORTS_PLACES];
         const size_t place = t->ways[i] % ND_SHORTS_PLACES;
         if ((g->length > 1) != is_pair || place > x || x - place + g->length > s->held.taken)
             continue;                       /* the name of another kind, or the document begins or ends within the window */
-        const uint32_t number = nd_grams_find(g, nd_held_at(&s->held, x - place));
-        if (number && t->place_of[number - 1] == place)
+        const uint32_t number = find(t, g, nd_held_at(&s->held, x - place), place, &reaches[place]);
+        if (number)
             nd_gram_hits_add(s->hits, x - place, number);
     }
 }

@@ -21,8 +21,11 @@ typedef struct {
     unsigned filter_shift;
     nd_shorts_slot *slots;
     size_t room;                    /* nd_table_room(names) */
-    const uint32_t *ways;           /* ND_SHORTS_PLACES · index + place of the rarest pair in the item */
+    const uint32_t *ways;           /* ND_SHORTS_PLACES · index + place of the rarest pair in the item; ascending for each name */
     const uint8_t *place_of;        /* of the rarest pair of each window, by number */
+    uint64_t *sums;                 /* of each window, by number (nd_grams_sum) */
+    uint32_t *before;               /* 1 + the number of the longest window with which it begins, and with it its pair, which is
+                                     * that one's rarest too; 0: none. By number */
 } nd_shorts;
 
 /* Counts every step-th symbol of items; different symbols may share a counter. */
@@ -33,6 +36,9 @@ size_t nd_shorts_rarest(const nd_table_key *key, const uint32_t *counts, const u
 uint64_t nd_shorts_name(const nd_table_key *key, const uint64_t *item, size_t length, size_t place);
 /* Enters a name that is not there, and its ways. */
 void nd_shorts_add(nd_shorts *s, uint64_t name, uint32_t begin, uint32_t end);
+/* Notes the sum of a window of an index, and what is before it. After all names are entered, for the windows of each index and one
+ * index after the other. O(length). */
+void nd_shorts_link(nd_shorts *s, const nd_grams *g, size_t window);
 
 /* A document that is looked through. */
 typedef struct {
@@ -45,7 +51,7 @@ typedef struct {
 size_t nd_shorts_before(size_t longest);
 void nd_shorts_open(nd_shorts_scan *s);
 /* Takes symbols of a document in order, at most ND_HELD_BLOCK at a time. O(n) where few rare pairs occur; one that does costs
- * O(length) for each of its ways. */
+ * O(longest), expected, whatever the items and the document. */
 void nd_shorts_take(nd_shorts_scan *s, const uint64_t *symbols, size_t n);
 /* The end of the document. */
 void nd_shorts_close(nd_shorts_scan *s);

@@ -76,12 +76,13 @@ static inline size_t nd_table_distance(size_t from, size_t to, size_t room)
 #define ND_TABLE_SEEK(at, home, room, ends) \
     for ((at) = (home); !(ends); (at) = nd_table_next(at, room)) ND_TABLE_STEP()
 
-/* Tests count the slots that searches pass. */
+/* Tests count the slots that searches pass, and the symbols and tokens that are read around them. */
 #ifdef ND_COUNT_STEPS
 extern size_t nd_table_steps;
-#  define ND_TABLE_STEP() ((void)nd_table_steps++)
+#  define ND_TABLE_STEPS(n) ((void)(nd_table_steps += (n)))
 #else
-#  define ND_TABLE_STEP() ((void)0)
+#  define ND_TABLE_STEPS(n) ((void)0)
 #endif
+#define ND_TABLE_STEP() ND_TABLE_STEPS(1)
 
 #endif

@@ -1,4 +1,9 @@
-/* Symbols of tokens of more than 8 bytes may be equal for different tokens. Here tokens are compared by their bytes. */
+/* Symbols of tokens of more than 8 bytes may be equal for different tokens. Here tokens are compared by their bytes.
+ *
+ * The naive way compares every range of a tape with its numbers. Ranges may lie on each other: a document of n tokens may have
+ * n·L ranges of up to L tokens, and comparing them costs O(n·L²). Here a token is compared once, with the number that the
+ * range around it expects which reaches farthest, for all others around it expect the same. Sums of what differs, from the
+ * first token on, then tell of each range whether something in it does. */
 #include "vocabulary.h"
 
 void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room)
@@ -52,14 +57,47 @@ const uint8_t *nd_vocabulary_number(nd_vocabulary *v, const uint8_t *tape, uint6
     return tape;
 }
 
-int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers)
+/* Whether the token at p, which ends at `end`, has this number. */
+static int has_number(const nd_vocabulary *v, const uint8_t *p, const uint8_t *end, uint32_t number)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (numbers[i] >= v->count)
-            return 0;
-        const uint8_t *const known = v->pool + v->at[numbers[i]], *const token = tape + at[i];
-        if (memcmp(known, token, 8) != 0 || memcmp(known + 8, token + 8, at[i + 1] - at[i] - 8) != 0)
-            return 0;                       /* the lengths, then the bytes */
+    if (number >= v->count)
+        return 0;
+    const uint8_t *const known = v->pool + v->at[number];
+    ND_TABLE_STEP();
+    return memcmp(known, p, 8) == 0 && memcmp(known + 8, p + 8, (size_t)(end - p) - 8) == 0;  /* the lengths, then the bytes */
+}
+
+void nd_vocabulary_longest(const nd_vocabulary_ranges *r, size_t begin, size_t end, uint64_t *marks)
+{
+    for (size_t i = begin; i < end; i++) {
+        uint64_t *const mark = &marks[r->firsts[i]];
+        if (*mark == 0 || r->counts[i] > r->counts[*mark - 1])
+            *mark = i + 1;
     }
-    return 1;
+}
+
+static int64_t end_of(const nd_vocabulary_ranges *r, uint64_t range)
+{
+    return range ? r->firsts[range - 1] + r->counts[range - 1] : 0;
+}
+
+void nd_vocabulary_compare(const nd_vocabulary *v, nd_vocabulary_ranges *r, const uint8_t *tape, const uint64_t *at, size_t begin,
+                           size_t end, uint64_t *marks)
+{
+    for (size_t t = begin; t < end; t++) {
+        if (marks[t] && end_of(r, marks[t]) > end_of(r, r->range))
+            r->range = marks[t];
+        marks[t] = r->differing;
+        if ((int64_t)t < end_of(r, r->range)) {
+            const int64_t ahead = (int64_t)t - r->firsts[r->range - 1];
+            r->differing += !has_number(v, tape + at[t], tape + at[t + 1], r->numbers[r->places[r->range - 1] + ahead]);
+        }
+    }
+}
+
+void nd_vocabulary_same(const nd_vocabulary_ranges *r, size_t tokens, size_t begin, size_t end, uint64_t *marks, uint8_t *same)
+{
+    marks[tokens] = r->differing;
+    for (size_t i = begin; i < end; i++)
+        same[i] = marks[r->firsts[i] + r->counts[i]] == marks[r->firsts[i]];
 }

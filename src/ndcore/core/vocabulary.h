@@ -25,7 +25,23 @@ void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room
 const uint8_t *nd_vocabulary_number(nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last,
                                     uint32_t *out);
 
-/* Tells whether n tokens have these numbers. Token i lies at tape + at[i] and ends at tape + at[i + 1]. O(bytes). */
-int nd_vocabulary_same(const nd_vocabulary *v, const uint8_t *tape, const uint64_t *at, size_t n, const uint32_t *numbers);
+/* Ranges of tokens of a tape: range i begins at token firsts[i], and expects the counts[i] numbers from numbers[places[i]] on.
+ * Ranges that share a token expect the same number of it. range, differing: 0 at first. */
+typedef struct {
+    const int64_t *firsts, *counts, *places;
+    const uint32_t *numbers;
+    uint64_t range, differing;      /* 1 + the range that reaches farthest; tokens that do not have their number; so far */
+} nd_vocabulary_ranges;
+
+/* Notes in marks[t] 1 + the longest of the ranges begin to end − 1 that begins at token t. marks: of all tokens and one more, 0
+ * at first. O(end − begin). */
+void nd_vocabulary_longest(const nd_vocabulary_ranges *r, size_t begin, size_t end, uint64_t *marks);
+/* Compares the tokens begin to end − 1, which follow on those of the last call; token t lies at tape + at[t] and ends at
+ * tape + at[t + 1]. Replaces marks[t] by the number of tokens before t that do not have the number that ranges expect. O(bytes). */
+void nd_vocabulary_compare(const nd_vocabulary *v, nd_vocabulary_ranges *r, const uint8_t *tape, const uint64_t *at, size_t begin,
+                           size_t end, uint64_t *marks);
+/* Tells of the ranges begin to end − 1 whether all of their tokens have their numbers, when all of `tokens` were compared.
+ * O(end − begin). */
+void nd_vocabulary_same(const nd_vocabulary_ranges *r, size_t tokens, size_t begin, size_t end, uint64_t *marks, uint8_t *same);
 
 #endif

@@ -17,6 +17,7 @@ from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
+from ndcore.text.inputs import is_by_tags
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -41,11 +42,14 @@ class Decided:
         Length of its text.
     names_stored : bool
         It names another URL as its canonical one, and the store has that.
+    by_tags : bool
+        No parser read it, because it would take too long (see `html_reader`).
     """
 
     verdict: Verdict
     chars: int
     names_stored: bool
+    by_tags: bool
 
     @property
     def confirmed(self) -> bool:
@@ -123,6 +127,10 @@ class CrawlStore:
         self.stats.inc_value(f"ndcore/pages/{decided.verdict.verdict}")
         if decided.verdict.version is not None:
             self.stats.inc_value(f"ndcore/versions/{decided.verdict.version}")
+        if decided.by_tags:
+            self.stats.inc_value("ndcore/pages_by_tags")
+            logger.info("<%s> is too deeply nested for a parser, or has too many attributes: decided by the text between "
+                        "the tags", url)
         if decided.names_stored:
             self.stats.inc_value(f"ndcore/canonical/{'confirmed' if decided.confirmed else 'contradicted'}")
         return decided
@@ -139,7 +147,7 @@ class CrawlStore:
         if time.monotonic() - self._flushed >= self.settings.flush_seconds:
             self._store.flush()
             self._flushed = time.monotonic()
-        return Decided(verdict, len(text), names_stored)
+        return Decided(verdict, len(text), names_stored, is_by_tags(text))
 
     # ---- links
 

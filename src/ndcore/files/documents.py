@@ -26,7 +26,7 @@ from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
-from ndcore.text.inputs import Extracted
+from ndcore.text.inputs import is_by_tags
 
 __all__ = ["Documents", "Rejected"]
 
@@ -415,7 +415,7 @@ class Documents:
     def _store(self, position: int, text: Text, costly: bool = False) -> None:
         """Store a text that was extracted, or another `costly` one, and note how it was read."""
         self.without_main += self._extracted.append(position, text, costly)
-        if isinstance(text, Extracted) and text.by_tags:
+        if is_by_tags(text):
             self.by_tags.append(position)
 
     def _reject(self, index: int, error: DocumentError) -> None:

@@ -31,7 +31,7 @@ from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.text_encoding import EncodingError, checked_encoding, decoded, detected_encoding, is_utf8
-from ndcore.text.inputs import Extracted
+from ndcore.text.inputs import Extracted, is_by_tags
 
 _HEADER = 1 << 20  # bytes of the header of a message or of a part
 _VALUE = 1 << 13  # bytes of a field of a header that is decoded; a longer one stays as it is written
@@ -56,7 +56,7 @@ class _Leaf(NamedTuple):
 class _End(NamedTuple):
     """What follows the texts of a message: what makes a document of them."""
 
-    finish: Callable[[Sequence[str], bool], Record]
+    finish: Callable[[Sequence[str]], Record]
 
 
 class Messages:
@@ -120,16 +120,14 @@ def documents(
         The file cannot be read.
     """
     texts: list[str] = []
-    fell_back = False
     for item in workers.texts(source.path, _read(source, fields, wanted)):
         if isinstance(item, str):
             texts.append(item)
-            fell_back |= isinstance(item, Extracted) and item.fell_back
             continue
         if isinstance(item, _End):
-            item = item.finish(texts, fell_back)
+            item = item.finish(texts)
         yield item
-        texts, fell_back = [], False
+        texts = []
 
 
 def _read(
@@ -200,12 +198,14 @@ class _Values:
         return text if as_written or name.lower() != "date" else _date(text)
 
 
-def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[str], fell_back: bool) -> Record:
-    """Give a document its text."""
+def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[str]) -> Record:
+    """Give a document its text. How one of the texts was read from HTML is said of the whole."""
     body = "\n".join(texts)
     parts = [body if name.lower() in _BODY else str(values.value(name, as_written=True)) for name in fields.text]
     text = str(join_texts(parts))
-    return record._replace(text=Extracted.of(text, record.text, fell_back), size=max(record.size, len(text)))
+    fell_back = any(isinstance(part, Extracted) and part.fell_back for part in texts)
+    extracted = Extracted.of(text, record.text, fell_back, by_tags=any(map(is_by_tags, texts)))
+    return record._replace(text=extracted, size=max(record.size, len(text)))
 
 
 def _header_text(raw: str) -> str:

@@ -21,6 +21,7 @@ from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
+from ndcore.text.inputs import is_by_tags
 
 __all__ = ["Dated", "SinglePass"]
 
@@ -52,6 +53,8 @@ class SinglePass:
     ----------
     rejected : list of Rejected
     ignored : list of Ignored
+    by_tags : list of (id, Place)
+        The pages that no parser read, because it would take too long (see `html_reader`).
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class SinglePass:
         self._work, self._position = WorkDirectory(), Position(found.sources)
         self._told = told
         self._given, self.rejected = 0, list[Rejected]()
+        self.by_tags: list[tuple[str | int, Place]] = []
 
     def __enter__(self) -> SinglePass:
         return self
@@ -100,6 +104,8 @@ class SinglePass:
     def refuse(self, place: Place, reason: str) -> None:
         """Reject a document that was yielded. Raises DocumentError unless errors are skipped."""
         self._given -= 1
+        if self.by_tags and self.by_tags[-1][1] == place:
+            self.by_tags.pop()
         self._reject(DocumentError(place.file, place.line, reason))
 
     def __iter__(self) -> Iterator[Dated]:
@@ -144,7 +150,10 @@ class SinglePass:
                 self._reject(DocumentError(source.path, record.number, str(error)))
                 continue
             self._given += 1
-            yield Dated(ident, record.text, date, Place(source.path, record.number, record.offset, date))
+            place = Place(source.path, record.number, record.offset, date)
+            if is_by_tags(record.text):
+                self.by_tags.append((ident, place))
+            yield Dated(ident, record.text, date, place)
 
     def _date_of(self, record: Record) -> datetime.datetime | None:
         """Find the date of a record. RecordError where its field holds none."""

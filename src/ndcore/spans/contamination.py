@@ -66,8 +66,7 @@ def contamination(
 
     Notes
     -----
-    O(tokens) for the corpus, and O(min_tokens) more for each run of windows that occurs there as in an item. Each place with
-    the rarest pair of tokens of shorter items costs the sum of the different lengths of these: at most O(min_tokens²).
+    O(tokens) for a corpus in which runs of the items are rare. Of any corpus and items a token costs at most O(min_tokens).
     Memory: about 60 bytes for each token of the items, 12 for each window that occurs in the documents at hand, and 40 for
     each span of the corpus; the corpus itself is held 1 MiB for each thread at a time. Reading the corpus takes no GIL.
 

@@ -19,11 +19,12 @@ from ndcore.spark.result import NearDuplicates
 from ndcore.spark.work import JAR, Work, lacks_jar
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["reason", "run"]
 
-KEPT, VERDICTS, SUMMARY = PARTS = ("kept", "verdicts", "summary")  # of the output, in the order in which they are written
+# Of the output, in the order in which they are written.
+KEPT, VERDICTS, BY_TAGS, SUMMARY = PARTS = ("kept", "verdicts", "pages_by_tags", "summary")
 
 
 def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
@@ -61,11 +62,12 @@ def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]
         max_holders=options.max_holders, by=given.by, min_shingles=options.min_shingles, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
-    return _write(work, given, result, output)
+    pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
+    return _write(work, given, result, pages, output)
 
 
-def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dict[str, Any]:
-    """Write the kept documents, the verdicts and the summary."""
+def _write(work: Work, given: Input, result: NearDuplicates, pages: list[DataFrame], output: str) -> dict[str, Any]:
+    """Write the kept documents, the verdicts, the pages that no parser read if there are any, and the summary."""
     work.describe("kept documents")
     kept = result.kept(given.rows)
     if given.lines:
@@ -76,10 +78,14 @@ def _write(work: Work, given: Input, result: NearDuplicates, output: str) -> dic
         kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/{KEPT}")
     work.describe("verdicts")
     result.verdicts.write.parquet(f"{output}/{VERDICTS}")
+    by_tags = [(page, number) for page in pages if (number := page.count())]
+    for page, _ in by_tags:
+        page.write.mode("append").json(f"{output}/{BY_TAGS}")
     counts = result.counts()
     summary = {
         "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
         **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
+        "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")
     work.spark.createDataFrame([(json.dumps(summary),)], "value string").coalesce(1).write.text(f"{output}/{SUMMARY}")

@@ -36,6 +36,8 @@ class Input:
     priority : Column or None
     lines : bool
         They are lines of JSONL: the column ``line`` has each as it stands.
+    by_tags : DataFrame or None
+        The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     strings : tuple of str
         Where priorities are strings: the first and the last of them, letter by letter.
     """
@@ -46,6 +48,7 @@ class Input:
     by: str | None
     priority: Column | None
     lines: bool
+    by_tags: DataFrame | None
     strings: tuple[str, ...] = ()
 
 
@@ -78,7 +81,7 @@ def open_input(
         priority = None if field is None else _priority(rows, field, field, order[1] == "desc")
         if by is not None:
             type_of(rows, by, "--by")
-        return Input(rows, text, ident, by, priority, False, () if field is None else _strings(work, rows, field))
+        return Input(rows, text, ident, by, priority, False, None, () if field is None else _strings(work, rows, field))
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -87,8 +90,9 @@ def open_input(
     kept = _read(work, sources, fields, html, by, field, step)
     priority = None if field is None else _of_number_or_name(kept, field, order[1] == "desc")
     lines = all(source.kind == "jsonl" for source in sources)
+    by_tags = kept.where("by_tags").select("file", "record", "id")
     strings = () if field is None else _strings(work, kept, "name")
-    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines, strings)
+    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines, by_tags, strings)
 
 
 def _is_parquet(paths: list[str]) -> bool:

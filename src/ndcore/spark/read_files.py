@@ -16,11 +16,12 @@ from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
-from ndcore.text.inputs import as_bytes
+from ndcore.text.inputs import as_bytes, is_by_tags
 
 __all__ = ["DOCUMENTS", "read_documents"]
 
-DOCUMENTS = "file string, record bigint, id string, text binary, label string, number double, name string, line binary"
+DOCUMENTS = ("file string, record bigint, id string, text binary, label string, number double, name string, line binary, "
+             "by_tags boolean")
 BYTES = 16 << 20  # of texts in a batch, about
 ROWS = 10_000
 
@@ -31,7 +32,8 @@ def read_documents(
     """Read the documents of the sources at the positions in the column ``at``, as rows of DOCUMENTS.
 
     ``record`` counts from 1, and is 0 for a file that is one document. ``label`` is the field of labels, as JSON;
-    ``number`` and ``name`` are the field that orders, by its type; ``line`` is a line of JSONL as it stands.
+    ``number`` and ``name`` are the field that orders, by its type; ``line`` is a line of JSONL as it stands; ``by_tags`` is
+    true of a page that no parser read (see `html_reader`).
 
     Raises
     ------
@@ -49,7 +51,7 @@ def read_documents(
             rows.append((
                 sources[at].path, record.number or 0, None if record.id is None else str(record.id), text,
                 None if label is None else json.dumps(labels, sort_keys=True, default=str),
-                *_ordering(sources[at], record, value, order), line,
+                *_ordering(sources[at], record, value, order), line, is_by_tags(record.text),
             ))
             held += len(text) + len(line or b"")
             if held >= BYTES or len(rows) >= ROWS:
@@ -108,7 +110,8 @@ def _ordering(source: Source, record: Record, value: Any, order: str | None) -> 
 def _as_batch(rows: list[tuple[Any, ...]]) -> Any:
     """Make a record batch of rows of DOCUMENTS."""
     pa = arrow()
-    kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64()}
+    kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64(),
+             "boolean": pa.bool_()}
     names = [part.split() for part in DOCUMENTS.split(", ")]
     arrays = [pa.array(column, kinds[kind]) for column, (_, kind) in zip(zip(*rows, strict=True), names, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, [name for name, _ in names])

@@ -61,6 +61,11 @@ class Extracted(str):
         return extracted
 
 
+def is_by_tags(text: object) -> bool:
+    """Tell whether a text is what stands between the tags of a page that no parser read."""
+    return isinstance(text, Extracted) and text.by_tags
+
+
 def digest(data: Any) -> bytes:
     """Return BLAKE2b-128 of a bytes-like object, 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
