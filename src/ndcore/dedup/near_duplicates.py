@@ -178,6 +178,7 @@ def near_duplicates(
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
+        del lengths
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
         search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,
