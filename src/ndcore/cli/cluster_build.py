@@ -235,7 +235,7 @@ class _LaterIds:
         if error is not None:
             shutil.rmtree(self.output)  # an unfinished collection of nothing
             raise error
-        return iter(uniform(self.documents.ids))
+        return uniform(self.documents.ids)
 
 
 # ---- parameters
