@@ -60,7 +60,7 @@ class Names:
         parts = [_packed(some) for some in _blocks(ids)] or [_packed([])]
         if len({tuple(part) for part in parts}) > 1:
             raise TypeError(MIXED)
-        arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
         if "ids" in arrays:
             return {**arrays, "order": np.argsort(arrays["ids"], kind="stable").astype(np.uint32)}
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(arrays["sizes"])])
