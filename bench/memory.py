@@ -1,8 +1,12 @@
-"""Memory and time of `ndcore dedup` on many short documents (60 words, a tenth near-duplicates): without a limit, with
---memory, with the complete filter, and with a table and a report; and of near_duplicates on the list of texts.
+"""Memory and time of every command with --memory on many short documents (60 words, a tenth near-duplicates).
+
+`ndcore dedup` is run without a limit, with --memory, with the complete filter, and with a table and a report;
+near_duplicates on the list of texts; `ndcore cluster`, `ndcore repeats` and, on as many fingerprints,
+`ndcore hamming build` with --memory.
 
 Every run is a process of its own. Its own memory, RssAnon, is looked at a hundred times a second: mapped files are not
-counted. All runs of one filter must write the same clusters.jsonl, which must name every altered copy with its original.
+counted. All runs of `ndcore dedup` with one filter must write the same clusters.jsonl, which must name every altered copy
+with its original. A limit must be kept, and what a process may take beyond it.
 """
 
 from __future__ import annotations
@@ -22,11 +26,20 @@ import numpy as np
 from measure import Report, options
 
 WORDS, VOCABULARY, BLOCK = 60, 50_000, 20_000
-LIMIT, BEYOND = 1 << 30, 400_000_000  # of --memory 1G, and what a process may take beyond it
-SETTINGS = {
-    "ndcore dedup": [], "--memory 1G": ["--memory", "1G"], "--filter complete": ["--filter", "complete"],
+BEYOND = 400_000_000  # bytes that a process may take beyond its limit, of up to four million documents
+LIMITS = {"1G": 1 << 30, "256M": 256 << 20}
+SETTINGS = {  # of ndcore dedup
+    "": [], "--memory 1G": ["--memory", "1G"], "--memory 256M": ["--memory", "256M"],
+    "--filter complete": ["--filter", "complete"],
+    "--filter complete --memory 256M": ["--filter", "complete", "--memory", "256M"],
     "--table, --report": ["--table", "table.parquet", "--report", "page.html"],
+    "--table, --report, --memory 256M": ["--table", "table.parquet", "--report", "page.html", "--memory", "256M"],
 }
+OTHERS = (  # commands with --memory, on documents, and on fingerprints
+    ["cluster", "corpus.jsonl", "-o", "out", "--quiet"],
+    ["repeats", "corpus.jsonl", "-o", "out", "--quiet"],
+    ["hamming", "build", "prints.npy", "-o", "out.ndh", "--quiet", "--max-distance", "3"],
+)
 LIST = """
 import json, sys, ndcore
 with open(sys.argv[1], encoding="utf-8") as file:
@@ -98,18 +111,32 @@ def measure(report: Report, documents: int, folder: Path) -> None:
     taken = run([sys.executable, "-c", LIST, str(corpus)], folder)
     listed = float(taken.printed)
     table.add("near_duplicates(list)", listed, 1.0, None, None)
+
+    def add(name: str, command: list[str], work: str) -> None:
+        """Run a command of ndcore, add it to the table, and check its limit."""
+        taken = run([sys.executable, "-m", "ndcore", *command], Path(work))
+        table.add(name, taken.seconds, taken.seconds / listed, taken.peak / 1e6, taken.peak / documents)
+        if "--memory" in command:
+            most = LIMITS[command[command.index("--memory") + 1]] + BEYOND
+            report.require(taken.peak <= most, f"{name}: {taken.peak / 1e6:.0f} MB at {documents:,} documents")
+
     digests = {}
-    for name, more in SETTINGS.items():
+    for more, given in SETTINGS.items():
+        name = f"ndcore dedup {more}".rstrip()
         with tempfile.TemporaryDirectory(dir=folder) as work:
-            taken = run([sys.executable, "-m", "ndcore", "dedup", str(corpus), "-o", "out", "--quiet", *more], Path(work))
+            add(name, ["dedup", str(corpus), "-o", "out", "--quiet", *given], work)
             digests[name], dropped = labels(Path(work) / "out" / "clusters.jsonl")
         missed = sum(dropped.get(copy) != original for copy, original in copies.items())
         report.require(missed <= len(copies) // 100, f"{name}: {missed} of {len(copies)} altered copies are not with theirs")
-        table.add(name, taken.seconds, taken.seconds / listed, taken.peak / 1e6, taken.peak / documents)
-        if "--memory" in more:
-            report.require(taken.peak <= LIMIT + BEYOND, f"{name}: {taken.peak / 1e6:.0f} MB at {documents:,} documents")
-    report.require(len({digest for name, digest in digests.items() if "complete" not in name}) == 1,
-                   f"runs with one filter differ: {digests}")
+    for complete in (False, True):
+        same = {name: digest for name, digest in digests.items() if ("complete" in name) == complete}
+        report.require(len(set(same.values())) == 1, f"runs with one filter differ: {same}")
+    np.save(folder / "prints.npy", np.random.default_rng(7).integers(0, 1 << 64, documents, np.uint64))
+    for command in OTHERS:
+        name = " ".join(["ndcore", *command[: 2 if command[0] == "hamming" else 1], "--memory 256M"])
+        with tempfile.TemporaryDirectory(dir=folder) as work:
+            inside = [str(folder / part) if (folder / part).exists() else part for part in command]
+            add(name, [*inside, "--memory", "256M"], work)
     corpus.unlink()
 
 

@@ -283,3 +283,13 @@ def test_an_iterator_of_late_errors_names_the_position_in_all():
 
     with pytest.raises(TypeError, match=r"document 4 is 3\.5 of type float"):
         nd.near_duplicates(texts(), shingling=nd.Shingling("line"))
+
+
+@pytest.mark.parametrize("against", [None, ["an earlier text of some words", "and a second one of as many words"]])
+def test_with_a_limit_what_is_known_of_each_document_is_in_files(against):
+    texts = [f"text number {i} of a few words that differ in the number alone" for i in range(40)]
+    with_limit, without = (nd.near_duplicates(texts, against=against, memory_limit=limit) for limit in (1, None))
+    for name in ("rows", "digests"):
+        assert isinstance(getattr(with_limit.sources, name), np.memmap), name
+        assert (getattr(with_limit.sources, name) == getattr(without.sources, name)).all()
+    assert with_limit.labels.tolist() == without.labels.tolist() and with_limit.score.tolist() == without.score.tolist()

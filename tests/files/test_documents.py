@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -269,3 +270,21 @@ def test_position_of_a_stream_is_known_once_it_is_copied(tmp_path: Path, monkeyp
         list(documents.batches())
         done, total = documents.position() or (0, 1)
         assert done == total > 0
+
+
+def test_what_is_noted_of_documents_goes_to_files_where_memory_is_limited(tmp_path: Path) -> None:
+    rows = [{"text": "a", "id": f"document {i}"} for i in range(20_000)]
+    path = write(tmp_path / "a.jsonl", jsonl(rows))
+    kept = {}
+    for limit in (None, 1000):
+        tracemalloc.start()
+        try:
+            with Documents([path], memory_limit=limit) as documents:
+                documents.scan()
+                kept[limit] = tracemalloc.get_traced_memory()[0] / len(rows)
+                place, starts = documents.place(19_999), documents.line_spans(0)[0]
+                assert documents.ids[19_999] == "document 19999" and place.line == 20_000 and len(starts) == 20_000
+                assert documents.ids.take(np.array([3, 0])) == ["document 3", "document 0"]
+        finally:
+            tracemalloc.stop()
+    assert kept[1000] < 5 < 40 < kept[None]  # bytes a document

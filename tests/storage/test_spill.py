@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ndcore.storage.spill import SpooledArray, SpooledSets
+from ndcore.storage.spill import Column, SpooledArray, SpooledSets, spooled_together
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
@@ -22,6 +22,35 @@ def test_arrays(limit, sizes):
     whole = spooled.array()
     assert whole.shape == expected.shape and whole.dtype == np.uint32 and (whole == expected).all()
     assert isinstance(whole, np.memmap) == (limit is not None and expected.nbytes > limit)
+
+
+@pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
+def test_columns_are_read_between_additions(limit):
+    column, expected = Column("q", limit), []
+    assert len(column) == 0 and column.values().tolist() == []
+    for first in range(0, 60, 20):
+        for value in range(first, first + 5):
+            column.append(value)
+        column.extend(np.arange(first + 5, first + 20))
+        expected += range(first, first + 20)
+        assert len(column) == len(expected) and column.values().tolist() == expected
+        assert column.values().tolist() == expected
+    assert column.values().dtype == np.int64
+    letters = Column("B", limit)
+    letters.extend(b"abc")
+    letters.append(100)
+    assert letters.values().tobytes() == b"abcd"
+
+
+@pytest.mark.parametrize("limit", [None, 100])
+def test_arrays_are_joined(limit):
+    arrays = [np.arange(24, dtype=np.uint32).reshape(8, 3), np.zeros((0, 3), np.uint32), np.ones((5, 3), np.uint32)]
+    whole = spooled_together(arrays, limit, "r+")
+    assert (whole == np.concatenate(arrays)).all() and whole.dtype == np.uint32
+    assert isinstance(whole, np.memmap) == (limit is not None)
+    whole[3] = 7
+    assert whole[3].tolist() == [7, 7, 7]
+    assert spooled_together(arrays[:1], limit) is arrays[0]
 
 
 @pytest.mark.parametrize("limit", [10**6, 200, 0])

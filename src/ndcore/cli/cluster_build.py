@@ -155,7 +155,7 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
         check_grouping_options(options, before, method)
         choose_settings(options, [texts], modulus=options.modulus, seed=options.seed)
     else:
-        texts = stack.enter_context(open_documents(options, found))
+        texts = stack.enter_context(open_documents(options, found, memory_limit=options.memory_limit))
         method = _method(options, old, texts)
         check_grouping_options(options, before, method)
         texts.spool()
@@ -237,7 +237,7 @@ class _LaterIds:
         if error is not None:
             shutil.rmtree(self.output)  # an unfinished collection of nothing
             raise error
-        return iter(uniform(self.documents.ids))
+        return uniform(self.documents.ids)
 
 
 # ---- parameters

@@ -16,6 +16,7 @@ from ndcore.cli import summary
 from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter, describe_losses
 from ndcore.cli.dedup_run import Run, Side
 from ndcore.cli.inputs import repeated, text_field
+from ndcore.dedup.classes import CLASSES
 from ndcore.files.annotated_output import write_annotated
 from ndcore.files.jsonl_output import write_ids, write_lines
 from ndcore.files.kept_output import write_kept, write_kept_ids
@@ -31,7 +32,7 @@ from ndcore.report.plain_values import plain
 
 __all__ = ["Findings"]
 
-DIFFERING = ("near", "contained", "chained")  # classes of documents that differ from their representative
+DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # which differ from their representative
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
 
 
@@ -100,7 +101,7 @@ class Findings:
         dropped = dropped[readable[dropped]]
         if not len(dropped) or self.run.texts.sketched:
             return ""
-        differing = dropped[np.isin(self.result.classes[dropped], DIFFERING)]
+        differing = dropped[np.isin(self.verdicts.classes[dropped], DIFFERING)]
         pair = int((differing if len(differing) else dropped)[0])
         places = [self._lasting_place(position) for position in (int(labels[pair]), pair)]
         if None in places:

@@ -166,7 +166,8 @@ class Run:
 def _side(options: DedupOptions, found: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
     if all_sketches(found.sources, what):
         return Side(_signatures(found.sources), found.sources)
-    return Side(stack.enter_context(open_documents(options, found, **fields)), found.sources)
+    documents = open_documents(options, found, memory_limit=options.memory_limit, **fields)
+    return Side(stack.enter_context(documents), found.sources)
 
 
 def _check_threshold(threshold: float, num_perm: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
@@ -142,12 +142,9 @@ def repeated(collection: Documents | Sketches) -> int:
     return len(ids) - len(set(ids))
 
 
-def uniform(ids: Ids) -> list[Any]:
-    """Return the ids as they can be saved: all integers of 64 bits, or all strings."""
-    listed = list(ids)
-    if all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in listed):
-        return listed
-    return [str(ident) for ident in listed]
+def uniform(ids: Ids) -> Iterator[Any]:
+    """Iterate over the ids as they can be saved: all integers of 64 bits, or all strings."""
+    return iter(ids) if ids.are_numbers() else map(str, ids)
 
 
 # ---- saved sketches

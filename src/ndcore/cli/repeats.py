@@ -199,7 +199,8 @@ def _search(
     ranking = Ranking(rule, order == "desc") if order else None
     groups = Grouping(options.by, "--by") if options.by else None
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
-    sides = [stack.enter_context(open_documents(options, inputs, **(fields if i == 0 else {})))
+    limit = options.memory_limit
+    sides = [stack.enter_context(open_documents(options, inputs, memory_limit=limit, **(fields if i == 0 else {})))
              for i, inputs in enumerate(found)]
     if options.write != WRITES[2]:
         check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])

@@ -228,7 +228,7 @@ def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) ->
         else:
             sketches = _sketched(documents, sketcher, options.threads, report)
         refuse_nothing_read(documents, options.inputs[0])
-    sketches.ids = uniform(documents.ids)
+    sketches.ids = list(uniform(documents.ids))
     sketches.save(options.output)
     options.outcome.message = ""
     return documents, sketches

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, TextIO
 
 import numpy as np
@@ -30,11 +29,11 @@ def write_each(findings: Findings, output: OutputDirectory) -> dict[str, Any]:
         with output.within(repr(threshold)):
             part = findings.at(threshold)
             account = part.write(output)
-        numbers = Counter(part.result.classes[~part.result.mask & ~copies].tolist())
+        numbers = np.bincount(part.verdicts.classes[~part.verdicts.kept & ~copies], minlength=len(CLASSES)).tolist()
         counts = account["counts"]
         lines.append({
             "threshold": threshold, "folder": repr(threshold), **counts,
-            "besides_exact_copies": {name: numbers[name] for name in CLASSES if numbers[name]},
+            "besides_exact_copies": {name: number for name, number in zip(CLASSES, numbers, strict=True) if number},
             "clusters": account["clusters"], "miss": account["filter"]["miss"],
             "lost": None if account["lost"] is None else account["lost"]["shingles"],
         })

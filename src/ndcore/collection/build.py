@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
@@ -73,19 +74,16 @@ def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None =
             raise ValueError(f"the documents of the collection have ids, as {earlier[0]!r:.80}; give some for the new ones")
         return lambda total: {}
     check_ids(ids, length(given))
-    known = list(ids) if isinstance(ids, Sized) else None
-    ready = None if known is None else Names.packed(known)
+    ready = Names.packed(ids) if isinstance(ids, Sized) else None
 
     def packed(total: int) -> dict[str, AnyArray]:
-        if ready is not None and earlier is None:
-            return ready
-        new = list(ids) if known is None else known
-        old = [] if earlier is None else [earlier[position] for position in range(len(earlier))]
-        check_ids(new, total - len(old))
-        both = [*old, *new]
-        if old and isinstance(old[0], str) != all(isinstance(ident, str) for ident in new):
-            both = [str(ident) for ident in both]
-        return Names.packed(both)
+        arrays = Names.packed(ids) if ready is None else ready
+        count = len(arrays["order"])
+        check_ids(range(count), total - (0 if earlier is None else len(earlier)))
+        if earlier is None or not len(earlier):
+            return arrays
+        both: Iterable[Any] = itertools.chain(earlier, Names(arrays, count))
+        return Names.packed(both if isinstance(earlier[0], str) == ("keys" in arrays) else map(str, both))
 
     return packed
 

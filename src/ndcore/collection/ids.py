@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.packed_ids import PackedStrings, pack_ids
+from ndcore.storage.packed_ids import MIXED, ROWS_AT_ONCE, PackedStrings, pack_ids
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Names"]
@@ -56,16 +57,16 @@ class Names:
 
         TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
         """
-        listed = list(ids)
-        arrays = pack_ids(listed)
+        parts = [_packed(some) for some in _blocks(ids)] or [_packed([])]
+        if len({tuple(part) for part in parts}) > 1:
+            raise TypeError(MIXED)
+        arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
         if "ids" in arrays:
             return {**arrays, "order": np.argsort(arrays["ids"], kind="stable").astype(np.uint32)}
-        longest = int(np.diff(arrays["id_offsets"]).max(initial=0))
-        if longest >= LONGEST:
-            raise ValueError(f"an id has {longest} bytes; at most {LONGEST - 1} are accepted")
-        keys = _keys(listed)
-        order = np.argsort(keys, kind="stable")
-        return {**arrays, "keys": keys[order], "order": order.astype(np.uint32)}
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(arrays["sizes"])])
+        order = np.argsort(arrays["keys"], kind="stable")
+        return {"id_bytes": arrays["id_bytes"], "id_offsets": ends, "keys": arrays["keys"][order],
+                "order": order.astype(np.uint32)}
 
     def __len__(self) -> int:
         return self.n
@@ -127,6 +128,24 @@ class Names:
         if len(found) and found[-1] >= self.n:
             raise self._corrupt(f"the order of the ids names document {found[-1]} of {self.n}")
         return found
+
+
+def _blocks(ids: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield ids in lists of bounded length."""
+    rest = iter(ids)
+    while some := list(itertools.islice(rest, ROWS_AT_ONCE)):
+        yield some
+
+
+def _packed(ids: list[Any]) -> dict[str, AnyArray]:
+    """Pack some ids: "ids", or of strings "id_bytes", "sizes" and "keys"."""
+    arrays = pack_ids(ids)
+    if "ids" in arrays:
+        return arrays
+    sizes = np.diff(arrays["id_offsets"])
+    if sizes.max() >= LONGEST:
+        raise ValueError(f"an id has {sizes.max()} bytes; at most {LONGEST - 1} are accepted")
+    return {"id_bytes": arrays["id_bytes"], "sizes": sizes, "keys": _keys(ids)}
 
 
 def _keys(ids: list[str]) -> UInts:

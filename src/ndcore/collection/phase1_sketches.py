@@ -28,6 +28,7 @@ from ndcore.text.inputs import pieces, take
 __all__ = ["sketch_documents"]
 
 SEGMENT = 1 << 28  # bytes of sketches in a part
+LEAST_SEGMENT = 1 << 24  # the same, of a small limit
 SEGMENT_DOCUMENTS = 1 << 20
 
 _OTHERS = ("sketches of {} documents are there, and {} documents are given: go on with the same, or build in another "
@@ -76,11 +77,12 @@ def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int,
     assert sketcher is not None
     waiting: list[Sink] = []
     documents = nbytes = 0
+    most = SEGMENT if job.memory_limit is None else min(SEGMENT, max(LEAST_SEGMENT, job.memory_limit // 2))  # and a copy
     for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), job.threads):
         waiting.append(piece)
         documents += len(piece)
         nbytes += piece.nbytes
-        if nbytes >= SEGMENT or documents >= SEGMENT_DOCUMENTS:
+        if nbytes >= most or documents >= SEGMENT_DOCUMENTS:
             shelf.put_sketches(part_name(slots.SKETCHES, number), sketcher.gather(waiting))
             number, done, documents, nbytes = number + 1, done + documents, 0, 0
             waiting.clear()

@@ -9,7 +9,7 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 
-__all__ = ["CLASSES", "RARE", "classify", "describe_classes", "exact_copies"]
+__all__ = ["CLASSES", "RARE", "class_names", "classify", "describe_classes", "exact_copies"]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 PAIRS = 1 << 16  # pairs whose digests are compared at a time
@@ -18,8 +18,8 @@ RARE = CLASSES[5:]  # left out of counts where there are none
 
 def classify(
     documents: Documents, rules: Rules, i: Ints, j: Ints, resemblance: Floats, score: Floats, exact: Bools
-) -> NDArray[np.str_]:
-    """Return the strongest class for each pair (i, j) of documents that were joined."""
+) -> NDArray[np.uint8]:
+    """Return the strongest class for each pair (i, j) of documents that were joined, as its position in `CLASSES`."""
     identical, lexical = np.zeros((2, len(i)), np.bool_)
     for start in range(0, len(i), PAIRS):  # few documents have digests that are known
         x, y = i[start : start + PAIRS], j[start : start + PAIRS]
@@ -31,11 +31,16 @@ def classify(
     shingle = exact & (resemblance == 1.0)
     chained = ~(score >= rules.threshold)
     contained = rules.contained & ~(resemblance >= rules.threshold)
-    names = ("kept", "identical", "lexical", "shingle", "chained", "contained", "near")
-    number = np.full(len(i), len(names) - 1, np.uint8)
-    for at, those in reversed(list(enumerate((i == j, identical, lexical, shingle, chained, contained)))):
-        number[those] = at
-    return np.array(names)[number]
+    number = np.full(len(i), CLASSES.index("near"), np.uint8)
+    for name, those in (("contained", contained), ("chained", chained), ("shingle", shingle), ("lexical", lexical),
+                        ("identical", identical), ("kept", i == j)):  # the strongest last
+        number[those] = CLASSES.index(name)
+    return number
+
+
+def class_names(numbers: NDArray[np.uint8]) -> NDArray[np.str_]:
+    """Return the names of classes that are given as positions in `CLASSES`."""
+    return np.array(CLASSES)[numbers]
 
 
 def exact_copies(documents: Documents, leader: Ints) -> Bools:

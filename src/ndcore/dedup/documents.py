@@ -18,6 +18,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import end_to_end
 from ndcore.sketch.sketches import Sketches
+from ndcore.storage.spill import column_limit, spooled_together
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
@@ -124,9 +125,10 @@ def read_documents(
     ]
     rows, digests, known, _, valid, _, keys = zip(*readings, strict=True)
     check_numbered(sum(map(len, rows)), "documents", "remove near-duplicates in parts, each --against those before it")
+    limit = column_limit(memory_limit)
     documents = Documents(
-        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), end_to_end(rows), end_to_end(digests),
-        end_to_end(known), end_to_end(valid), None if agreement is None else end_to_end(keys), readings[0].invalid_bytes,
-        sketcher, sides[0].sketches,
+        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), spooled_together(rows, memory_limit),
+        spooled_together(digests, limit, "r+"), end_to_end(known), end_to_end(valid),
+        None if agreement is None else spooled_together(keys, limit), readings[0].invalid_bytes, sketcher, sides[0].sketches,
     )
     return documents, readings[0].lengths

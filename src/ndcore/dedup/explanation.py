@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.dedup.classes import classify
+from ndcore.dedup.classes import CLASSES, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import Rules
@@ -126,7 +126,7 @@ def explain(
     else:
         pair = (np.array([i]), np.array([j]), np.array([resemblance]), np.array([np.fmax(*scores)]),
                 np.array([exact is not None]))
-        found = str(classify(documents, rules, *pair)[0])
+        found = CLASSES[classify(documents, rules, *pair)[0]]
         verdict = "different" if apart or found == "chained" else found
     return Explanation(i, j, verdict, rules.threshold, exact, estimate, bounds, shared, design, scores, apart)
 

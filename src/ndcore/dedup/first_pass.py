@@ -17,7 +17,7 @@ from ndcore.progress import Progress
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
-from ndcore.storage.spill import SpooledArray
+from ndcore.storage.spill import SpooledArray, column_limit
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     rows : uint32 or uint64 (n, num_perm)
         Signatures.
     digests : uint8 (n, 32)
-        BLAKE2b-128 of the bytes (of the original, for a document without shingles), then of the canonical tokens.
+        Writable. BLAKE2b-128 of the bytes (of the original, for a document without shingles), then of the canonical tokens.
     known : bool (n,)
         Documents whose digests are set.
     lengths : int64 (n,)
@@ -130,9 +130,9 @@ def read_corpus(
     again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested here,
     otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
     """
-    rows = SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,))
-    digests, keys = SpooledArray(np.uint8, None, (32,)), SpooledArray(np.uint8, None, (16,))
-    known, lengths, valid = map(SpooledArray, (np.bool_, np.int64, np.bool_))
+    rows, limit = SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,)), column_limit(memory_limit)
+    digests, keys = SpooledArray(np.uint8, limit, (32,)), SpooledArray(np.uint8, limit, (16,))
+    known, lengths, valid = SpooledArray(np.bool_), SpooledArray(np.int64, limit), SpooledArray(np.bool_)
     invalid_bytes = 0
     later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
     work = partial(read_piece, sketcher, later, agreement)
@@ -147,7 +147,7 @@ def read_corpus(
         if piece.keys is not None:
             keys.append(piece.keys)
         report("sketching", len(valid), None)
-    return Reading(rows.array(), digests.array(), known.array(), lengths.array(), valid.array(), invalid_bytes,
+    return Reading(rows.array(), digests.array("r+"), known.array(), lengths.array(), valid.array(), invalid_bytes,
                    None if agreement is None else keys.array())
 
 

@@ -82,7 +82,10 @@ def find_leaders(
     version = _find_versions(one_per, order)
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
-    documents.digest(alike(documents.rows, digestible) & ~documents.known, threads=threads, report=report)
+    suspects = alike(documents.rows, digestible)
+    documents.digest(suspects & ~documents.known, threads=threads, report=report)
+    if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
+        live &= suspects | ~documents.valid
     known = np.flatnonzero(documents.known & live)
     rank = np.empty(len(order), np.int64)
     rank[order] = positions

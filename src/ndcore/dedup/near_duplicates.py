@@ -147,8 +147,9 @@ def near_duplicates(
     -----
     Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
     an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per
-    document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets. filter="complete", drop="contained", drop_common and lost read all texts again, and
-    hold their shingle sets, 8 bytes a shingle, past 64 MB in a temporary file.
+    document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets.
+    filter="complete", drop="contained", drop_common and lost read all texts again, and hold their shingle sets, 8 bytes a
+    shingle, past 64 MB in a temporary file.
 
     References
     ----------
@@ -177,6 +178,7 @@ def near_duplicates(
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
+        del lengths
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
         search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,

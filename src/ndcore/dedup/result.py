@@ -15,7 +15,7 @@ from ndcore.checks import is_number, position_of
 from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.pairs import Pairs
 from ndcore.dedup.candidates import Search
-from ndcore.dedup.classes import CLASSES, RARE, classify
+from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.leaders import Leaders
@@ -34,7 +34,7 @@ from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.collisions import expected_spurious
 
-__all__ = ["Explanation", "Found", "NearDuplicates", "conclude"]
+__all__ = ["Explanation", "Found", "NearDuplicates", "class_numbers", "conclude"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +108,15 @@ class NearDuplicates(Assignments):
         return len(self.labels)
 
     def __repr__(self) -> str:
-        numbers = {name: int(np.count_nonzero(self.classes == name)) for name in CLASSES}
-        counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number or name not in RARE)
+        numbers = np.bincount(class_numbers(self), minlength=len(CLASSES)).tolist()
+        counts = ", ".join(f"{number} {name}" for name, number in zip(CLASSES, numbers, strict=True)
+                           if number or name not in RARE)
         return f"<NearDuplicates of {len(self)} documents at {self.threshold:g}: {counts}>"
 
     @cached_property
     def classes(self) -> NDArray[np.str_]:
         """str (n,): the strongest verdict for each document."""
-        n, has_text = len(self), self.sources.has_text
-        own, leader, version = np.arange(n), self.leaders.leader[:n], self.leaders.version[:n]
-        exact = (self.labels == leader) | (has_text(leader) & has_text(self.labels))
-        classes = classify(self.sources, self.rules, own, self.labels, self.resemblance, self.score, exact)
-        classes[version != own] = "version"
-        return frozen(classes)
+        return frozen(class_names(class_numbers(self)))
 
     @property
     def pairs(self) -> Pairs:
@@ -281,7 +277,7 @@ class NearDuplicates(Assignments):
     @cached_property
     def pair_classes(self) -> NDArray[np.str_]:
         """str (pairs,): the class of each pair."""
-        return frozen(classify(self.sources, self.rules, *self.pairs, self.pair_scores, ~self.estimated))
+        return frozen(class_names(classify(self.sources, self.rules, *self.pairs, self.pair_scores, ~self.estimated)))
 
 
 class _Listed(NamedTuple):
@@ -313,6 +309,16 @@ class Found(NamedTuple):
         return Found, (self.pairs, None, self.verifier, self.common_shingles)
 
 
+def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
+    """Return the strongest verdict for each document as its position in `CLASSES`: a byte, where a name takes 36."""
+    n, has_text = len(result), result.sources.has_text
+    own, leader, version = np.arange(n), result.leaders.leader[:n], result.leaders.version[:n]
+    exact = (result.labels == leader) | (has_text(leader) & has_text(result.labels))
+    numbers = classify(result.sources, result.rules, own, result.labels, result.resemblance, result.score, exact)
+    numbers[version != own] = CLASSES.index("version")
+    return numbers
+
+
 def conclude(
     draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
     filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None,
@@ -323,7 +329,7 @@ def conclude(
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
     label = of_leaders[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
-    score = resemblance.copy()
+    score = resemblance.copy() if rules.scored else resemblance
     apart = np.flatnonzero(label != leader)
     i, j = leader[apart], label[apart]
     if len(apart) and rules.cluster == "components":  # members need not be a pair

@@ -14,7 +14,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_records import numbered, write_records
+from ndcore.files.output_records import positions_of_rows, write_records
 from ndcore.files.records import ANNOTATION, ANNOTATION_COLUMNS
 from ndcore.files.verdicts import Verdicts
 from ndcore.progress import Progress
@@ -99,18 +99,18 @@ def _annotate_columns(documents: Documents, index: int, target: Path, verdicts: 
     """Write a Parquet or Arrow file with the columns of verdicts."""
     import pyarrow as pa
 
-    positions, columns = {number: position for position, number in numbered(documents, index)}, _columns(verdicts)
+    positions, columns = positions_of_rows(documents, index), _columns(verdicts)
     types = {
         "representative_line": pa.int64(), "resemblance": pa.float64(), "score": pa.float64(), "cluster_size": pa.int64(),
         "lost": pa.int64(), "against": pa.bool_(),
     }
 
     def added(numbers: list[int]) -> Any:
-        rows = [_values(verdicts, positions[number], columns.values()) for number in numbers]
+        rows = [_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
         arrays = {}
         for at, (name, field) in enumerate(columns.items()):
             kind = types.get(field, pa.string())
             arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
         return pa.table(arrays)
 
-    columnar.rewrite(documents.sources[index], target, positions.__contains__, added)
+    columnar.rewrite(documents.sources[index], target, (positions >= 0).__getitem__, added)

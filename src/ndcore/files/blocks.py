@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from ndcore._arrow import ArrowTexts
 from ndcore._jsonl import Lines
 from ndcore._types import Bools, Ints, Text
 from ndcore.files.records import Record
+from ndcore.storage.spill import Column
 
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
@@ -62,28 +62,35 @@ class Wanted(NamedTuple):
 
 def ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
     """Yield (start, stop, which) of spans, ascending, that are at most `gap` apart, as one."""
-    cuts = (np.flatnonzero(starts[1:] - ends[:-1] > gap) + 1).tolist()
-    for first, behind in zip([0, *cuts], [*cuts, len(starts)], strict=True):
-        if behind > first:
+    first = 0
+    for at in range(1, len(starts), BATCH_DOCUMENTS):
+        last = min(at + BATCH_DOCUMENTS, len(starts))
+        for behind in (np.flatnonzero(starts[at:last] - ends[at - 1 : last - 1] > gap) + at).tolist():
             yield int(starts[first]), int(ends[behind - 1]), slice(first, behind)
+            first = behind
+    if len(starts):
+        yield int(starts[first]), int(ends[-1]), slice(first, len(starts))
 
 
 class LineSpans:
     """Where the lines of documents stand in their file, for each source; 16 bytes a document."""
 
-    def __init__(self) -> None:
-        self._columns: dict[int, tuple[array[int], array[int]]] = {}
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit`: bytes of a column that stay in memory."""
+        self._starts, self._ends = Column("q", limit), Column("q", limit)
+        self._rows: dict[int, slice] = {}  # of each source, one source after another
 
     def extend(self, index: int, block: Block) -> None:
         """Add the documents of a block of source `index`."""
-        starts, ends = self._columns.setdefault(index, (array("q"), array("q")))
-        starts.frombytes(block.starts.tobytes())
-        ends.frombytes((block.starts + block.sizes).tobytes())
+        first = len(self._starts)
+        self._starts.extend(block.starts)
+        self._ends.extend(block.starts + block.sizes)
+        self._rows[index] = slice(self._rows[index].start if index in self._rows else first, len(self._starts))
 
     def __getitem__(self, index: int) -> tuple[Ints, Ints]:
         """Return the offsets where the lines of source `index` begin and end, int64 (n,) each."""
-        starts, ends = self._columns.get(index, (array("q"), array("q")))
-        return np.array(starts, np.int64), np.array(ends, np.int64)
+        rows = self._rows.get(index, slice(0))
+        return self._starts.values()[rows], self._ends.values()[rows]
 
     def wanted(self, index: int, numbers: Ints, mask: Bools) -> Wanted:
         """Return the lines of source `index` that a mask selects; `numbers` has the number of each."""

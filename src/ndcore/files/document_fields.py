@@ -18,6 +18,7 @@ from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
+from ndcore.storage.spill import Column
 
 LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
 
@@ -27,17 +28,15 @@ _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4
 class Ids:
     """A list of ids (str or int) in about the bytes of their text and nine more each.
 
-    ``len``, indexing by a non-negative position, and iteration.
+    ``len``, indexing by a non-negative position, and iteration. `limit`: bytes of a column that stay in memory.
     """
 
-    def __init__(self) -> None:
-        self._text = bytearray()
-        self._ends = array("q")
-        self._is_int = bytearray()
+    def __init__(self, limit: int | None = None) -> None:
+        self._text, self._ends, self._is_int = Column("B", limit), Column("q", limit), Column("B", limit)
 
     def append(self, value: str | int) -> None:
         """Add one id."""
-        self._text += str(value).encode("utf-8", "surrogatepass")
+        self._text.extend(str(value).encode("utf-8", "surrogatepass"))
         self._ends.append(len(self._text))
         self._is_int.append(isinstance(value, int))
 
@@ -45,9 +44,9 @@ class Ids:
         """Add the ids of lines with these numbers; None, or none among `Lines`, becomes ``<label>:<number>``."""
         if isinstance(values, Lines) and values.id_kinds.all():
             ends = values.id_ends + len(self._text)
-            self._text += values.ids
-            self._ends.frombytes(ends.tobytes())
-            self._is_int += (values.id_kinds == ord("i")).tobytes()
+            self._text.extend(values.ids)
+            self._ends.extend(ends)
+            self._is_int.extend(values.id_kinds == ord("i"))
             return
         for value, number in zip(listed_ids(values), numbers.tolist(), strict=True):
             self.append(f"{label}:{number}" if value is None else value)
@@ -58,9 +57,10 @@ class Ids:
     def __getitem__(self, position: int) -> str | int:
         if not 0 <= position < len(self._ends):
             raise IndexError(f"no document {position}; there are {len(self)}")
-        start = self._ends[position - 1] if position else 0
-        text = self._text[start : self._ends[position]].decode("utf-8", "surrogatepass")
-        return int(text) if self._is_int[position] else text
+        ends = self._ends.values()
+        start = ends[position - 1] if position else 0
+        text = self._text.values()[start : ends[position]].tobytes().decode("utf-8", "surrogatepass")
+        return int(text) if self._is_int.values()[position] else text
 
     def __iter__(self) -> Iterator[str | int]:
         for start in range(0, len(self), ROWS_AT_ONCE):
@@ -70,16 +70,16 @@ class Ids:
         """Return the ids of the documents at these positions, which exist."""
         packed = self._packed(positions)
         found: list[str | int] = packed.tolist()
-        for i in np.flatnonzero(np.frombuffer(self._is_int, np.bool_)[positions]).tolist():
+        for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
             found[i] = int(found[i])
         return found
 
     def _packed(self, positions: Ints) -> PackedStrings:
         """Return the texts of the ids at these positions."""
-        ends = np.frombuffer(self._ends, np.int64)
+        ends = self._ends.values()
         stops = ends[positions]
         starts = np.where(positions > 0, ends[positions - 1], 0)
-        return PackedStrings.between(True, np.frombuffer(self._text, np.uint8), starts, stops)
+        return PackedStrings.between(True, self._text.values(), starts, stops)
 
     def repeated(self) -> int:
         """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
@@ -90,17 +90,17 @@ class Ids:
         ordered = np.sort(hashes)
         shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         seen: set[tuple[type, str | int]] = set()
-        near = np.minimum(np.searchsorted(shared, hashes), len(shared) - 1)
-        suspects = np.flatnonzero(shared[near] == hashes) if len(shared) else shared
+        suspects = np.flatnonzero(shared[np.minimum(np.searchsorted(shared, hashes), len(shared) - 1)] == hashes
+                                  ) if len(shared) else shared
         for start in range(0, len(suspects), ROWS_AT_ONCE):
             seen.update((type(ident), ident) for ident in self.take(suspects[start : start + ROWS_AT_ONCE]))
         return len(suspects) - len(seen)
 
     def are_numbers(self) -> bool:
         """Tell whether all are integers of 64 bits."""
-        if not np.frombuffer(self._is_int, np.bool_).all():
+        if not self._is_int.values().all():
             return False
-        long = np.flatnonzero(np.diff(np.frombuffer(self._ends, np.int64), prepend=0) >= LEAST_LONG)
+        long = np.flatnonzero(np.diff(self._ends.values(), prepend=0) >= LEAST_LONG)
         return all(-(2**63) <= int(ident) < 2**63 for ident in self.take(long))
 
 

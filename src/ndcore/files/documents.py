@@ -26,6 +26,7 @@ from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
+from ndcore.storage.spill import column_limit
 from ndcore.text.inputs import is_by_tags
 
 __all__ = ["Documents", "Rejected"]
@@ -69,6 +70,8 @@ class Documents:
         Read hidden files and folders of directories, too.
     threads : int or None
         Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
+    memory_limit : int, optional
+        Bytes. Given, what is noted of many documents goes to temporary files.
     form : TextForm, optional
         Where `inputs` are paths: the encoding and the delimiter of text. None: they are detected.
     told : callable, optional
@@ -110,6 +113,7 @@ class Documents:
         html: str | None = None,
         include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False,
         threads: int | None = 1,
+        memory_limit: int | None = None,
         form: TextForm | None = None,
         told: Callable[[Sequence[Source]], None] | None = None,
         named_by: tuple[str, str] = ("--text-field", "--id-field"),
@@ -132,13 +136,14 @@ class Documents:
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work, self._told = WorkDirectory(), told
-        self._complete = False
+        self._complete, self._memory_limit = False, memory_limit
         self._position = Position(self.sources)
         self._reset()
 
     def _reset(self) -> None:
         """Forget everything that a pass has noted."""
-        self.ids, self._places, self._spans = Ids(), Places(), LineSpans()
+        limit = column_limit(self._memory_limit)
+        self.ids, self._places, self._spans = Ids(limit), Places(limit), LineSpans(limit)
         self._columns.clear()
         self.rejected: list[Rejected] = []
         self._rejected_numbers: dict[int, set[int | None]] = {}

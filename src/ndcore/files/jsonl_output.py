@@ -26,7 +26,7 @@ from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.json_edits import with_text
 from ndcore.files.json_values import to_json
-from ndcore.files.output_records import numbered, raw_documents
+from ndcore.files.output_records import positions_of_rows, raw_documents
 from ndcore.files.raw_records import SPLIT
 from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
 from ndcore.files.sources import Source
@@ -185,7 +185,9 @@ def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools
                 edited: Edited | None) -> int:
     """Write rows of Parquet and Arrow. With new texts, count the texts that are not UTF-8."""
     source, repaired = documents.sources[index], 0
-    positions = {number: position for position, number in numbered(documents, index) if wanted[position]}
+    positions, span = positions_of_rows(documents, index), documents.span(index)
+    chosen = positions >= 0
+    chosen[chosen] = wanted[span.start : span.stop]
     with columnar.open_file(source) as opened:
         names = opened.schema.names
         number = 0
@@ -193,13 +195,13 @@ def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools
             columns = [columnar.column_values(batch, name) for name in names]
             for row in zip(*columns, strict=True):
                 number += 1
-                if number in positions:
+                if chosen[number]:
                     record = dict(zip(names, row, strict=True))
                     if edited is not None:
                         repaired += _repair(record, edited.field)
-                        edited.change(record, positions[number])
+                        edited.change(record, int(positions[number]))
                     if annotation is not None:
-                        record[ANNOTATION] = annotation(positions[number])
+                        record[ANNOTATION] = annotation(int(positions[number]))
                     file.write(_row(source, number, record) + b"\n")
     return repaired
 

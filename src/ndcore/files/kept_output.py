@@ -25,7 +25,7 @@ from ndcore.files.formats import COLUMNAR, WHOLE
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import write_ids
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_records import REPORT_EVERY, numbered, write_records
+from ndcore.files.output_records import REPORT_EVERY, positions_of_rows, write_records
 from ndcore.files.sources import Source
 from ndcore.files.stream_copies import chunks
 from ndcore.files.web_archive import Entry, entries
@@ -58,8 +58,9 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: Bools, repor
             with open_writer(target, source.compression) as file, open_reader(source) as stream:
                 shutil.copyfileobj(stream, file, _COPY)
         elif source.kind in COLUMNAR:
-            wanted = {number for position, number in numbered(documents, index) if kept[position]}
-            columnar.rewrite(source, target, wanted.__contains__, None)
+            wanted = positions_of_rows(documents, index) >= 0
+            wanted[wanted] = flags
+            columnar.rewrite(source, target, wanted.__getitem__, None)
         elif source.kind == "jsonl" and not source.stored and not source.compression:
             _copy_lines(documents, index, flags, target)
         elif source.kind == "archive":

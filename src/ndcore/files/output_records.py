@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
+import numpy as np
+
+from ndcore._types import Ints
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
 from ndcore.files.raw_records import RawRecords, raw_records
@@ -66,11 +69,11 @@ def raw_documents(
             raise
 
 
-def numbered(documents: Documents, index: int) -> Iterator[tuple[int, int]]:
-    """Yield position and row number of each document of a file of columns."""
-    number = 0
-    for position in documents.span(index):
-        number += 1
-        while documents.is_rejected(index, number):
-            number += 1
-        yield position, number
+def positions_of_rows(documents: Documents, index: int) -> Ints:
+    """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
+    span, rejected = documents.span(index), documents.rejected_numbers(index)
+    found = np.full(1 + len(span) + len(rejected), -1, np.int64)
+    there = np.ones(len(found), np.bool_)
+    there[[0, *rejected]] = False
+    found[there] = np.arange(span.start, span.stop)
+    return found

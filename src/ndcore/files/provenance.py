@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.spill import Column
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -63,8 +63,9 @@ class Place(NamedTuple):
 class Places:
     """The places of documents, 8 bytes each for lines; with archives 16 more for offsets and dates."""
 
-    def __init__(self) -> None:
-        self._lines, self._offsets, self._dates = array("q"), array("q"), array("q")
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit`: bytes of a column that stay in memory."""
+        self._lines, self._offsets, self._dates = Column("q", limit), Column("q", limit), Column("q", limit)
 
     def append(self, line: int | None, offset: int | None, date: datetime.datetime | None) -> None:
         """Add one document."""
@@ -72,17 +73,17 @@ class Places:
             for column, value in (
                 (self._offsets, offset), (self._dates, None if date is None else (date - _EPOCH) // _MICROSECOND),
             ):
-                column.extend([_NONE] * (len(self._lines) - len(column)))
+                column.extend(np.full(len(self._lines) - len(column), _NONE))
                 column.append(_NONE if value is None else value)
         self._lines.append(_NONE if line is None else line)
 
     def extend(self, lines: Ints) -> None:
         """Add documents at these lines."""
-        self._lines.frombytes(lines.tobytes())
+        self._lines.extend(lines)
 
     def lines(self, span: range) -> Ints:
         """Return the lines of documents, int64 (n,)."""
-        return np.array(self._lines[span.start : span.stop], np.int64)
+        return self._lines.values()[span.start : span.stop]
 
     def place(self, position: int, file: str) -> Place:
         """Return where a document stands; the caller knows its file."""
@@ -96,17 +97,17 @@ class Places:
         """Return the lines, offsets and dates of documents, as in `Place`."""
         dates = _all_at(self._dates, positions)
         return (_all_at(self._lines, positions), _all_at(self._offsets, positions),
-                [None if date is None else _EPOCH + date * _MICROSECOND for date in dates] if self._dates else dates)
+                [None if date is None else _EPOCH + date * _MICROSECOND for date in dates] if len(self._dates) else dates)
 
     def saved(self, files: Sequence[str], counts: Ints) -> SavedPlaces:
         """Return the places for storage; the documents of each file stand together, `counts` of them."""
         n = len(self._lines)
         arrays: dict[str, AnyArray] = {
-            "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": np.array(self._lines, np.int64),
+            "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": self._lines.values(),
         }
         for name, column in (("offset", self._offsets), ("date", self._dates)):
-            if column:
-                arrays[name] = np.concatenate([np.array(column, np.int64), np.full(n - len(column), _NONE)])
+            if len(column):
+                arrays[name] = np.concatenate([column.values(), np.full(n - len(column), _NONE)])
         return SavedPlaces({"files": list(files)}, arrays, n)
 
 
@@ -179,9 +180,9 @@ class SavedPlaces:
         return Place(self.header["files"][file], line, offset, when)
 
 
-def _all_at(column: array[int], positions: Ints) -> list[Any]:
+def _all_at(column: Column, positions: Ints) -> list[Any]:
     """Look up entries of a sparse column."""
-    there = np.frombuffer(column, np.int64)
+    there = column.values()
     inside = positions < len(there)
     values = np.full(len(positions), _NONE)
     values[inside] = there[positions[inside]]
@@ -189,6 +190,7 @@ def _all_at(column: array[int], positions: Ints) -> list[Any]:
     return found if (values != _NONE).all() else [None if value == _NONE else value for value in found]
 
 
-def _at(column: array[int], position: int) -> int | None:
+def _at(column: Column, position: int) -> int | None:
     """Look up an entry of a sparse column."""
-    return None if position >= len(column) or column[position] == _NONE else column[position]
+    value = int(column.values()[position]) if position < len(column) else _NONE
+    return None if value == _NONE else value

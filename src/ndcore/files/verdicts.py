@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ndcore._types import AnyArray, Bools, Floats, Ints
+from ndcore._types import Ints
 from ndcore.clusters.assignments import largest_clusters
 from ndcore.dedup.classes import CLASSES, RARE
-from ndcore.dedup.rules import Rules
+from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite_all
 from ndcore.files.provenance import Place
@@ -25,27 +24,6 @@ ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand 
 
 
 PlaceColumns: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
-
-
-class Result(Protocol):
-    """The part of ``NearDuplicates`` that is needed here."""
-
-    @property
-    def labels(self) -> Ints: ...
-    @property
-    def classes(self) -> AnyArray: ...
-    @property
-    def resemblance(self) -> Floats: ...
-    @property
-    def cluster_sizes(self) -> Ints: ...
-    @property
-    def mask(self) -> Bools: ...
-    @property
-    def score(self) -> Floats: ...
-    @property
-    def lost(self) -> Ints | None: ...
-    @property
-    def rules(self) -> Rules: ...
 
 
 class Cluster(NamedTuple):
@@ -77,6 +55,8 @@ class Verdicts:
     Attributes
     ----------
     kept : bool array, shape (n,)
+    classes : uint8 array, shape (n,)
+        The class of each document as its position in `CLASSES`.
     score : float array or None
         What was compared with the threshold; None where that is the resemblance.
     lost : int array or None
@@ -85,7 +65,7 @@ class Verdicts:
 
     def __init__(
         self,
-        result: Result,
+        result: NearDuplicates,
         ids: Sequence[str | int] | Ids,
         against: Sequence[str | int] | Ids = (),
         sketched: bool = False,
@@ -95,7 +75,7 @@ class Verdicts:
         against_places: PlaceColumns | None = None,
     ) -> None:
         self.ids, self.against = ids, against
-        self.labels, self.classes, self.resemblance = result.labels, result.classes, result.resemblance
+        self.labels, self.classes, self.resemblance = result.labels, class_numbers(result), result.resemblance
         self.score = result.score if result.rules.scored else None
         self.lost = result.lost
         self.has_against = has_against or len(against) > 0
@@ -158,7 +138,7 @@ class Verdicts:
         """Return the fields of `describe` for many documents, as columns; None where a document lacks a field."""
         labels = self.labels[positions]
         beyond = labels >= len(self.labels)
-        classes = self.classes[positions].tolist()
+        classes = [CLASSES[number] for number in self.classes[positions].tolist()]
         columns: dict[str, list[Any]] = {
             "class": classes,
             "representative": self.names(labels),
@@ -184,9 +164,8 @@ class Verdicts:
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
         """Count the dropped documents of each class from `start` to `stop`; rare classes only where they occur."""
-        names, numbers = np.unique(self.classes[start:stop], return_counts=True)
-        found = dict(zip([str(name) for name in names], numbers.tolist(), strict=True))
-        return {name: found.get(name, 0) for name in CLASSES[1:] if name not in RARE or name in found}
+        numbers = np.bincount(self.classes[start:stop], minlength=len(CLASSES)).tolist()
+        return {name: number for name, number in zip(CLASSES[1:], numbers[1:], strict=True) if name not in RARE or number}
 
     def by_loss(self) -> Ints:
         """Return the positions of dropped documents: in order, or those that lose most shingles first where it is known."""
@@ -203,14 +182,14 @@ class Verdicts:
 
     def _cluster(self, label: int, members: Ints) -> Cluster:
         """Describe one cluster."""
-        classes = Counter(str(name) for name in self.classes[members])
+        classes = np.bincount(self.classes[members], minlength=len(CLASSES)).tolist()
         lowest = (self.resemblance if self.score is None else self.score)[members]
         known = lowest[~np.isnan(lowest)]
         return Cluster(
             label,
             label >= len(self.labels),
             len(members),
-            {name: classes[name] for name in CLASSES if classes[name]},
+            {name: number for name, number in zip(CLASSES, classes, strict=True) if number},
             float(known.min()) if len(known) else None,
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ndcore.dedup.classes import RARE, describe_classes
-from ndcore.dedup.result import NearDuplicates
+from ndcore.dedup.classes import CLASSES, RARE, class_names, describe_classes
+from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.human import counted
@@ -65,13 +65,13 @@ def from_near_duplicates(
     -----
     O(n log n). Documents that were given as sketches have no text to show.
     """
-    sources, n = result.sources, len(result)
+    sources, n, classes = result.sources, len(result), class_numbers(result)
     name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
     review = None if result.lost is None else ReviewList(result)
     excerpts = read_excerpts(sources.corpora, (0, n), len(sources.rows), None if review is None else review.visits)
     seen = choose_clusters(
-        result.labels, lambda positions: result.classes[positions], result.resemblance, threshold=result.threshold,
+        result.labels, lambda positions: class_names(classes[positions]), result.resemblance, threshold=result.threshold,
         name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
@@ -85,7 +85,7 @@ def from_near_duplicates(
         title=title,
         subtitle=subtitle,
         figures=_figures(result, rejected, len(sizes), len(compared), losses),
-        parts=_parts(result, rejected),
+        parts=_parts(result, classes, rejected),
         notes=(*notes, *_notes(result, has_text)),
         sizes=sizes,
         resemblances=count_hundredths(compared),
@@ -95,7 +95,7 @@ def from_near_duplicates(
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=sources.shingling,
-        tables=(_common(result, name_of), *_chains(result, name_of), *tables),
+        tables=(_common(result, name_of), *_chains(result, classes, name_of), *tables),
         parameters=(*parameters, *_rules(result)),
         recipe=(sources.recipe.id, sources.recipe.to_json()),
         command=command,
@@ -146,10 +146,10 @@ def _score_name(rules: Rules) -> str | None:
     return "containment" if rules.contained else "score" if rules.scored else None
 
 
-def _parts(result: NearDuplicates, rejected: int) -> tuple[Part, ...]:
+def _parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this result."""
-    classes, documents = np.unique(result.classes, return_counts=True)
-    counts = Counter({"rejected": rejected, **dict(zip(classes.tolist(), documents.tolist(), strict=True))})
+    documents = np.bincount(classes, minlength=len(CLASSES)).tolist()
+    counts = {"rejected": rejected, **dict(zip(CLASSES, documents, strict=True))}
     meaning = MEANING | describe_classes(contained=result.rules.contained, common=result.rules.drop_common is not None)
     return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
 
@@ -207,9 +207,9 @@ def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
     )
 
 
-def _chains(result: NearDuplicates, name: Callable[[int], str]) -> list[ReportTable]:
+def _chains(result: NearDuplicates, classes: NDArray[np.uint8], name: Callable[[int], str]) -> list[ReportTable]:
     """List the clusters with members below the threshold to their representative; only components have such members."""
-    linked = np.flatnonzero(result.classes == "chained")
+    linked = np.flatnonzero(classes == CLASSES.index("chained"))
     labels, counts = np.unique(result.labels[linked], return_counts=True)
     if not len(labels):
         return []

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.dedup.result import NearDuplicates
+from ndcore.dedup.classes import CLASSES
+from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.report.model import ROWS, Excerpt, Excerpts, Loss, Losses, Member, View
 
 __all__ = ["ReviewList"]
@@ -35,6 +36,7 @@ class ReviewList:
         self._result, self._lost = result, result.lost
         largest = np.argsort(-self._lost, kind="stable")[:ROWS]
         self._positions: list[int] = largest[self._lost[largest] > 0].tolist()
+        self._classes = class_numbers(result)[self._positions].tolist()
         self._sizes: dict[int, int] = {}
         self._texts: Mapping[int, Excerpt] = {}
         self.visits: dict[int, Callable[[Text], None]] = {
@@ -66,7 +68,7 @@ class ReviewList:
         result, texts = self._result, self._texts
         label = int(result.labels[position])
         score = float(result.score[position]) if result.rules.scored else None
-        member = Member(name(position), str(result.classes[position]), float(result.resemblance[position]), False, score)
+        member = Member(name(position), CLASSES[self._classes[rank]], float(result.resemblance[position]), False, score)
         shown = rank < VIEWS and position in texts and label in texts
         view = View(name(label), texts[label], member, texts[position]) if shown else None
         return Loss(member, name(label), int(self._lost[position]), self._sizes.get(position, 0), view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from ndcore.storage.spill import SpooledArray
 
 __all__ = ["Counted", "find_runs"]
 
+JOINED = 1 << 20  # bytes of short arrays
 ATTEMPTS = 8  # with other secret polynomials each
 CHANGED = "each time the collection is read, it must have the same documents"
 
@@ -201,8 +202,8 @@ class Finder:
                  ends[sequence].astype(np.int64) - base)
         numbers = SpooledArray(np.uint8, self.counted.limit)
         size = 1
-        for some in self.reading.numbers(cover, len(layout.sizes), self.threads):
-            numbers.append(np.ascontiguousarray(some).view(np.uint8))
+        for some in _together(self.reading.numbers(cover, len(layout.sizes), self.threads)):
+            numbers.append(some.view(np.uint8))
             size = some.itemsize
         at = np.empty(len(begins), np.int64)  # where the numbers of each range are
         lengths = (ends - begins)[sequence].astype(np.int64)
@@ -217,6 +218,19 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         found: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return found
+
+
+def _together(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
+    """Yield short arrays joined to about `JOINED` bytes: so many objects would take more than their numbers."""
+    some, nbytes = list[AnyArray](), 0
+    for array in arrays:
+        some.append(array)
+        nbytes += array.nbytes
+        if nbytes >= JOINED:
+            yield np.concatenate(some)
+            some, nbytes = [], 0
+    if some:
+        yield np.concatenate(some)
 
 
 def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:

@@ -19,6 +19,7 @@ from ndcore.storage.container import CorruptFile
 __all__ = ["PackedStrings", "hashes_of", "pack_ids", "unpack_ids"]
 
 ROWS_AT_ONCE = 1 << 16
+MIXED = "ids that can be saved are all str or all integers of 64 bits"
 
 
 class PackedStrings:
@@ -161,7 +162,7 @@ def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, AnyArray]:
     if all(isinstance(i, (int, np.integer)) and -(2**63) <= i < 2**63 for i in ids):
         return {"ids": np.array(ids, np.int64)}
     if not all(isinstance(i, str) for i in ids):
-        raise TypeError("ids that can be saved are all str or all integers of 64 bits")
+        raise TypeError(MIXED)
     packed = PackedStrings.of(map(str, ids), text=True)
     return {"id_bytes": packed.data, "id_offsets": packed.ends}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from typing import IO, Any
+from array import array
+from collections.abc import Sequence
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -13,7 +15,8 @@ from numpy.typing import DTypeLike
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
-__all__ = ["SpooledArray", "SpooledSets", "temporary_file", "writing_temporary"]
+__all__ = ["COLUMN", "Column", "SpooledArray", "SpooledSets", "column_limit", "spooled_together", "temporary_file",
+           "writing_temporary"]
 
 
 def temporary_file(owner: object) -> IO[bytes]:
@@ -34,7 +37,14 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
     return naming(tempfile.gettempdir(), hint=TEMPORARY)
 
 
+COLUMN = 1 << 20  # bytes of a column that stay in memory where memory is limited
+ROWS = 1 << 16  # of arrays that are joined, at a time
 BLOCK = 48 << 20  # bytes of chunks that are joined: malloc keeps freed memory of smaller ones, and returns larger ones
+
+
+def column_limit(memory_limit: int | None) -> int | None:
+    """Return the bytes of a column of some bytes a document that stay in memory: the limit is for what is larger."""
+    return None if memory_limit is None else min(COLUMN, memory_limit)
 
 
 class SpooledArray:
@@ -92,13 +102,16 @@ class SpooledArray:
                 self._file.write(chunk.data.cast("B") if chunk.size else b"")
         self._chunks.clear()
 
-    def array(self) -> AnyArray:
-        """Return all rows as one array, a memory map if they were spilled. Nothing can be appended afterwards."""
+    def array(self, mode: Literal["r", "r+"] = "r") -> AnyArray:
+        """Return all rows as one array, a memory map of this mode if they were spilled.
+
+        Nothing can be appended afterwards to rows in memory.
+        """
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
             with writing_temporary():  # of what is still in memory
                 self._file.flush()
-            return np.memmap(self._file, self.dtype, "r", shape=shape)
+            return np.memmap(self._file, self.dtype, mode, shape=shape)
         if len(self._chunks) == 1:
             return self._chunks.pop()
         whole = np.empty(shape, self.dtype)
@@ -109,6 +122,66 @@ class SpooledArray:
             whole[at : at + len(chunk)] = chunk
             at += len(chunk)
         return whole
+
+
+def spooled_together(arrays: Sequence[AnyArray], limit: int | None, mode: Literal["r", "r+"] = "r") -> AnyArray:
+    """Join arrays end to end, as a `SpooledArray` with this limit and mode does; a single one is returned as it is."""
+    if len(arrays) == 1:
+        return arrays[0]
+    whole = SpooledArray(arrays[0].dtype, limit, arrays[0].shape[1:])
+    for rows in arrays:
+        for start in range(0, len(rows), ROWS):
+            whole.append(rows[start : start + ROWS])
+    return whole.array(mode)
+
+
+class Column:
+    """Numbers that are appended one by one or in blocks, and read in place. Past the limit (bytes) on disk.
+
+    Parameters
+    ----------
+    typecode : str
+        Of the `array` module.
+    limit : int, optional
+        Bytes to keep in memory; None keeps everything.
+    """
+
+    def __init__(self, typecode: str, limit: int | None = None) -> None:
+        self._tail = array(typecode)
+        self._limit = limit
+        self._spooled = SpooledArray(np.dtype(typecode), 0)
+        self._read: AnyArray | None = None
+
+    def __len__(self) -> int:
+        return len(self._spooled) + len(self._tail)
+
+    def append(self, value: int) -> None:
+        """Append a number."""
+        self._read = None
+        self._tail.append(value)
+        self._spill()
+
+    def extend(self, values: bytes | AnyArray) -> None:
+        """Append numbers: an array of the same type, or its bytes."""
+        self._read = None
+        self._tail.frombytes(values if isinstance(values, bytes) else values.tobytes())
+        self._spill()
+
+    def _spill(self, limit: int | None = None) -> None:
+        """Write what is in memory to the file where it is more than the limit."""
+        limit = self._limit if limit is None else limit
+        if limit is not None and len(self._tail) * self._tail.itemsize > limit:
+            self._spooled.append(np.frombuffer(self._tail, self._spooled.dtype))
+            self._tail = array(self._tail.typecode)
+
+    def values(self) -> AnyArray:
+        """Return all numbers, to be read before the next one is appended."""
+        if not len(self._spooled):
+            return np.frombuffer(self._tail, self._spooled.dtype)
+        if self._read is None:
+            self._spill(0)
+            self._read = np.asarray(self._spooled.array())
+        return self._read
 
 
 class SpooledSets:
