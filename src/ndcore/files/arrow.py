@@ -21,7 +21,7 @@ BATCH_BYTES = 8 << 20
 _MAX_ROWS = 16384
 _FILE = b"ARROW1\0\0"
 _CODECS = ("lz4", "zstd")
-_RECORD_BATCH = 3
+_DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 
 
 class ArrowFile:
@@ -71,6 +71,7 @@ class ArrowFile:
         """
         pa, left = self._pa, self._source.readable
         try:
+            self._refuse_bombs()
             reader = self._reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for number, batch in enumerate(stored, 1):
@@ -87,6 +88,20 @@ class ArrowFile:
                     return
         except (pa.ArrowException, OSError, EOFError) as error:
             raise DocumentError(self._source.path, None, f"damaged Arrow file: {first_line(error)}") from error
+
+    def _refuse_bombs(self) -> None:
+        """Raise DocumentError where the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
+
+        What is damaged is passed over: pyarrow says so when it is read.
+        """
+        with self._pa.memory_map(self._source.location) as file:
+            for number, message in enumerate(_messages(self._pa, file, self._is_file), 1):
+                body = memoryview(message.body) if message.body is not None else memoryview(b"")
+                try:
+                    expanded = _expanded(message.metadata.to_pybytes(), body)
+                except (struct.error, IndexError):
+                    continue
+                refuse_bomb(self._source, f"message {number} of its data", len(body), expanded)
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:
         """Yield record batches of about 8 MiB; ``source.seen`` follows. `columns`: the fields to read, None for all.
@@ -142,28 +157,89 @@ def _validate(pa: Any, column: Any) -> None:
     column.validate(full=True)
 
 
-def _compression(metadata: bytes) -> tuple[int, str | None]:
-    """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
+class _Flat:
+    """A flatbuffer (https://flatbuffers.dev/internals): fields of tables by their numbers. struct.error where it is cut."""
 
-    def field(table: int, index: int) -> int:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.root = self.follow(0)
+
+    def field(self, table: int, index: int) -> int:
         """Find a field of a table; 0 where it is absent."""
-        vtable = table - struct.unpack_from("<i", metadata, table)[0]
-        if 4 + 2 * index >= struct.unpack_from("<H", metadata, vtable)[0]:
+        vtable = table - struct.unpack_from("<i", self.data, table)[0]
+        if 4 + 2 * index >= struct.unpack_from("<H", self.data, vtable)[0]:
             return 0
-        offset = int(struct.unpack_from("<H", metadata, vtable + 4 + 2 * index)[0])
+        offset = int(struct.unpack_from("<H", self.data, vtable + 4 + 2 * index)[0])
         return table + offset if offset else 0
 
-    def follow(place: int) -> int:
-        return place + int(struct.unpack_from("<I", metadata, place)[0])
+    def follow(self, place: int) -> int:
+        """Return where the table or vector is that this place points to."""
+        return place + int(struct.unpack_from("<I", self.data, place)[0])
 
-    message = follow(0)
-    kind, header = field(message, 1), field(message, 2)
-    number = metadata[kind] if kind else 0
-    compression = field(follow(header), 3) if number == _RECORD_BATCH and header else 0
+    def rows(self, place: int, form: str) -> list[tuple[int, ...]]:
+        """Return the structs of a vector, none where the field is absent."""
+        if not place:
+            return []
+        vector = self.follow(place)
+        count = struct.unpack_from("<I", self.data, vector)[0]
+        end = vector + 4 + count * struct.calcsize(form)
+        if end > len(self.data):
+            raise struct.error("a vector is longer than its message")
+        return list(struct.iter_unpack(form, self.data[vector + 4 : end]))
+
+
+def _record_batch(message: _Flat) -> tuple[int, int]:
+    """Return the kind of a message, and where its record batch, or the one of its dictionary, begins: 0 for others."""
+    kind, header = message.field(message.root, 1), message.field(message.root, 2)
+    number = message.data[kind] if kind else 0
+    if number not in (_DICTIONARY_BATCH, _RECORD_BATCH) or not header:
+        return number, 0
+    table = message.follow(header)
+    if number == _DICTIONARY_BATCH:
+        data = message.field(table, 1)
+        return number, message.follow(data) if data else 0
+    return number, table
+
+
+def _compression(metadata: bytes) -> tuple[int, str | None]:
+    """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
+    message = _Flat(metadata)
+    number, batch = _record_batch(message)
+    compression = message.field(batch, 3) if batch else 0
     if not compression:
         return number, None
-    codec = field(follow(compression), 0)
+    codec = message.field(message.follow(compression), 0)
     return number, _CODECS[metadata[codec] if codec else 0]
+
+
+def _expanded(metadata: bytes, body: memoryview) -> int:
+    """Return the bytes of the buffers of a message when they are decompressed: each says so in its first 8 bytes."""
+    message = _Flat(metadata)
+    _, batch = _record_batch(message)
+    if not batch or not message.field(batch, 3):
+        return 0  # buffers that are not compressed are not copied
+    spans = message.rows(message.field(batch, 2), "<qq")
+    sizes = (struct.unpack_from("<q", body, start)[0] for start, size in spans if size > 0 and start >= 0)
+    return sum(size for size in sizes if size > 0)
+
+
+def _messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
+    """Yield the messages of a stream; of a file those that its footer names, which are the ones that are read."""
+    try:
+        if not is_file:
+            yield from pa.ipc.MessageReader.open_stream(file)
+            return
+        end = file.size() - len(_FILE) - 2  # the length of the footer, then ARROW1
+        file.seek(end)
+        (length,) = struct.unpack("<I", file.read(4))
+        file.seek(end - length)
+        footer = _Flat(file.read(length))
+        for number in (2, 3):  # of dictionaries, of record batches
+            for offset, *_ in footer.rows(footer.field(footer.root, number), "<qiiq"):
+                file.seek(offset)
+                yield pa.ipc.read_message(file)
+    except (pa.ArrowException, OSError, EOFError, struct.error):
+        return
 
 
 def check_names(fields: Iterable[Any]) -> None:

@@ -97,10 +97,13 @@ class ParquetFile:
 
     def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
-        group = self._file.metadata.row_group(index)
+        group, stored = self._file.metadata.row_group(index), Path(self._source.location).stat().st_size
         for i in range(group.num_columns):
             column = group.column(i)
             what = f"the column {column.path_in_schema!r} of row group {index + 1}"
+            if not 0 <= column.total_compressed_size <= stored:
+                reason = f"{what} has {column.total_compressed_size:,} bytes in a file of {stored:,}"
+                raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
             refuse_bomb(self._source, what, column.total_compressed_size, column.total_uncompressed_size)
         size = batch_rows(group.num_rows, group.total_byte_size)
         try:

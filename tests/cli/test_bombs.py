@@ -1,0 +1,100 @@
+"""Small files that grow beyond the bound: the whole command ends with a clear error, in little memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted from /proc, and kept, on Linux"),
+]
+
+ROOM = 300_000_000  # bytes of addresses beyond those of the modules
+PART = b"a" * (40 << 20)
+PARTS = 10
+COMMAND = f"""
+import contextlib, re, resource, sys
+import numpy
+for name in ("pyarrow.parquet", "pyarrow.dataset", "pyarrow.compute", "zstandard", "fastwarc"):
+    with contextlib.suppress(ImportError):
+        __import__(name)
+from ndcore.cli.main import main
+with open("/proc/self/status") as file:
+    used = 1024 * int(re.search(r"VmSize:\\s*(\\d+)", file.read())[1])
+resource.setrlimit(resource.RLIMIT_AS, (used + {ROOM},) * 2)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def line(pack: Callable[[bytes], bytes]) -> bytes:
+    """Return a line of JSON of 400 MB, packed part by part."""
+    return pack(b'{"text":"') + pack(PART) * PARTS + pack(b'"}\n{"text":"one two"}\n')
+
+
+def zstd(data: bytes) -> bytes:
+    packed: bytes = pytest.importorskip("zstandard").compress(data)
+    return packed
+
+
+def warc(path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    head = (b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a.example/\r\nContent-Type: text/plain\r\n"
+            b"WARC-Date: 2024-05-01T00:00:00Z\r\nContent-Length: %d\r\n\r\n" % (len(PART) * PARTS))
+    path.write_bytes(gzip.compress(head + PART * PARTS + b"\r\n\r\n", 1))
+
+
+def parquet(path: Path) -> None:
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({"text": [PART.decode()] * PARTS}), path, compression="zstd", use_dictionary=False)
+
+
+def arrow(path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"text": [PART.decode()] * PARTS})
+    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+
+
+def arrow_stream(path: Path) -> None:
+    """Write a stream whose bomb is a dictionary, which is read before any record batch."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"text": pa.array([PART.decode() + str(i) for i in range(PARTS)]).dictionary_encode()})
+    with pa.ipc.new_stream(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+
+
+def zipped(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        file.writestr("a.jsonl", b'{"text":"' + PART * 2 + b'"}\n')
+
+
+TOO_LONG, GROWS = "is longer than 16 MiB; a larger --max-record has it read", "a --max-record larger than this"
+
+
+@pytest.mark.parametrize(("name", "make", "reason"), [
+    ("a.jsonl.zst", lambda path: path.write_bytes(line(zstd)), TOO_LONG),
+    ("a.jsonl.gz", lambda path: path.write_bytes(line(lambda data: gzip.compress(data, 1))), TOO_LONG),
+    ("a.jsonl.bz2", lambda path: path.write_bytes(line(bz2.compress)), TOO_LONG),
+    ("a.jsonl.xz", lambda path: path.write_bytes(line(lambda data: lzma.compress(data, preset=0))), TOO_LONG),
+    ("a.warc.gz", warc, TOO_LONG), ("a.parquet", parquet, GROWS), ("a.arrow", arrow, GROWS),
+    ("s.arrows", arrow_stream, GROWS), ("a.zip", zipped, "zip"),
+])
+def test_a_bomb_ends_with_a_clear_error(tmp_path: Path, name: str, make: Callable[[Path], object], reason: str) -> None:
+    make(tmp_path / name)
+    assert (tmp_path / name).stat().st_size < 3_000_000
+    command = [sys.executable, "-c", COMMAND, "dedup", name, "-o", "out", "--quiet", "--threads", "1", "--max-record", "16M"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
+                          env={**os.environ, "MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"})
+    assert done.returncode not in (0, -9), done.stderr
+    assert reason in done.stderr and name in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert "memory" not in done.stderr.lower() and not (tmp_path / "out").exists(), done.stderr
