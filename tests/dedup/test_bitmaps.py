@@ -32,7 +32,7 @@ def bitmaps_of(listed, rank, others, *, contained):
     sets = ShingleSets(Shingling(), len(rank), tokens=False, threads=1)
     for start in range(0, len(listed), 9):
         some = [sorted(members) for members in listed[start : start + 9]]
-        sets.append(np.arange(start, start + len(some)), np.array(sum(some, []), np.uint64),
+        sets.append(np.arange(start, start + len(some)), np.array([z for members in some for z in members], np.uint64),
                     np.cumsum([0, *map(len, some)]).astype(np.int64))
     return SetBitmaps(sets, others, rank, contained=contained)
 

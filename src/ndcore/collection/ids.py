@@ -46,6 +46,9 @@ class Names:
         if any(length != n for length in lengths):
             raise CorruptFile(f"{place}: there are {n} documents, and ids for {', '.join(map(str, lengths))}")
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[position] for position in range(self.n))
+
     @property
     def given(self) -> bool:
         """Whether there are ids; else positions stand for them."""

@@ -1,6 +1,6 @@
 /* Bitmaps of sets: a lower bound of how many members two sets do not share, from a few words of each (the XOR variant of
  * Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity joins with bitwise operations", Information
- * Systems 88, 2020, section 3, doi:10.1016/j.is.2019.101449). */
+ * Systems 88, 2020, Bitmap-Xor, doi:10.1016/j.is.2019.101449). */
 #ifndef ND_BITMAPS_H
 #define ND_BITMAPS_H
 

@@ -86,8 +86,8 @@ class PrefixFilter:
     def index_length(self, sizes: Ints) -> Ints:
         """Compute among how many shingles of documents of these sizes probes of larger ones are sought; 0 for a size of 0.
 
-        By resemblance, a document of n shingles shares at least c'(n) with one that is not smaller, where c'(n) is the least c
-        with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.
+        By resemblance, a document of n shingles shares at least c'(n) with one that is not smaller, where c'(n) is the least
+        c with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.
         """
         if self.drop == "contained":
             return self.probe_length(sizes)

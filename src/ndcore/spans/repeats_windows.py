@@ -221,7 +221,7 @@ class Finder:
 
 
 def _together(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
-    """Yield short arrays joined to about `JOINED` bytes: so many objects would take more than their numbers."""
+    """Yield short arrays joined to about `JOINED` bytes: thousands of objects would take more than their numbers."""
     some, nbytes = list[AnyArray](), 0
     for array in arrays:
         some.append(array)

@@ -92,7 +92,8 @@ def open_input(
     lines = all(source.kind == "jsonl" for source in sources)
     by_tags = kept.where("by_tags").select("file", "record", "id")
     strings = () if field is None else _strings(work, kept, "name")
-    return Input(kept, "text", "id" if ident else ["file", "record"], "label" if by else None, priority, lines, by_tags, strings)
+    keys = "id" if ident else ["file", "record"]
+    return Input(kept, "text", keys, "label" if by else None, priority, lines, by_tags, strings)
 
 
 def _is_parquet(paths: list[str]) -> bool:

@@ -91,9 +91,9 @@ class NearDuplicates(Verdicts):
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
-        ``group``, ``holders``, ``example`` (a struct of the key's columns) and ``representatives`` of features that more than
-        max_holders documents have, as in `ndcore.NearDuplicates`; and ``cut``: the last documents of a feature, which were not
-        compared with all its representatives. None where there are no such features.
+        ``group``, ``holders``, ``example`` (a struct of the key's columns) and ``representatives`` of features that more
+        than max_holders documents have, as in `ndcore.NearDuplicates`; and ``cut``: how many of them, the last ones, were
+        not compared with all its representatives. None where there are no such features.
     key, directory
         As in `Verdicts`.
     """
