@@ -1,8 +1,10 @@
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
+
+from ndcore._cpu import Kernel
 
 def features(
     rows: NDArray[np.uint32] | NDArray[np.uint64], group_size: int, first: int, last: int, polynomial: int
@@ -40,3 +42,80 @@ class Judge:
     def long_runs(self, entries: NDArray[np.uint64], max_run: int) -> list[tuple[int, int]]: ...
     def expand(self, entries: NDArray[np.uint64], max_run: int) -> list[NDArray[np.uint64]]: ...
     def matches(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.uint8]: ...
+
+@disjoint_base
+class Counts:
+    def __new__(cls, cells: int) -> Self: ...
+    def add(
+        self,
+        values: NDArray[np.uint64],
+        offsets: NDArray[np.int64],
+        weights: NDArray[np.uint32] | None = None,
+        mixes: NDArray[np.uint64] | None = None,
+    ) -> None: ...
+    def at(self, values: NDArray[np.uint64]) -> NDArray[np.uint16]: ...
+
+@disjoint_base
+class Marks:
+    def __new__(cls, cells: int) -> Self: ...
+    def add(self, entries: NDArray[np.uint64]) -> None: ...
+
+def entries(
+    counts: Counts,
+    values: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    documents: NDArray[np.uint32],
+    lengths: NDArray[np.int64],
+    whole: NDArray[np.int64],
+    mixes: NDArray[np.uint64] | None = None,
+    marks: Marks | None = None,
+) -> NDArray[np.uint64]: ...
+def runs(
+    entries: NDArray[np.uint64], most: int, first_fixed: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+
+@disjoint_base
+class Pairs:
+    def __new__(
+        cls,
+        holders: NDArray[np.uint64],
+        ends: NDArray[np.int64],
+        whole: NDArray[np.uint32],
+        sizes: NDArray[np.int64],
+        codes: NDArray[np.int64] | None,
+        threshold: float,
+        contained: bool,
+        first_fixed: int,
+    ) -> Self: ...
+    def volume(self) -> NDArray[np.int64]: ...
+    def begin(self, first: int, last: int, volume: NDArray[np.int64]) -> None: ...
+    def next(self, room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
+
+kernel: Kernel
+BEFORE: Final[int]
+PROPOSED: Final[int]
+AFTER: Final[int]
+
+@disjoint_base
+class Bitmaps:
+    sizes: NDArray[np.uint32]
+    def __new__(cls, sizes: NDArray[np.uint32], contained: bool) -> Self: ...
+    def __len__(self) -> int: ...
+    def add(self, documents: NDArray[np.uint32], values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None: ...
+    def near(self, a: NDArray[np.uint32], b: NDArray[np.uint32], threshold: float) -> NDArray[np.uint8]: ...
+
+@disjoint_base
+class RunPairs:
+    def __new__(
+        cls,
+        bitmaps: Bitmaps,
+        threshold: float,
+        begins: NDArray[np.int64],
+        members: NDArray[np.uint32],
+        listed: NDArray[np.uint8],
+        whole: NDArray[np.uint8],
+        labels: NDArray[np.int64] | None = None,
+    ) -> Self: ...
+    def meet(self, documents: NDArray[np.uint32], which: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+    def propose(self, documents: NDArray[np.uint32]) -> None: ...
+    def settle(self, documents: NDArray[np.uint32], keep: NDArray[np.uint8]) -> None: ...

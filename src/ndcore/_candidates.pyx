@@ -1,17 +1,23 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Features of signatures and sketches, and candidate pairs: documents whose signatures share features (LSH bands)."""
+"""Candidate pairs: documents that share features of their signatures (LSH bands), or rare shingles (the prefix filter); those
+that are in runs together; and bitmaps that reject most pairs. Arrays are checked here."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from threading import Lock
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from math import comb
 
 import numpy as np
 
-from ndcore cimport _bounds, _rabin
+from ndcore cimport _bounds, _cpu, _rabin
+from ndcore._cpu cimport nd_choice
 from ndcore._entries cimport nd_entry
 from ndcore._rabin cimport nd_rabin, nd_rabin_symbol_window
 from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
+from ndcore._table cimport nd_table_key, random_table_key
 
+# ----------------------------------------------------------------------------------------------- features of signatures
 
 cdef extern from "feature.h" nogil:
     ctypedef uint64_t nd_words_kernel(const nd_rabin *, const uint64_t *, size_t) noexcept
@@ -262,3 +268,578 @@ cdef class Judge:
                     nd_candidates_shared_items(&self.how, a[i], b[i]) >= self.how.need_items
                     and nd_candidates_shared_groups(&self.how, a[i], b[i]) >= self.how.need)
         return np.asarray(out)
+
+
+# ---------------------------------------------------------------------------------------------------- the prefix filter
+
+cdef extern from "prefix.h" nogil:
+    ctypedef struct nd_counts:
+        nd_table_key key
+        uint16_t *cells
+        size_t room
+    ctypedef struct nd_marks:
+        nd_table_key key
+        uint64_t *words
+        size_t room
+    ctypedef struct nd_run_cursor:
+        size_t at
+        size_t holders
+        size_t runs
+        size_t longs
+    ctypedef struct nd_prefix_document:
+        uint32_t size
+        uint32_t visitor
+    ctypedef struct nd_prefix_index:
+        const uint64_t *holders
+        const int64_t *ends
+        const uint32_t *whole
+        nd_prefix_document *documents
+        const int64_t *codes
+        double threshold
+        int contained
+        uint64_t first_fixed
+    ctypedef struct nd_pair_cursor:
+        size_t document
+        size_t item
+        size_t within
+    void nd_counts_add(const nd_counts *c, const uint64_t *values, const int64_t *offsets, size_t n,
+                       const uint32_t *weights, const uint64_t *mixes)
+    void nd_counts_at(const nd_counts *c, const uint64_t *values, size_t n, uint16_t *out)
+    void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n)
+    size_t nd_prefix_entries(
+        const nd_counts *c, const nd_marks *marks, const uint64_t *values, const int64_t *offsets, size_t n,
+        const uint32_t *documents, const int64_t *lengths, const int64_t *whole, const uint64_t *mixes, nd_entry *scratch,
+        uint32_t *ranks, nd_entry *out)
+    void nd_prefix_runs(
+        const nd_entry *e, size_t n, uint64_t most, uint64_t first_fixed, size_t limit, nd_run_cursor *cursor,
+        uint64_t *holders, uint32_t *sizes, uint32_t *whole, size_t *longs)
+    int nd_prefix_lists(
+        const nd_prefix_index *x, size_t begin, size_t end, size_t first, size_t last, int64_t *cursor,
+        const int64_t *starts, uint64_t *lists)
+    size_t nd_prefix_pairs(
+        const nd_prefix_index *x, uint64_t *lists, const int64_t *starts, size_t first, size_t last,
+        nd_pair_cursor *cursor, uint64_t *scratch, int64_t *a, int64_t *b, size_t room)
+
+
+cdef enum:
+    EVERY_RUNS = 4096  # runs between two checks of signals
+
+
+cdef _check_sets(const uint64_t[::1] values, const int64_t[::1] offsets, size_t n):
+    """Raise ValueError unless offsets cut values into n sets."""
+    if not _bounds.cut(offsets, n, values.shape[0]):
+        raise ValueError(f"{offsets.shape[0]} offsets do not cut {values.shape[0]} values into {n} sets")
+
+
+cdef _check_column(str name, column, size_t n):
+    """Raise ValueError unless there is one item for each of n sets."""
+    if <size_t> len(column) != n:
+        raise ValueError(f"{name} has {len(column)} items for {n} sets; give one for each")
+
+
+cdef class Counts:
+    """Saturating counters of 16 bits, without keys: an upper bound of how many sets have a value.
+
+    cells: their number, at least 1. Values that share a cell, which a random key decides, are counted together.
+    """
+    cdef nd_counts counts
+    cdef uint16_t[::1] cells
+    cdef object lock
+
+    def __cinit__(self, size_t cells):
+        if cells < 1:
+            raise ValueError("there are 0 cells; at least 1 is needed")
+        self.cells = np.zeros(cells, np.uint16)
+        self.counts.key, self.counts.cells, self.counts.room = random_table_key(), &self.cells[0], cells
+        self.lock = Lock()
+
+    def add(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+            const uint32_t[::1] weights=None, const uint64_t[::1] mixes=None):
+        """Count the members of sets, each weights[i] times, None: once; mixes[i] is XORed with them first.
+
+        One thread counts at a time.
+        """
+        cdef size_t here, at = 0, n = max(1, offsets.shape[0]) - 1
+        _check_sets(values, offsets, n)
+        if weights is not None:
+            _check_column("weights", weights, n)
+        if mixes is not None:
+            _check_column("mixes", mixes, n)
+        cdef const uint32_t *weight = &weights[0] if weights is not None and n else NULL
+        cdef const uint64_t *mix = &mixes[0] if mixes is not None and n else NULL
+        with self.lock, nogil:
+            while at < n and values.shape[0]:
+                check_signals()
+                here = rows_within(&offsets[0], at, n, STRIDE)
+                nd_counts_add(&self.counts, &values[0], &offsets[at], here, weight + at if weight != NULL else NULL,
+                              mix + at if mix != NULL else NULL)
+                at += here
+
+    def at(self, const uint64_t[::1] values not None):
+        """Look up the counters of values; uint16, at most 65535."""
+        cdef size_t here, at = 0, n = values.shape[0]
+        cdef uint16_t[::1] out = np.empty(n, np.uint16)
+        with nogil:
+            while at < n:
+                check_signals()
+                here = stride(at, n, STRIDE)
+                nd_counts_at(&self.counts, &values[at], here, &out[at])
+                at += here
+        return np.asarray(out)
+
+
+cdef class Marks:
+    """A bit for each of `cells` places of a table; a value may be marked because another one is."""
+    cdef nd_marks marks
+    cdef uint64_t[::1] words
+
+    def __cinit__(self, size_t cells):
+        if cells < 1:
+            raise ValueError("there are 0 cells; at least 1 is needed")
+        self.words = np.zeros(cells // 64 + 1, np.uint64)
+        self.marks.key, self.marks.words, self.marks.room = random_table_key(), &self.words[0], cells
+
+    def add(self, const uint64_t[:, ::1] entries not None):
+        """Mark the keys of entries."""
+        cdef size_t here, at = 0, n = entries.shape[0]
+        _bounds.check_entries(entries)
+        with nogil:
+            while at < n:
+                check_signals()
+                here = stride(at, n, STRIDE)
+                nd_marks_add(&self.marks, <const nd_entry *> &entries[at, 0], here)
+                at += here
+
+
+def entries(Counts counts not None, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+            const uint32_t[::1] documents not None, const int64_t[::1] lengths not None,
+            const int64_t[::1] whole not None, const uint64_t[::1] mixes=None,
+            Marks marks=None):
+    """Write entries (value, document << 32 | rank) of the probes of sets; see nd_prefix_entries in prefix.h.
+
+    lengths: the number of probes of each set, its rarest values; whole: how many of them, the rarest, are paired with all
+    others. With marks, all marked values get an entry, with rank 0 if they are not probes. Returns uint64 (entries, 2).
+    """
+    cdef size_t here, written = 0, at = 0, n = max(1, offsets.shape[0]) - 1
+    _check_sets(values, offsets, n)
+    _check_column("documents", documents, n)
+    _check_column("lengths", lengths, n)
+    _check_column("whole", whole, n)
+    if mixes is not None:
+        _check_column("mixes", mixes, n)
+    sizes = np.diff(offsets)
+    largest = int(sizes.max(initial=0))
+    room = int((sizes if marks is not None else np.minimum(np.asarray(lengths), sizes)).sum())
+    if n and np.min(lengths) < 0:
+        raise ValueError(f"a set has {np.min(lengths)} probes; lengths are from 0 on")
+    if largest >= 1 << 31:
+        raise ValueError(f"a set has {largest} members; at most 2^31 - 1 have ranks")
+    cdef uint64_t[:, ::1] scratch = np.empty((2 * largest + 1, 2), np.uint64)
+    cdef uint32_t[::1] ranks = np.empty(largest + 1, np.uint32)
+    cdef uint64_t[:, ::1] out = np.empty((room + 1, 2), np.uint64)
+    cdef const nd_marks *marked = &marks.marks if marks is not None else NULL
+    cdef const uint64_t *mix = &mixes[0] if mixes is not None and n else NULL
+    with nogil:
+        while at < n and values.shape[0]:
+            check_signals()
+            here = rows_within(&offsets[0], at, n, STRIDE)
+            written += nd_prefix_entries(
+                &counts.counts, marked, &values[0], &offsets[at], here, &documents[at], &lengths[at], &whole[at],
+                mix + at if mix != NULL else NULL, <nd_entry *> &scratch[0, 0], &ranks[0], <nd_entry *> &out[written, 0])
+            at += here
+    return np.array(out[:written])
+
+
+def runs(const uint64_t[:, ::1] entries not None, uint64_t most, uint64_t first_fixed):
+    """Find the runs of sorted entries; see nd_prefix_runs in prefix.h.
+
+    Returns holders uint64, and of each run its size and the number of whole ones (uint32), then the bounds of runs whose
+    whole entries times entries exceed `most`, int64 (runs, 2).
+    """
+    cdef size_t n = entries.shape[0]
+    cdef nd_run_cursor cursor
+    _bounds.check_entries(entries)
+    cursor.at = cursor.holders = cursor.runs = cursor.longs = 0
+    cdef uint64_t[::1] holders = np.empty(n + 1, np.uint64)
+    cdef uint32_t[::1] sizes = np.empty(n // 2 + 1, np.uint32)
+    cdef uint32_t[::1] whole = np.empty(n // 2 + 1, np.uint32)
+    cdef size_t[:, ::1] longs = np.empty((n // 2 + 1, 2), np.uintp)
+    with nogil:
+        while cursor.at < n:
+            check_signals()
+            nd_prefix_runs(<const nd_entry *> &entries[0, 0], n, most, first_fixed, STRIDE, &cursor, &holders[0], &sizes[0],
+                           &whole[0], &longs[0, 0])
+    return (np.array(holders[: cursor.holders]), np.array(sizes[: cursor.runs]), np.array(whole[: cursor.runs]),
+            np.asarray(longs[: cursor.longs]).astype(np.int64))
+
+
+cdef class Pairs:
+    """The candidate pairs of documents in runs, document by document; see nd_prefix_pairs in prefix.h.
+
+    holders: uint64, end to end; ends: int64, of each run; whole: uint32, how many of its holders are whole.
+    sizes: int64, the number of shingles of every document; codes: int64, or None. ValueError or IndexError if arrays do not
+    fit each other.
+    """
+    cdef nd_prefix_index index
+    cdef const uint64_t[::1] holders
+    cdef const int64_t[::1] ends, codes
+    cdef const uint32_t[::1] whole
+    cdef uint32_t[:, ::1] documents
+    cdef int64_t[::1] starts
+    cdef uint64_t[::1] lists, scratch
+    cdef nd_pair_cursor cursor
+    cdef size_t n, first, last
+
+    def __cinit__(self, const uint64_t[::1] holders not None, const int64_t[::1] ends not None,
+                  const uint32_t[::1] whole not None, sizes, const int64_t[::1] codes, double threshold, bint contained,
+                  uint64_t first_fixed):
+        cdef size_t n = len(sizes)
+        if n >= 0xFFFFFFFF or ends.shape[0] >= 0xFFFFFFFF or np.max(sizes, initial=0) >= 1 << 32:
+            raise ValueError(f"{n} documents in {ends.shape[0]} runs, of at most {np.max(sizes, initial=0)} shingles, are "
+                             "too many for numbers of 32 bits")
+        if codes is not None:
+            _check_column("codes", codes, n)
+        _check_runs(holders, ends, whole, n)
+        self.holders, self.ends, self.whole, self.codes = holders, ends, whole, codes
+        self.documents = np.zeros((n + 1, 2), np.uint32)
+        np.asarray(self.documents)[:n, 0] = sizes
+        self.n = n
+        if ends.shape[0] and holders.shape[0]:
+            self.index.holders, self.index.ends, self.index.whole = &holders[0], &ends[0], &whole[0]
+        self.index.documents = <nd_prefix_document *> &self.documents[0, 0]
+        if codes is not None and n:
+            self.index.codes = &codes[0]
+        self.index.threshold, self.index.contained, self.index.first_fixed = threshold, contained, first_fixed
+
+    def volume(self):
+        """Count the runs that each document is in; int64."""
+        cdef int64_t[::1] out = np.zeros(self.n, np.int64)
+        cdef size_t i, here, at = 0, total = self.holders.shape[0]
+        with nogil:
+            while at < total:
+                check_signals()
+                here = stride(at, total, STRIDE)
+                for i in range(at, at + here):
+                    out[<size_t> (self.holders[i] >> 32)] += 1
+                at += here
+        return np.asarray(out)
+
+    def begin(self, size_t first, size_t last, volume):
+        """Go to the documents first … last - 1, which are in as many runs as `volume` says."""
+        cdef size_t here, at = 0, count = self.ends.shape[0]
+        cdef bint fit = True
+        if not first <= last <= self.n or volume.shape != (last - first,) or volume.min(initial=0) < 0:
+            raise ValueError(f"no volume of the documents from {first} to {last} of {self.n}")
+        starts = np.concatenate([[0], np.cumsum(volume)]).astype(np.int64)
+        cdef int64_t[::1] cursor = starts.copy()
+        self.first = self.last = self.cursor.document = first  # nothing to do, should memory not suffice
+        self.starts = starts
+        self.lists = np.empty(int(starts[-1]) + 1, np.uint64)
+        self.scratch = np.empty(int(volume.max(initial=0)) + 1, np.uint64)
+        with nogil:
+            while at < count and fit:
+                check_signals()
+                here = stride(at, count, EVERY_RUNS)
+                fit = nd_prefix_lists(&self.index, at, at + here, first, last, &cursor[0], &self.starts[0], &self.lists[0])
+                at += here
+        if not fit or not np.array_equal(np.asarray(cursor)[:-1], starts[1:]):
+            raise ValueError(f"the documents from {first} to {last} are not in as many runs as their volume says")
+        self.last = last
+        self.cursor.item = self.cursor.within = 0
+
+    def next(self, size_t room):
+        """Return the next pairs (a, b), int64, at most `room`; None when the documents of `begin` are done."""
+        cdef size_t written = 0
+        if self.cursor.document >= self.last:
+            return None
+        if room < 1:
+            raise ValueError("there is room for 0 pairs; at least 1 is needed")
+        cdef int64_t[:, ::1] out = np.empty((2, room), np.int64)
+        with nogil:
+            while written < room and self.cursor.document < self.last:
+                check_signals()
+                written += nd_prefix_pairs(&self.index, &self.lists[0], &self.starts[0], self.first, self.last,
+                                           &self.cursor, &self.scratch[0], &out[0, written], &out[1, written],
+                                           room - written)
+        return np.array(out[0, :written]), np.array(out[1, :written])
+
+
+cdef _check_runs(const uint64_t[::1] holders, const int64_t[::1] ends, const uint32_t[::1] whole, size_t n):
+    """Raise ValueError or IndexError unless ends cut holders, all of n documents, into runs with 1 … size whole ones."""
+    cdef size_t i, wrong = 0, total = holders.shape[0], count = ends.shape[0]
+    cdef int64_t begin = 0
+    cdef uint64_t largest = 0
+    _bounds.check_lengths("ends and whole", (count, whole.shape[0]))
+    for i in range(count):
+        wrong |= ends[i] <= begin or whole[i] < 1 or <int64_t> whole[i] > ends[i] - begin
+        begin = ends[i]
+    if wrong or <size_t> begin != total:
+        raise ValueError(f"{count} runs do not ascend to {total}, the number of holders, with a whole one each or more")
+    for i in range(total):
+        largest = max(largest, holders[i] >> 32)
+    if total and largest >= n:
+        raise IndexError(f"a holder, {largest}, is not among {n} documents")
+
+
+# --------------------------------------------------------------------------------------- bitmaps, and runs of documents
+
+cdef extern from "bitmaps.h" nogil:
+    enum:
+        ND_BITMAP_WORDS
+        ND_BITMAP_ROOM
+    ctypedef struct nd_bitmap_slack:
+        pass
+    ctypedef struct nd_bitmaps:
+        const uint64_t *folded
+        const uint64_t *words
+        const int64_t *begins
+        const uint32_t *sizes
+        const nd_bitmap_slack *slack
+        double threshold
+        int contained
+    size_t nd_bitmaps_words(size_t n)
+    nd_bitmap_slack nd_bitmaps_slack(uint64_t n, double threshold, int contained)
+    void nd_bitmaps_make(
+        const nd_table_key *key, const uint64_t *values, size_t n, uint64_t *words, size_t count, uint64_t *folded)
+    size_t nd_bitmaps_near(
+        const nd_bitmaps *x, const uint32_t *a, size_t step, const uint32_t *b, size_t n, uint32_t *which)
+    const nd_choice nd_bitmaps_choice
+
+
+cdef extern from "meetings.h" nogil:
+    ctypedef struct nd_in_run:
+        uint32_t run
+        uint32_t before
+        uint32_t whole
+    ctypedef struct nd_run_counts:
+        uint32_t all
+        uint32_t some
+    ctypedef struct nd_meetings:
+        const int64_t *begins
+        const int64_t *from_ "from"
+        const uint32_t *members
+        const uint8_t *listed
+        const nd_in_run *in_ "in"
+        const int64_t *labels
+        uint32_t *all
+        uint32_t *some
+        uint32_t *stamps
+        nd_run_counts *counts
+        nd_run_counts *settled
+        const nd_bitmaps *bitmaps
+    ctypedef enum nd_meeting:
+        ND_BEFORE
+        ND_PROPOSED
+        ND_AFTER
+    size_t nd_meetings_of(
+        const nd_meetings *x, uint32_t d, nd_meeting which, uint32_t *scratch, uint32_t *out, size_t *visits)
+    void nd_meetings_propose(const nd_meetings *x, uint32_t d)
+    void nd_meetings_settle(const nd_meetings *x, uint32_t d, const uint8_t *keep)
+
+
+kernel = _cpu.kernel_of(&nd_bitmaps_choice)
+
+BEFORE, PROPOSED, AFTER = <int> ND_BEFORE, <int> ND_PROPOSED, <int> ND_AFTER
+
+
+cdef class Bitmaps:
+    """Bitmaps of the sets of documents; see bitmaps.h.
+
+    sizes: uint32, members of the set of each document; 0: unknown, no pair of it is rejected. The bit of a member depends on
+    a key that is drawn here. ValueError or IndexError if arrays do not fit each other.
+    """
+    cdef nd_bitmaps how
+    cdef nd_table_key key
+    cdef readonly object sizes
+    cdef const uint32_t[::1] sizes_view
+    cdef int64_t[::1] begins
+    cdef uint64_t[:, ::1] folded
+    cdef uint64_t[::1] words
+    cdef double[::1] slack  # of the threshold that was asked for last
+
+    def __cinit__(self, const uint32_t[::1] sizes not None, bint contained):
+        cdef size_t i, count, n = sizes.shape[0]
+        if n >= 0xFFFFFFFF:
+            raise ValueError(f"{n} documents are too many for numbers of 32 bits")
+        self.key = random_table_key()
+        self.sizes, self.sizes_view = np.asarray(sizes), sizes
+        self.begins = np.zeros(n + 1, np.int64)
+        for i in range(n):
+            count = nd_bitmaps_words(sizes[i])
+            self.begins[i + 1] = self.begins[i] + <int64_t> (count if count > ND_BITMAP_WORDS else 0)
+        self.folded = np.zeros((n + 1, ND_BITMAP_WORDS), np.uint64)
+        self.words = np.zeros(self.begins[n] + 1, np.uint64)
+        self.how.folded, self.how.words, self.how.begins = &self.folded[0, 0], &self.words[0], &self.begins[0]
+        self.how.sizes = &sizes[0] if n else NULL
+        self.slack = np.empty(n + 1, np.float64)
+        self.how.slack = <nd_bitmap_slack *> &self.slack[0]
+        self.how.contained = contained
+
+    def __len__(self):
+        return self.sizes_view.shape[0]
+
+    cdef set_threshold(self, double threshold):
+        """Compute what scores from this threshold on allow."""
+        cdef size_t i, n = self.sizes_view.shape[0]
+        if threshold == self.how.threshold:
+            return
+        if not 0 < threshold <= 1:
+            raise ValueError(f"a threshold is above 0 and at most 1, got {threshold}")
+        self.how.threshold = threshold
+        for i in range(n):
+            (<nd_bitmap_slack *> &self.slack[0])[i] = nd_bitmaps_slack(self.sizes_view[i], threshold, self.how.contained)
+
+    def add(self, const uint32_t[::1] documents not None, const uint64_t[::1] values not None,
+            const int64_t[::1] offsets not None):
+        """Make the bitmaps of these documents from their sets, values[offsets[i] : offsets[i + 1]]; each once."""
+        cdef size_t i, d, count, n = documents.shape[0], done = 0
+        cdef int64_t size
+        if not _bounds.cut(offsets, n, values.shape[0]):
+            raise ValueError(f"offsets do not ascend from 0 to at most {values.shape[0]}, the number of values")
+        if not _bounds.documents_below(documents, len(self)):
+            raise IndexError(f"a document is not among {len(self)}")
+        if not np.array_equal(self.sizes[np.asarray(documents)], np.diff(offsets)):
+            raise ValueError("a set has another size than was said")
+        with nogil:
+            for i in range(n):
+                d, size = documents[i], offsets[i + 1] - offsets[i]
+                if size == 0:
+                    continue
+                count = <size_t> (self.begins[d + 1] - self.begins[d])
+                nd_bitmaps_make(
+                    &self.key, &values[offsets[i]], <size_t> size, &self.words[self.begins[d]] if count else &self.folded[d, 0],
+                    count if count else ND_BITMAP_WORDS, &self.folded[d, 0])
+                done += <size_t> size
+                if done >= STRIDE:
+                    check_signals()
+                    done = 0
+
+    def near(self, const uint32_t[::1] a not None, const uint32_t[::1] b not None, double threshold):
+        """Find the pairs (a[i], b[i]) that may reach the threshold; uint8 (pairs,). All that do are among them."""
+        cdef size_t k, found, here, at = 0, n = a.shape[0]
+        cdef uint32_t[ND_BITMAP_ROOM] which
+        cdef uint8_t[::1] out = np.zeros(n, np.uint8)
+        _bounds.check_lengths("a and b", (n, <size_t> b.shape[0]))
+        if not (_bounds.documents_below(a, len(self)) and _bounds.documents_below(b, len(self))):
+            raise IndexError(f"a document is not among {len(self)}")
+        self.set_threshold(threshold)
+        with nogil:
+            while at < n:
+                if at % STRIDE == 0:
+                    check_signals()
+                here = stride(at, n, ND_BITMAP_ROOM)
+                found = nd_bitmaps_near(&self.how, &a[at], 1, &b[at], here, which)
+                for k in range(found):
+                    out[at + which[k]] = 1
+                at += here
+        return np.asarray(out)
+
+
+cdef class RunPairs:
+    """The pairs of documents in runs together that may reach the threshold, each met once; see meetings.h.
+
+    Run r has members[begins[r] : begins[r + 1]], documents of the bitmaps. listed: uint8 (runs,). whole: uint8, of the
+    members. labels: int64 (documents,), or None. ValueError or IndexError if arrays do not fit each
+    other.
+    """
+    cdef nd_meetings how
+    cdef double threshold
+    cdef Bitmaps bitmaps
+    cdef const int64_t[::1] begins, labels
+    cdef const uint32_t[::1] members
+    cdef const uint8_t[::1] listed
+    cdef int64_t[::1] starts
+    cdef uint32_t[:, ::1] in_runs, counts, settled
+    cdef uint32_t[::1] all, some
+    cdef list spare  # of stamps, scratch and output, a row each; a thread takes one
+    cdef size_t proposed  # all documents below were proposed, if they ever are
+
+    def __cinit__(self, Bitmaps bitmaps not None, double threshold, const int64_t[::1] begins not None,
+                  const uint32_t[::1] members not None, const uint8_t[::1] listed not None,
+                  const uint8_t[::1] whole not None, const int64_t[::1] labels=None):
+        cdef size_t run, n = len(bitmaps), runs = listed.shape[0], total = members.shape[0]
+        cdef int64_t i
+        cdef uint32_t d
+        if not _bounds.cut(begins, runs, total) or runs >= 0xFFFFFFFF:
+            raise ValueError(f"begins do not cut {total} members into {runs} runs")
+        if not _bounds.documents_below(members, n):
+            raise IndexError(f"a member is not among {n} documents")
+        _bounds.check_lengths("members and whole", (total, <size_t> whole.shape[0]))
+        _bounds.check_lengths("documents and labels", (n, n if labels is None else labels.shape[0]))
+        self.bitmaps, self.begins, self.members, self.listed, self.labels = bitmaps, begins, members, listed, labels
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=n))]).astype(np.int64)
+        self.in_runs = np.empty((total + 1, 3), np.uint32)
+        cdef int64_t[::1] cursor = np.array(self.starts)
+        with nogil:
+            for run in range(runs):
+                if run % STRIDE == 0:
+                    check_signals()
+                for i in range(begins[run], begins[run + 1]):
+                    d = members[i]
+                    self.in_runs[cursor[d], 0] = <uint32_t> run
+                    self.in_runs[cursor[d], 1] = <uint32_t> (i - begins[run])
+                    self.in_runs[cursor[d], 2] = whole[i]
+                    cursor[d] += 1
+        self.all, self.some = np.zeros(total + 1, np.uint32), np.zeros(total + 1, np.uint32)
+        self.spare = []
+        self.counts, self.settled = np.zeros((runs + 1, 2), np.uint32), np.zeros((runs + 1, 2), np.uint32)
+        self.how.begins, self.how.from_ = &begins[0], &self.starts[0]
+        self.how.members = &members[0] if total else NULL
+        self.how.listed = &listed[0] if runs else NULL
+        self.how.in_ = <const nd_in_run *> &self.in_runs[0, 0]
+        self.how.labels = &labels[0] if labels is not None and n else NULL
+        self.how.all, self.how.some = &self.all[0], &self.some[0]
+        self.how.counts = <nd_run_counts *> &self.counts[0, 0]
+        self.how.settled = <nd_run_counts *> &self.settled[0, 0]
+        self.threshold = threshold
+        self.how.bitmaps = &bitmaps.how
+
+    def meet(self, const uint32_t[::1] documents not None, int which):
+        """Return (others, documents), uint32: what meets each of these documents and may reach the threshold with it.
+
+        Several threads may ask at a time, while none proposes or settles.
+        """
+        cdef size_t i, written, visits = 0, n = documents.shape[0]
+        cdef int64_t[::1] counts = np.zeros(n, np.int64)
+        cdef nd_meetings how = self.how
+        cdef uint32_t[:, ::1] own
+        if not _bounds.documents_below(documents, len(self.bitmaps)):
+            raise IndexError(f"a document is not among {len(self.bitmaps)}")
+        if which not in (BEFORE, PROPOSED, AFTER):
+            raise ValueError(f"documents meet those before, proposed or after, got {which}")
+        self.bitmaps.set_threshold(self.threshold)
+        own = self.spare.pop() if self.spare else np.zeros((3, len(self.bitmaps) + 1), np.uint32)
+        how.stamps = &own[0, 0]
+        others = [np.empty(0, np.uint32)]
+        for i in range(n):
+            with nogil:
+                if visits >= STRIDE:
+                    check_signals()
+                    visits = 0
+                written = nd_meetings_of(&how, documents[i], <nd_meeting> which, &own[1, 0], &own[2, 0], &visits)
+            if written:
+                others.append(np.array(own[2, :written]))
+                counts[i] = <int64_t> written
+        self.spare.append(own)
+        return np.concatenate(others), np.repeat(np.asarray(documents), counts)
+
+    def propose(self, const uint32_t[::1] documents not None):
+        """Propose ascending documents, above all before, as representatives."""
+        cdef size_t i, n = documents.shape[0]
+        if not _bounds.documents_below(documents, len(self.bitmaps)):
+            raise IndexError(f"a document is not among {len(self.bitmaps)}")
+        for i in range(n):
+            if documents[i] < self.proposed:
+                raise ValueError(f"document {documents[i]} was proposed, or one above it; propose them in ascending order")
+            nd_meetings_propose(&self.how, documents[i])
+            self.proposed = <size_t> documents[i] + 1
+
+    def settle(self, const uint32_t[::1] documents not None, const uint8_t[::1] keep not None):
+        """Accept those of the proposed documents, all of them given, for which keep, uint8 (documents,), is 1."""
+        cdef size_t i, n = documents.shape[0]
+        _bounds.check_lengths("documents and keep", (len(self.bitmaps), <size_t> keep.shape[0]))
+        if not _bounds.documents_below(documents, len(self.bitmaps)):
+            raise IndexError(f"a document is not among {len(self.bitmaps)}")
+        with nogil:
+            for i in range(n):
+                nd_meetings_settle(&self.how, documents[i], &keep[0])

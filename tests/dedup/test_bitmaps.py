@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ndcore import Shingling
-from ndcore._pairs import BEFORE, Bitmaps, RunPairs
+from ndcore._candidates import BEFORE, Bitmaps, RunPairs
 from ndcore.dedup.bitmaps import SetBitmaps
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.reference.resemblance import containment, resemblance

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ndcore import Shingling
-from ndcore._prefix import Counts
+from ndcore._candidates import Counts
 from ndcore.dedup import prefix_candidates
 from ndcore.dedup.prefix_candidates import find_prefix_candidates
 from ndcore.dedup.shingle_sets import ShingleSets

@@ -55,7 +55,7 @@ def test_the_best_that_runs_is_the_default():
 @pytest.mark.parametrize("stem", ["bitmaps", "hamming", "minhash", "modsketch", "rabin", "simhash", "text"])
 def test_the_best_runs_where_one_extension_alone_is_imported(stem):
     best = next(name for name, runs in kernels.KERNELS[stem].variants().items() if runs)
-    module = {"bitmaps": "_pairs", "modsketch": "_samples"}.get(stem, f"_{stem}")
+    module = {"bitmaps": "_candidates", "modsketch": "_samples"}.get(stem, f"_{stem}")
     done = python(f"import sys; from ndcore.{module} import kernel as k; print(k.chosen(), 'ndcore.kernels' in sys.modules)")
     assert done.stdout.split() == [best, "False"], done.stderr
 
@@ -160,7 +160,7 @@ def test_a_form_that_this_cpu_lacks(monkeypatch):
 
 def extensions() -> list[Path]:
     names = ["_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_hamming",
-             "_keys", "_lookup", "_minhash", "_pairs", "_pipeline", "_postings", "_prefix", "_rabin",
+             "_keys", "_lookup", "_minhash", "_pipeline", "_postings", "_rabin",
              "_repeats", "_samples", "_sets", "_simhash", "_text"]
     return [Path(importlib.util.find_spec(f"ndcore.{name}").origin) for name in names]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore._prefix import Counts, Marks, Pairs, entries, runs
+from ndcore._candidates import Counts, Marks, Pairs, entries, runs
 
 values = st.integers(0, 9) | st.integers(0, 2**64 - 1)
 sets = st.lists(st.sets(values, max_size=25).map(sorted), max_size=12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._pairs import Bitmaps
+from ndcore._candidates import Bitmaps
 from ndcore._types import Bools, Ints
 from ndcore.dedup.shingle_sets import ShingleSets
 

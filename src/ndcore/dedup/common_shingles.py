@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ndcore._prefix import Counts
+from ndcore._candidates import Counts
 from ndcore._types import Bools, Ints, UInts
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import COMMON_CLASSES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore._prefix import Counts
+from ndcore._candidates import Counts
 from ndcore._types import Bools, Ints, UInts
 from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.parallel import cut
