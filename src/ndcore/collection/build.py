@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
@@ -82,7 +81,7 @@ def ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None =
         check_ids(range(count), total - (0 if earlier is None else len(earlier)))
         if earlier is None or not len(earlier):
             return arrays
-        both: Iterable[Any] = itertools.chain(earlier, Names(arrays, count))
+        both = (names[position] for names in (earlier, Names(arrays, count)) for position in range(len(names)))
         return Names.packed(both if isinstance(earlier[0], str) == ("keys" in arrays) else map(str, both))
 
     return packed

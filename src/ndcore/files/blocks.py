@@ -95,6 +95,8 @@ class LineSpans:
     def wanted(self, index: int, numbers: Ints, mask: Bools) -> Wanted:
         """Return the lines of source `index` that a mask selects; `numbers` has the number of each."""
         starts, ends = self[index]
+        if mask.all():  # no copies
+            return Wanted(numbers, starts, ends)
         return Wanted(numbers[mask], starts[mask], ends[mask])
 
 

@@ -221,7 +221,7 @@ class Finder:
 
 
 def _together(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
-    """Yield short arrays joined to about `JOINED` bytes: thousands of objects would take more than their numbers."""
+    """Join short arrays to about `JOINED` bytes each: an object takes more memory than its few numbers."""
     some, nbytes = list[AnyArray](), 0
     for array in arrays:
         some.append(array)
