@@ -29,7 +29,6 @@ C_FILES = {
     "_samples": ["modsketch", "winnow"],
     "_vocabulary": ["vocabulary"],
     "_hamming": ["hamming", "probes", "compressed"],
-    "_near": [],
     "_simhash": ["simhash", "weights"],
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],

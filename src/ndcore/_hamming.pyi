@@ -1,3 +1,4 @@
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -47,3 +48,14 @@ class CompressedSearcher(Orders):
     def probe(self, queries: NDArray[np.uint64]) -> NDArray[Any]: ...
     def keys(self, t: int, begin: int, end: int) -> NDArray[np.uint64]: ...
     def keys_between(self, t: int, low: int, high: int) -> NDArray[np.uint64]: ...
+
+@disjoint_base
+class Level:
+    def __init__(
+        self, searcher: Any, rows: NDArray[Any], starts: NDArray[Any] | None, limit: int | None,
+        refused: Callable[[str, int], Exception],
+    ) -> None: ...
+
+def near_rows(
+    levels: Sequence[Any], recent: Any | None, value: object, bits: int, max_distance: int, removed: NDArray[Any] | None,
+) -> tuple[list[int], list[int]]: ...

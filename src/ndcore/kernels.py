@@ -9,10 +9,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from ndcore._candidates import kernel as bitmaps
 from ndcore._cpu import Kernel
 from ndcore._hamming import kernel as hamming
 from ndcore._minhash import kernel as minhash
-from ndcore._candidates import kernel as bitmaps
 from ndcore._rabin import kernel as rabin
 from ndcore._samples import kernel as modsketch
 from ndcore._simhash import kernel as simhash

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore._near import Level, near_rows
+from ndcore._hamming import Level, near_rows
 from ndcore.hamming.queries import Recent
 
 

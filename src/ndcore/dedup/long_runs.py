@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._cluster import star_ascending
 from ndcore._candidates import AFTER, BEFORE, PROPOSED, RunPairs
+from ndcore._cluster import star_ascending
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.dedup.candidates import Runs, Search
 from ndcore.dedup.leaders import Leaders

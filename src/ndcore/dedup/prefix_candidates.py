@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._entries import sort_entries
 from ndcore._candidates import Counts, Marks, Pairs, entries, runs
+from ndcore._entries import sort_entries
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.dedup.candidates import Runs
 from ndcore.dedup.shingle_sets import ShingleSets

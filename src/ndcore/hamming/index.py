@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._near import near_rows
+from ndcore._hamming import near_rows
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
 from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.ids import NO_ROWS, RowIds

@@ -13,7 +13,7 @@ import numpy as np
 
 import ndcore._hamming as _hamming
 from ndcore._entries import sort_entries
-from ndcore._near import Level
+from ndcore._hamming import Level
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables
 from ndcore.hamming.plain_tables import PlainTables
