@@ -132,6 +132,16 @@ def test_every_room_says_what_it_is_for():
             assert len(tree.body) == 1, f"{path} holds more than its docstring"
 
 
+def test_the_quick_choice_has_files_of_every_room():
+    """The first line of tests/quick.txt leaves out slow tests; each other line names a file that exists."""
+    tests = ROOT.parents[1] / "tests"
+    option, *files = (tests / "quick.txt").read_text(encoding="utf-8").splitlines()
+    assert option == "-mnot slow"
+    assert [file for file in files if not (tests.parent / file).is_file()] == []
+    rooms = {path.parent.name for path in tests.glob("*/test_*.py")}
+    assert rooms - {Path(file).parent.name for file in files} == set(), "rooms without a file in tests/quick.txt"
+
+
 def test_the_walk_sees_imports_of_every_kind():
     """What the rules are checked on is there: imports at the top, in functions, of extensions, in extensions."""
     assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"].keys()
