@@ -1,6 +1,6 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Candidate pairs: documents that share features of their signatures (LSH bands), or rare shingles (the prefix filter); those
-that are in runs together; and bitmaps that reject most pairs. Arrays are checked here."""
+"""Candidate pairs: documents that share features of their signatures (LSH bands), or rare shingles (the prefix filter);
+those that are in runs together; and bitmaps that reject most pairs. Arrays are checked here."""
 
 from threading import Lock
 
@@ -17,7 +17,7 @@ from ndcore._rabin cimport nd_rabin, nd_rabin_symbol_window
 from ndcore._signals cimport STRIDE, check_signals, rows_within, stride
 from ndcore._table cimport nd_table_key, random_table_key
 
-# ----------------------------------------------------------------------------------------------- features of signatures
+# ---- features of signatures
 
 cdef extern from "feature.h" nogil:
     ctypedef uint64_t nd_words_kernel(const nd_rabin *, const uint64_t *, size_t) noexcept
@@ -270,7 +270,7 @@ cdef class Judge:
         return np.asarray(out)
 
 
-# ---------------------------------------------------------------------------------------------------- the prefix filter
+# ---- the prefix filter
 
 cdef extern from "prefix.h" nogil:
     ctypedef struct nd_counts:
@@ -581,7 +581,7 @@ cdef _check_runs(const uint64_t[::1] holders, const int64_t[::1] ends, const uin
         raise IndexError(f"a holder, {largest}, is not among {n} documents")
 
 
-# --------------------------------------------------------------------------------------- bitmaps, and runs of documents
+# ---- bitmaps, and runs of documents
 
 cdef extern from "bitmaps.h" nogil:
     enum:
@@ -694,6 +694,7 @@ cdef class Bitmaps:
         """Make the bitmaps of these documents from their sets, values[offsets[i] : offsets[i + 1]]; each once."""
         cdef size_t i, d, count, n = documents.shape[0], done = 0
         cdef int64_t size
+        cdef uint64_t *words
         if not _bounds.cut(offsets, n, values.shape[0]):
             raise ValueError(f"offsets do not ascend from 0 to at most {values.shape[0]}, the number of values")
         if not _bounds.documents_below(documents, len(self)):
@@ -706,9 +707,9 @@ cdef class Bitmaps:
                 if size == 0:
                     continue
                 count = <size_t> (self.begins[d + 1] - self.begins[d])
-                nd_bitmaps_make(
-                    &self.key, &values[offsets[i]], <size_t> size, &self.words[self.begins[d]] if count else &self.folded[d, 0],
-                    count if count else ND_BITMAP_WORDS, &self.folded[d, 0])
+                words = &self.words[self.begins[d]] if count else &self.folded[d, 0]
+                nd_bitmaps_make(&self.key, &values[offsets[i]], <size_t> size, words, count if count else ND_BITMAP_WORDS,
+                                &self.folded[d, 0])
                 done += <size_t> size
                 if done >= STRIDE:
                     check_signals()

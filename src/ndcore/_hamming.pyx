@@ -380,7 +380,7 @@ cdef class CompressedSearcher(Orders):
         return keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]
 
 
-# ---------------------------------------------------------------------------------------------------- one query of an index: its check, the rows of the fingerprints that were found, and their order
+# ---- one query of an index: its check, the rows of the fingerprints that were found, and their order
 
 
 cdef uint64_t checked(value, unsigned bits) except? 0:

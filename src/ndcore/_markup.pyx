@@ -1,5 +1,5 @@
 # cython: embedsignature=True
-"""HTML read by its tags alone, in one pass and without a tree: the work that a parser may have, the text between the tags."""
+"""HTML read by its tags alone, in one pass and without a tree: the work that a parser may have, the text between tags."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
