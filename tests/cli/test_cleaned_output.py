@@ -62,7 +62,8 @@ def test_several_fields_have_no_place_for_a_text():
 
 
 def test_faults_are_counted(capsys):
-    module.print_faults(0, 0, sys.stdout)
-    module.print_faults(1, 2, sys.stdout)
+    module.print_faults(0, 0, (0, "page", "by tags"), sys.stdout)
+    module.print_faults(1, 2, (3, "page", "by tags"), sys.stdout)
     assert capsys.readouterr().out.splitlines() == ["  note: 1 document could not be read",
-                                                    "  note: 2 documents had bytes that are not UTF-8"]
+                                                    "  note: 2 documents had bytes that are not UTF-8",
+                                                    "  note: 3 pages by tags"]

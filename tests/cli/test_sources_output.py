@@ -25,6 +25,7 @@ def printed(documents: int, passages: int, page: str | None = None) -> list[str]
         "counts": {"with_passages": documents, "documents": 1, "passages": passages},
         "documents": documents * [{"file": "in.txt", "line": None, "shared": 1, "tokens": 1}],
         "passages": passages * [source],
+        "pages_by_tags": [],
     }
     stream = io.StringIO()
     print_report(shown, account, page, stream)

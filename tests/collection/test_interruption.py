@@ -373,6 +373,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
 
 def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_path, capsys, monkeypatch):
     assert command(records, tmp_path, "-q") == 0
+    assert "rejected" in capsys.readouterr().err
     monkeypatch.setattr("ndcore.cli.cluster._write_report", lambda *_: interrupted())
     assert main(["cluster", str(tmp_path / "c"), "--threshold", "0.7", "--report", str(tmp_path / "page.html"), "-q"]) == 130
     assert capsys.readouterr().err == f"ndcore: interrupted; the collection {tmp_path / 'c'} has its new clusters\n"
