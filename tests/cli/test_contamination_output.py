@@ -15,8 +15,8 @@ def printed(benchmarks: int, **changes: Any) -> list[str]:
               "shorter_than_a_run": 0, "rejected": 0}
     account = {
         "counts": counts | changes, "rule": "any", "min_tokens": 1, "written": changes.get("written"), "not_utf8": 0,
-        "pages_by_tags": [], "items": {"pages_by_tags": []}, "tokens": {"in_passages": 0}, "benchmarks": [{"benchmark": f"b\n{i}", "items": i, "contaminated": i}
-                                                     for i in range(benchmarks)]}
+        "pages_by_tags": [], "items": {"pages_by_tags": []}, "tokens": {"in_passages": 0},
+        "benchmarks": [{"benchmark": f"b\n{i}", "items": i, "contaminated": i} for i in range(benchmarks)]}
     options: Any = SimpleNamespace(output="out", report=None)
     stream = io.StringIO()
     print_report(account, options, stream)
