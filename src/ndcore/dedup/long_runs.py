@@ -15,6 +15,7 @@ from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.verify import Scored, Verifier
 from ndcore.parallel import map_pieces
+from ndcore.progress import Progress
 
 __all__ = ["Draft", "settle_runs"]
 
@@ -31,7 +32,8 @@ class Draft(NamedTuple):
 
 
 def settle_runs(
-    pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules, *, again: bool = False
+    pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules, report: Progress, *,
+    again: bool = False,
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
 
@@ -48,7 +50,7 @@ def settle_runs(
     runs = search.runs.where(long) if again else search.runs
     if len(runs.groups):
         meetings = _Meetings(runs, search, verifier, leaders, rules)
-        found = list(_settle_stars(pairs, meetings))
+        found = list(_settle_stars(pairs, meetings, report))
         if rules.reassign:
             found += meetings.compare(meetings.documents, AFTER)
         pairs = Scored.merged([pairs, *found], len(leaders.order))
@@ -121,7 +123,7 @@ class _Meetings:
         yield from self.compare(np.unique(runs.documents[others]), BEFORE, kernel)
 
 
-def _settle_stars(pairs: Scored, meetings: _Meetings) -> Iterator[Scored]:
+def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Iterator[Scored]:
     """Yield the accepted pairs of representatives, and of listed runs, block by block of documents in keep order.
 
     Before a block is compared, all representatives before it are known. Its documents that join none of them are proposed as
@@ -147,6 +149,7 @@ def _settle_stars(pairs: Scored, meetings: _Meetings) -> Iterator[Scored]:
         meetings.settle(proposed, stars.represent(proposed))
         first = np.where(rank[found.a] < rank[found.b], found.a, found.b)
         yield found.where(stars.represent(first))
+        report("comparing common features", start + len(block), len(documents))
 
 
 class _Stars:

@@ -183,7 +183,7 @@ def near_duplicates(
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
         search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,
                                       report=report)
-        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules)
+        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules, report)
         found = Found.of(draft, search, verifier, rules)
         return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids)
 

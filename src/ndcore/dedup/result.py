@@ -264,7 +264,7 @@ class NearDuplicates(Assignments):
             draft = Draft(pairs, self.leaders.choose_representatives(pairs, rules), [])
         else:
             assert found.verifier is not None
-            draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules, again=True)
+            draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules, resolve(None), again=True)
         return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids)
 
     @property
