@@ -1,0 +1,80 @@
+"""Pages of one template: thousands of pages that share a frame, and an edited copy of each, through `near_duplicates`.
+
+Two pages resemble each other below the threshold of 0.8, a page and its copy above it. Required, else the exit code is 1:
+- no page is dropped, and no copy goes to another page than its own;
+- with the complete filter no copy is kept; by default no more than the filter's miss allows, at a probability of 0.001.
+
+CPU seconds of the whole call, the least of the repeats: threads share the work, and other programs the machine.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from typing import NamedTuple
+
+import numpy as np
+from measure import Report, Table, options
+
+import ndcore as nd
+from ndcore.stats.binomial import upper_tail
+
+
+class Shape(NamedTuple):
+    """Words of the frame, words of a page beside it, and how many of these its copy has too."""
+
+    frame: int
+    own: int
+    copied: int
+
+
+SHAPES = (Shape(60, 12, 5), Shape(150, 20, 8), Shape(300, 100, 60), Shape(340, 60, 25))
+SIZES = (3_000, 9_000)
+LARGE = 30_000  # of the first shape alone
+UNLIKELY = 0.001
+
+
+def pages(shape: Shape, n: int, seed: int) -> list[str]:
+    """N pages, then the copy of each."""
+    rng = random.Random(seed)
+    frame = [f"frame{i}" for i in range(shape.frame)]
+    own = [[f"w{rng.randrange(10**9)}" for _ in range(shape.own)] for _ in range(n)]
+    new = [[f"w{rng.randrange(10**9)}" for _ in range(shape.own - shape.copied)] for _ in range(n)]
+    copies = [[*words[: shape.copied], *others] for words, others in zip(own, new, strict=True)]
+    return [" ".join([*frame, *words]) for words in own + copies]
+
+
+def judge(report: Report, table: Table, shape: Shape, n: int, filter: str, repeats: int) -> None:
+    """One shape and one filter."""
+    texts = pages(shape, n, seed=n)
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = nd.near_duplicates(texts, filter=filter)
+        seconds.append(time.process_time() - start)
+    what = f"{n:,} pages of {shape}, filter={filter!r}"
+    kept = int(np.count_nonzero(result.labels[n:] == np.arange(n, 2 * n)))
+    wrong = np.count_nonzero((result.labels[n:] != np.arange(n)) & (result.labels[n:] != np.arange(n, 2 * n)))
+    report.require(bool((result.labels[:n] == np.arange(n)).all()) and not wrong, f"{what}: a wrong drop")
+    report.require(kept == 0 or upper_tail(kept, n, result.filter.miss) > UNLIKELY, f"{what}: {kept} copies are kept")
+    alike = nd.resemblance(texts[0], texts[1]), nd.resemblance(texts[0], texts[n])
+    table.add(2 * n, shape.frame + shape.own, *alike, filter, kept, min(seconds))
+    print(f"{what}: {min(seconds):.2f} s", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=3)
+    arguments = parser.parse_args()
+    report = Report("templates", arguments)
+    table = report.table("templates", "Pages of one template, and a copy of each", [
+        "documents", "words", "resemblance of two pages", "of a page and its copy", "filter", "copies kept", "CPU s"])
+    for filter in ("auto", "complete"):
+        for shape in SHAPES:
+            for n in (500,) if arguments.quick else (*SIZES, LARGE) if shape == SHAPES[0] else SIZES:
+                judge(report, table, shape, n, filter, arguments.repeats)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
