@@ -25,8 +25,8 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
-ORDER = ("against", "pipeline", "job", "templates", "verdicts_speed", "quality", "containment", "altavista", "clustering", "nearness",
-         "hamming", "pairing", "joining_file", "repeats", "passages", "contamination", "ranking", "store",
+ORDER = ("against", "pipeline", "job", "templates", "verdicts_speed", "quality", "containment", "altavista", "clustering",
+         "nearness", "hamming", "pairing", "joining_file", "repeats", "passages", "contamination", "ranking", "store",
          "spark", "spark_cluster", "spark_shapes_cluster", "kernels", "calls", "verdicts_labels", "verdicts_options")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
