@@ -366,7 +366,7 @@ static int open_all(nd_markup_work *w, size_t at)
         const uint8_t c = w->page[j], before = j ? w->page[j - 1] : 0;
         if (is_blank(before) || before == '/' || before == '"' || before == '\'')
             attributes += !(is_blank(c) || c == '/' || c == '>');
-        if ((int64_t)(attributes * attributes / ATTRIBUTE_SHARE) > w->most)
+        if (attributes > FREE_ATTRIBUTES && (int64_t)(attributes * attributes / ATTRIBUTE_SHARE) > w->most)
             break;
     }
     count_attributes(w, attributes, 0);
