@@ -10,6 +10,7 @@ from recordfiles import dedup, read, refusal, write
 
 from ndcore.cli.main import main
 from ndcore.files.documents import Documents
+from ndcore.files.html_text import decoded_html, decoded_text
 from ndcore.files.sources import TextForm
 from ndcore.files.text_encoding import EncodingError, checked_encoding, detected_encoding
 
@@ -46,6 +47,32 @@ def test_tables_in_other_encodings(tmp_path: Path, text: str, encoding: str) -> 
     assert read(path)[0] == [f'{body}\n"{i}"' for i in (0, 0, 2)]
     dedup(tmp_path, path, "--threshold", "1")
     assert (tmp_path / "out/kept/a.csv").read_bytes().startswith(header + rows[0])
+
+
+@pytest.mark.parametrize(("text", "encoding"), ENCODED)
+def test_a_page_is_detected_as_a_text_is(tmp_path: Path, text: str, encoding: str) -> None:
+    pytest.importorskip("resiliparse")
+    data = f"<html><title>a</title><body><p>{text * 3}".encode(encoding)
+    for page in (data, data.replace("<title>".encode(encoding), "<meta charset=latin-1><title>".encode(encoding))):
+        assert decoded_html(page, None) == page.decode(encoding)
+    assert decoded_text(text.encode(encoding), None) == text
+    path = write(tmp_path / "a.html", data)
+    assert str(read(path)[0][0]).split() == 3 * text.split()
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1252", "latin1"])
+def test_a_page_has_the_encoding_that_it_declares(charset: str) -> None:
+    """Statistics take so few letters for another encoding."""
+    pytest.importorskip("resiliparse")
+    page = f"<html><meta charset={charset}><p>ÄÖÜ äöü ß"
+    assert decoded_html(page.encode("cp1252"), None) == page != decoded_html(page.encode("cp1252"), "koi8-r")
+
+
+def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path) -> None:
+    pytest.importorskip("resiliparse")
+    path = write(tmp_path / "a.html", "<p>가".encode("cp949"))
+    with Documents([path], form=TextForm(checked_encoding("EUC-KR"))) as documents:
+        assert next(documents.batches()) == ["가"]
 
 
 def test_utf8_with_damage_stays_utf8(tmp_path: Path) -> None:

@@ -1,30 +1,26 @@
-"""The text of HTML, as resiliparse extracts it, and the encoding of web pages.
+"""The text of HTML, as resiliparse extracts it.
 
 HTML Living Standard, https://html.spec.whatwg.org; Encoding Standard, https://encoding.spec.whatwg.org. Nothing is refused:
-bytes that are not in the encoding found become U+FFFD. A page on which a parser would have too much work is read by its tags
+bytes that are not in the encoding become U+FFFD. A page on which a parser would have too much work is read by its tags
 alone.
 """
 
 from __future__ import annotations
 
-import codecs
 import html
 import re
 from collections.abc import Callable
 
 from ndcore._markup import parsing_work, text_between_tags
 from ndcore.checks import missing
-from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.errors import DocumentError
-from ndcore.files.text_encoding import is_utf8
+from ndcore.files.text_encoding import likely_encoding
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
 PARTS = ("page", "main")
 MOST_WORK = 20_000_000  # of `parsing_work`; resiliparse 2.0.1 takes about a second for it
 _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
-_BOMS = ((UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030"}  # what browsers decode under these names
 
 
 def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
@@ -75,35 +71,20 @@ def _plain(text: bytes) -> str:
 
 
 def decoded_html(data: bytes, charset: str | None) -> str:
-    """Decode HTML; bytes that are not in the encoding found become U+FFFD.
+    """Decode HTML; bytes that are not in the encoding become U+FFFD.
 
-    A byte order mark decides, then `charset`, then whether the bytes are UTF-8, then the ``meta`` element, then statistics.
-    (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
+    A byte order mark decides, then `charset`, then what `likely_encoding` detects: whether the bytes are UTF-8 before the
+    ``meta`` element. (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
     """
-    return _decoded(data, _encoding(data, charset, True))
+    return _decoded(data, likely_encoding(data, charset, is_html=True) or "utf-8")
 
 
 def decoded_text(data: bytes, charset: str | None) -> str | bytes:
     """Decode plain text as `decoded_html` does, without ``meta``; UTF-8 is returned as it is."""
-    encoding = _encoding(data, charset, False)
+    encoding = likely_encoding(data, charset) or "utf-8"
     return data if encoding == "utf-8" else Extracted.of(_decoded(data, encoding), data)
-
-
-def _encoding(data: bytes, charset: str | None, is_html: bool) -> str:
-    """Determine the encoding, in the order that `decoded_html` says."""
-    from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
-
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return encoding
-    named = map_encoding_to_html5(charset, False) if charset else None
-    if named is not None:
-        return str(named)
-    if b"\x1b" not in data and is_utf8(data):  # text in ISO-2022-JP is ASCII with escapes
-        return "utf-8"
-    return str(detect_encoding(data, from_html_meta=is_html) or "utf-8")
 
 
 def _decoded(data: bytes, encoding: str) -> str:
     """Decode as browsers do, and drop the byte order mark."""
-    return data.decode(_SUPERSETS.get(encoding, encoding), "replace").removeprefix("\ufeff")
+    return data.decode(encoding, "replace").removeprefix("\ufeff")

@@ -1,7 +1,8 @@
-"""The encoding of plain text, tables and mail: named by a byte order mark or by the user, or detected.
+"""The encoding of text, tables, mail and pages: named by a byte order mark, by the user or by a sender, or detected.
 
-Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, then statistics
-(resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode is refused.
+Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element
+of a page, then statistics (resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode
+is refused in files, and becomes U+FFFD in pages.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import codecs
 import unicodedata
 
 from ndcore.checks import missing
+from ndcore.files.byte_order_mark import UTF8
 
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030"}  # as browsers decode them
 _NO_TEXT = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined", "mbcs", "oem"}
@@ -17,6 +19,7 @@ _SAMPLE = 1 << 20  # bytes that statistics see
 _LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
 _GOOD = 4  # text is UTF-8 with more than this many characters beyond ASCII for each wrong byte
 _HIGH = bytes(range(128, 256))
+_MARKS = ((UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class EncodingError(ValueError):
@@ -80,17 +83,45 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def detected_encoding(data: bytes) -> str:
-    """Detect the encoding of a text without a byte order mark. EncodingError where it cannot be told. O(len)."""
+def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
+    """Decide the encoding of a text; None where nothing tells. O(len).
+
+    Parameters
+    ----------
+    data : bytes
+    charset : str, optional
+        The one that its sender or the user named. Names that browsers do not know tell nothing.
+    is_html : bool
+        The text is a page, which may name its encoding in a ``meta`` element.
+
+    Raises
+    ------
+    EncodingError
+        It takes statistics to tell, and resiliparse is not installed.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    named = _named(charset) if charset else ""
+    if named:
+        return named
     wide = wide_encoding(data[:_LOOK])
     if wide:
         return wide
     if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _decodes(data, "iso2022_jp"):
         return "iso2022_jp"
-    if is_utf8(data) or _nearly_utf8(data):
-        return "utf-8"
-    encoding = _by_statistics(data)
-    if encoding is None or not _decodes(data, encoding):
+    in_utf8 = is_utf8(data)
+    if is_html and (not in_utf8 or b"\x1b" in data):  # pages in UTF-8 often name another encoding
+        declared = _resiliparse_detects(data, is_html=True)
+        if declared != _resiliparse_detects(data):  # a meta element says more than statistics
+            return declared
+    return "utf-8" if in_utf8 or _nearly_utf8(data) else _by_statistics(data)
+
+
+def detected_encoding(data: bytes) -> str:
+    """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len)."""
+    encoding = likely_encoding(data)
+    if encoding is None or (encoding != "utf-8" and not _decodes(data, encoding)):
         likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
         raise EncodingError(f"not UTF-8, and its encoding cannot be told{likely}; name it with --encoding, or convert it: "
                             "iconv -t UTF-8")
@@ -121,17 +152,31 @@ def _nearly_utf8(data: bytes) -> bool:
     return len(good) - len(data.translate(None, _HIGH)) > _GOOD * wrong
 
 
+def _named(charset: str) -> str:
+    """Return the encoding that browsers read under a name; an empty string for other names."""
+    from resiliparse.parse.encoding import map_encoding_to_html5
+
+    name = charset if charset in _SUPERSETS.values() else map_encoding_to_html5(charset, False)
+    return _SUPERSETS.get(str(name), str(name)) if name is not None else ""
+
+
 def _by_statistics(data: bytes) -> str | None:
     """Ask resiliparse for the encoding of bytes that are not UTF-8; None where it knows none."""
+    first = len(data) - len(data.lstrip(bytes(range(128))))
+    sample = data[max(0, first - 100) :][:_SAMPLE]
+    name = _resiliparse_detects(sample)
+    if name != "utf-8":
+        return name
+    beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
+    return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None
+
+
+def _resiliparse_detects(sample: bytes, is_html: bool = False) -> str:
+    """Return what resiliparse says of some bytes; of a page it reads the ``meta`` element first."""
     try:
         from resiliparse.parse.encoding import detect_encoding
     except ImportError:
         need = missing("resiliparse", "telling which encoding it has")
         raise EncodingError(f"not UTF-8; {need}, or name the encoding with --encoding") from None
-    first = len(data) - len(data.lstrip(bytes(range(128))))
-    sample = data[max(0, first - 100) :][:_SAMPLE]
-    name = str(detect_encoding(sample, from_html_meta=False) or "utf-8")
-    if name != "utf-8":
-        return _SUPERSETS.get(name, name)
-    beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
-    return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None
+    name = str(detect_encoding(sample, from_html_meta=is_html) or "utf-8")
+    return _SUPERSETS.get(name, name)
