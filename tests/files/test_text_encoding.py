@@ -20,7 +20,9 @@ JAPANESE = "すべての人間は、生まれながらにして自由であり�
 CHINESE = "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。\n"
 KOREAN = "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다.\n"
 ENCODED = [(GERMAN, "cp1252"), (GERMAN, "utf-16-le"), (GERMAN, "utf-32-be"), (RUSSIAN, "cp1251"), (JAPANESE, "cp932"),
-           (JAPANESE, "iso2022_jp"), (JAPANESE, "utf-16-be"), (CHINESE, "gb18030"), (KOREAN, "cp949")]
+           (JAPANESE, "iso2022_jp"), (JAPANESE, "utf-16-be"), (CHINESE, "gb18030"), (KOREAN, "cp949"),
+           (CHINESE, "utf-16-le"), (CHINESE, "utf-16-be"), ("가나다 " + KOREAN, "utf-16-le"),
+           ("가나다 " + KOREAN, "utf-16-be")]
 
 
 @pytest.mark.parametrize(("text", "encoding"), ENCODED)
@@ -73,6 +75,13 @@ def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.html", "<p>가".encode("cp949"))
     with Documents([path], form=TextForm(checked_encoding("EUC-KR"))) as documents:
         assert next(documents.batches()) == ["가"]
+
+
+def test_statistics_do_not_judge_text_with_nuls(tmp_path: Path) -> None:
+    """They name an encoding for UTF-16 that does not show itself: here its ends of lines are wrong."""
+    data = (20 * KOREAN).encode("utf-16-le").replace(b"\n\0", b"\n")
+    with pytest.raises(EncodingError, match="cannot be told"):
+        detected_encoding(data)
 
 
 def test_utf8_with_damage_stays_utf8(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def checked_encoding(name: str) -> str:
 def wide_encoding(head: bytes) -> str:
     """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
 
-    NULs must stand on one side of the units, and the units must be assigned characters, no controls.
+    More NULs must stand at the high ends of the units than elsewhere: U+4E00 and U+AC00, which are common, end in a NUL. The
+    units must be assigned characters, no controls.
     """
     part = head[: min(_LOOK, len(head)) // 2 * 2]
     count = part.count(b"\0")
@@ -63,7 +64,8 @@ def wide_encoding(head: bytes) -> str:
         if len(head) % width and len(head) <= _LOOK:  # the whole file
             continue
         units = len(part) // width
-        if part.count(b"\0") - part[high::width].count(b"\0") > (2 * units if width == 4 else 0):
+        elsewhere = count - part[high::width].count(b"\0")
+        if elsewhere > 2 * units if width == 4 else 2 * elsewhere >= count:
             continue
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(part)
@@ -119,9 +121,13 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
 
 
 def detected_encoding(data: bytes) -> str:
-    """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len)."""
+    """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len).
+
+    Statistics have no say where there are NULs: they give UTF-16 that `wide_encoding` does not recognize any name.
+    """
     encoding = likely_encoding(data)
-    if encoding is None or (encoding != "utf-8" and not _decodes(data, encoding)):
+    guessed = encoding is not None and not encoding.startswith("utf-")
+    if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _decodes(data, encoding)):
         likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
         raise EncodingError(f"not UTF-8, and its encoding cannot be told{likely}; name it with --encoding, or convert it: "
                             "iconv -t UTF-8")
