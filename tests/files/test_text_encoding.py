@@ -67,14 +67,28 @@ def test_a_page_has_the_encoding_that_it_declares(charset: str) -> None:
     """Statistics take so few letters for another encoding."""
     pytest.importorskip("resiliparse")
     page = f"<html><meta charset={charset}><p>ÄÖÜ äöü ß"
-    assert decoded_html(page.encode("cp1252"), None) == page != decoded_html(page.encode("cp1252"), "koi8-r")
+    assert decoded_html(page.encode("cp1252"), None) == page
 
 
-def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "name"), [
+    ("가", "EUC-KR"), ("é", "cp850"), ("ไทย", "cp874"), ("中", "cp950"), ("あ", "Shift_JIS"), ("aé", "utf-32-be")])
+def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path, text: str, name: str) -> None:
     pytest.importorskip("resiliparse")
-    path = write(tmp_path / "a.html", "<p>가".encode("cp949"))
-    with Documents([path], form=TextForm(checked_encoding("EUC-KR"))) as documents:
-        assert next(documents.batches()) == ["가"]
+    path = write(tmp_path / "a.html", f"<p>{text}".encode(name))
+    with Documents([path], form=TextForm(checked_encoding(name))) as documents:
+        assert next(documents.batches()) == [text]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_mark_decides_before_a_name(encoding: str) -> None:
+    pytest.importorskip("resiliparse")
+    assert decoded_html("\ufeff<p>é".encode(encoding), "cp850") == "<p>é"
+
+
+def test_a_name_that_nobody_knows_tells_nothing() -> None:
+    pytest.importorskip("resiliparse")
+    for name in ("no-such-charset", "unicode_escape", "rot13", "\0"):
+        assert decoded_html("<p>größer".encode(), name) == "<p>größer"
 
 
 def test_statistics_do_not_judge_text_with_nuls(tmp_path: Path) -> None:
@@ -100,7 +114,8 @@ def test_without_the_package_the_encoding_must_be_named(tmp_path: Path, monkeypa
     assert "not SHIFT_JIS" in refusal(path, form=TextForm("shift_jis")).reason
 
 
-@pytest.mark.parametrize("name", ["base64", "punycode", "utf-16", "nothing", ""])
+@pytest.mark.parametrize(
+    "name", ["base64", "punycode", "unicode_escape", "raw_unicode_escape", "charmap", "utf-16", "nothing", ""])
 def test_names_that_are_no_encoding(name: str) -> None:
     with pytest.raises(EncodingError):
         checked_encoding(name)

@@ -86,5 +86,5 @@ def decoded_text(data: bytes, charset: str | None) -> str | bytes:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    """Decode as browsers do, and drop the byte order mark."""
+    """Decode, and drop the byte order mark."""
     return data.decode(encoding, "replace").removeprefix("\ufeff")

@@ -11,15 +11,14 @@ import codecs
 import unicodedata
 
 from ndcore.checks import missing
-from ndcore.files.byte_order_mark import UTF8
+from ndcore.files.byte_order_mark import UTF8, other_encoding
 
 _SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030"}  # as browsers decode them
-_NO_TEXT = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined", "mbcs", "oem"}
+_NO_TEXT = {"charmap", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem"}
 _SAMPLE = 1 << 20  # bytes that statistics see
 _LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
 _GOOD = 4  # text is UTF-8 with more than this many characters beyond ASCII for each wrong byte
 _HIGH = bytes(range(128, 256))
-_MARKS = ((UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class EncodingError(ValueError):
@@ -92,7 +91,8 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     ----------
     data : bytes
     charset : str, optional
-        The one that its sender or the user named. Names that browsers do not know tell nothing.
+        The one that its sender or the user named, read as browsers read the name, else as Python does. Other names tell
+        nothing.
     is_html : bool
         The text is a page, which may name its encoding in a ``meta`` element.
 
@@ -101,23 +101,19 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     EncodingError
         It takes statistics to tell, and resiliparse is not installed.
     """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return encoding
-    named = _named(charset) if charset else ""
-    if named:
-        return named
-    wide = wide_encoding(data[:_LOOK])
-    if wide:
-        return wide
+    if data.startswith(UTF8):
+        return "utf-8"
+    told = other_encoding(data) or (_named(charset) if charset else "") or wide_encoding(data[:_LOOK])
+    if told:
+        return told
     if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _decodes(data, "iso2022_jp"):
         return "iso2022_jp"
-    in_utf8 = is_utf8(data)
-    if is_html and (not in_utf8 or b"\x1b" in data):  # pages in UTF-8 often name another encoding
+    in_utf8 = is_utf8(data) or _nearly_utf8(data)  # pages in UTF-8 often name another encoding
+    if is_html and (not in_utf8 or (data.isascii() and b"\x1b" in data)):  # escapes: ISO-2022-JP, cut off or damaged
         declared = _resiliparse_detects(data, is_html=True)
-        if declared != _resiliparse_detects(data):  # a meta element says more than statistics
+        if declared != "utf-8":  # it says so of EUC-KR too
             return declared
-    return "utf-8" if in_utf8 or _nearly_utf8(data) else _by_statistics(data)
+    return "utf-8" if in_utf8 else _by_statistics(data)
 
 
 def detected_encoding(data: bytes) -> str:
@@ -159,11 +155,16 @@ def _nearly_utf8(data: bytes) -> bool:
 
 
 def _named(charset: str) -> str:
-    """Return the encoding that browsers read under a name; an empty string for other names."""
+    """Return the encoding that browsers read under a name, else the one of Python; an empty string for other names."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
-    name = charset if charset in _SUPERSETS.values() else map_encoding_to_html5(charset, False)
-    return _SUPERSETS.get(str(name), str(name)) if name is not None else ""
+    name = map_encoding_to_html5(charset, False)
+    if name is not None:
+        return _SUPERSETS.get(str(name), str(name))
+    try:
+        return checked_encoding(charset)
+    except EncodingError:
+        return ""
 
 
 def _by_statistics(data: bytes) -> str | None:
