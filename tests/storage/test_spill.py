@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ndcore.storage.spill import Column, SpooledArray, SpooledSets, spooled_together
+from ndcore.storage.spill import SpooledArray, SpooledColumn, SpooledSets, spooled_together
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
@@ -26,7 +26,7 @@ def test_arrays(limit, sizes):
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
 def test_columns_are_read_between_additions(limit):
-    column, expected = Column("q", limit), []
+    column, expected = SpooledColumn("q", limit), []
     assert len(column) == 0 and column.values().tolist() == []
     for first in range(0, 60, 20):
         for value in range(first, first + 5):
@@ -36,7 +36,7 @@ def test_columns_are_read_between_additions(limit):
         assert len(column) == len(expected) and column.values().tolist() == expected
         assert column.values().tolist() == expected
     assert column.values().dtype == np.int64
-    letters = Column("B", limit)
+    letters = SpooledColumn("B", limit)
     letters.extend(b"abc")
     letters.append(100)
     assert letters.values().tobytes() == b"abcd"

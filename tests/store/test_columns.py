@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ndcore.storage.container import CorruptFile
-from ndcore.store.columns import BLOCK, FIELDS, Bitmap, Columns
+from ndcore.store.columns import BLOCK, FIELDS, Bitmap, DocumentColumns
 
 
-def made(n: int) -> Columns:
-    columns = Columns()
+def made(n: int) -> DocumentColumns:
+    columns = DocumentColumns()
     numbers = np.arange(n)
     columns.fill(0, {"last": numbers * 10, "date": -numbers, "label": numbers, "after": numbers, "before": numbers,
                      "flags": np.ones(n)})
@@ -65,7 +65,7 @@ def test_blocks_are_written_where_they_changed(tmp_path):
     columns.put(2 * BLOCK + 5, (1, 2, 3, 4, 5, 6))
     again = columns.write(tmp_path, names, 2)
     assert [a == b for a, b in zip(names, again, strict=True)] == [True, True, False]
-    opened = Columns.open(tmp_path, again, 2 * BLOCK + 6)
+    opened = DocumentColumns.open(tmp_path, again, 2 * BLOCK + 6)
     for name in FIELDS:
         assert np.array_equal(opened.column(name), columns.column(name))
     opened.set("label", 3, 1)  # a mapped block becomes one in memory
@@ -86,18 +86,18 @@ def test_values_are_those_of_plain_arrays(tmp_path):
         plain[name][number] = value
         assert columns.get(name, number) == value
         if i in (300, 600):
-            columns = Columns.open(tmp_path, columns.write(tmp_path, [], i), n)
+            columns = DocumentColumns.open(tmp_path, columns.write(tmp_path, [], i), n)
     for name in FIELDS:
         assert np.array_equal(columns.column(name), plain[name])
         assert np.array_equal(base.column(name), first[name])  # arrays that are mapped or shared are not changed
 
 
 def test_all_documents_of_a_block_in_clusters(tmp_path):
-    columns, numbers = Columns(), np.arange(BLOCK)
+    columns, numbers = DocumentColumns(), np.arange(BLOCK)
     before = np.roll(numbers, 1)
     columns.fill(0, {"last": numbers, "date": numbers, "label": numbers * 0, "after": np.roll(numbers, -1), "before": before,
                      "flags": np.ones(BLOCK)})
-    opened = Columns.open(tmp_path, columns.write(tmp_path, [], 1), BLOCK)
+    opened = DocumentColumns.open(tmp_path, columns.write(tmp_path, [], 1), BLOCK)
     assert np.array_equal(opened.column("before"), before) and len(opened.members(9)) == BLOCK
 
 
@@ -128,10 +128,10 @@ def test_damaged_columns_are_refused(tmp_path):
     names = columns.write(tmp_path, [], 1)
     for n in (50, BLOCK + 1):
         with pytest.raises(CorruptFile):
-            Columns.open(tmp_path, names, n)
+            DocumentColumns.open(tmp_path, names, n)
     path = tmp_path / names[0]
     content = bytearray(path.read_bytes())
     content[-5] ^= 1
     path.write_bytes(content)
     with pytest.raises(CorruptFile):
-        Columns.open(tmp_path, names, 100)
+        DocumentColumns.open(tmp_path, names, 100)

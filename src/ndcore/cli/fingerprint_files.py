@@ -23,14 +23,16 @@ from ndcore.sketch.loading import load as load_sketches
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.storage.container import kind_of
 
-__all__ = ["FORMATS", "Column", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces"]
+__all__ = [
+    "FORMATS", "FingerprintColumns", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces",
+]
 
 FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 ROWS = 1 << 25  # rows of a Parquet file in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 
 
-class Column(NamedTuple):
+class FingerprintColumns(NamedTuple):
     """The place of fingerprints and ids in a file.
 
     Attributes
@@ -54,7 +56,7 @@ class Loaded(NamedTuple):
     recipe: Recipe | None = None
 
 
-def load(path: str, column: Column) -> Loaded:
+def load(path: str, column: FingerprintColumns) -> Loaded:
     """Read or map the fingerprints of a file.
 
     Raises
@@ -80,7 +82,7 @@ def load(path: str, column: Column) -> Loaded:
     return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
 
 
-def _kind(path: str, column: Column) -> str:
+def _kind(path: str, column: FingerprintColumns) -> str:
     """Return how a file is read: one of FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
@@ -89,7 +91,7 @@ def _kind(path: str, column: Column) -> str:
     return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _map_raw(path: str, column: Column) -> UInts:
+def _map_raw(path: str, column: FingerprintColumns) -> UInts:
     """Map a file whose format is raw, or not known."""
     if column.format == "raw":
         return mapped_raw(path)
@@ -99,7 +101,7 @@ def _map_raw(path: str, column: Column) -> UInts:
         raise ValueError(f"{error}; say what it is with --format") from error
 
 
-def read_pieces(path: str, column: Column) -> Iterator[UInts]:
+def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
     if _kind(path, column) != "parquet":
         yield load(path, column).fingerprints
@@ -151,7 +153,7 @@ def _load_simhashes(path: str) -> Loaded:
     return Loaded(sketches.values[which], ids, sketches.recipe)
 
 
-def _load_parquet(path: str, column: Column) -> Loaded:
+def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
     """Load the columns of a Parquet file."""
     values: list[UInts] = []
     ids: list[Any] = []
@@ -170,7 +172,7 @@ def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     return listed
 
 
-def _parquet_batches(path: str, column: Column) -> Iterator[tuple[UInts, list[Any]]]:
+def _parquet_batches(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
     """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
@@ -181,7 +183,7 @@ def _parquet_batches(path: str, column: Column) -> Iterator[tuple[UInts, list[An
             yield _values(path, names[0], batch.column(names[0])), ids
 
 
-def _column_names(path: str, column: Column, names: list[str]) -> list[str]:
+def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
     """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     there = ", ".join(names) or "none"
@@ -205,7 +207,7 @@ def _values(path: str, name: str, values: Any) -> UInts:
     return found
 
 
-def _load_text(path: str, column: Column, kind: str) -> Loaded:
+def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
     """Load the columns of a text file."""
     at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
     values: list[int] = []

@@ -15,7 +15,7 @@ import numpy as np
 from ndcore.cli.door import Options
 from ndcore.cli.fingerprint_files import (
     FORMATS,
-    Column,
+    FingerprintColumns,
     Loaded,
     holds_sketches,
     is_index,
@@ -59,8 +59,8 @@ class FileOptions(Options):
     quiet: bool
 
     @property
-    def column(self) -> Column:
-        return Column(self.format, self.field, self.id_field)
+    def column(self) -> FingerprintColumns:
+        return FingerprintColumns(self.format, self.field, self.id_field)
 
 
 def add_columns(p: argparse.ArgumentParser) -> Group:
@@ -246,7 +246,7 @@ def _match(options: JoinOptions, queries: Loaded) -> Matches:
         return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
                             threads=options.threads, progress=not options.quiet)
 
-    path, column = options.collection, Column(options.collection_format, options.collection_field)
+    path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
     if is_index(path):
         if options.collection_field or options.collection_format:
             raise UsageError(f"{path} is an index, which has no columns and one format; leave --collection-field and "

@@ -16,7 +16,7 @@ from ndcore.clusters.chains import Chains
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.ids import Names
 from ndcore.collection.phase3_pairs import CommonValues, CountedPairs, counted_pairs
-from ndcore.collection.phase4_clusters import Clusters, PairedCollection, enough_members, make_clusters
+from ndcore.collection.phase4_clusters import ClusterLabels, PairedCollection, enough_members, make_clusters
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf
@@ -101,7 +101,7 @@ class Clustering(Assignments):
 
     @classmethod
     def of(
-        cls, paired: PairedCollection, grouping: Grouping, clusters: Clusters, ids: Sequence[Any] | Names | None = None
+        cls, paired: PairedCollection, grouping: Grouping, clusters: ClusterLabels, ids: Sequence[Any] | Names | None = None
     ) -> Clustering:
         """Assemble the result of the three: what was counted, how it was grouped, and the clusters."""
         return cls(**paired._asdict(), **asdict(grouping), **clusters._asdict(), ids=ids)

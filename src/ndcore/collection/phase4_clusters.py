@@ -1,7 +1,7 @@
 """Phase four of Broder et al. 1997, §4.1: clusters of the pairs that resemble each other enough.
 
-In: the slots ``documents``, ``pairs/…`` and ``paired``, and the sketches. Out: `Clusters`, a label for every document. They
-become a `Clustering`, which a collection puts in the slot ``clusters``.
+In: the slots ``documents``, ``pairs/…`` and ``paired``, and the sketches. Out: `ClusterLabels`, a label for every document.
+They become a `Clustering`, which a collection puts in the slot ``clusters``.
 
 The paper joins pairs by union-find: "components" here. "star" and "greedy" assign documents to representatives, in the order
 of the documents; "popular" follows Broder 1997, §4.4. The pairs are read once, in order: O(n) memory.
@@ -26,7 +26,7 @@ from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.collection.shelf import Shelf
 
-__all__ = ["Clusters", "PairedCollection", "enough_members", "make_clusters", "weigh"]
+__all__ = ["ClusterLabels", "PairedCollection", "enough_members", "make_clusters", "weigh"]
 
 _NONE = np.empty(0, np.int64)
 _UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
@@ -58,7 +58,7 @@ class PairedCollection(NamedTuple):
         )
 
 
-class Clusters(NamedTuple):
+class ClusterLabels(NamedTuple):
     """The outcome of phase four; attributes of `Clustering`."""
 
     labels: Ints
@@ -67,7 +67,7 @@ class Clusters(NamedTuple):
     chains: Chains
 
 
-def make_clusters(paired: PairedCollection, grouping: Grouping, threads: int | None) -> Clusters:
+def make_clusters(paired: PairedCollection, grouping: Grouping, threads: int | None) -> ClusterLabels:
     """Cluster the leaders by their counted pairs, and put the documents that equal them into their clusters.
 
     ValueError where the grouping is not accepted, or not for these pairs.
@@ -82,7 +82,7 @@ def make_clusters(paired: PairedCollection, grouping: Grouping, threads: int | N
         labels = _popular(paired, grouping.threshold)
     else:
         labels = _stars(links, n, grouping.cluster == "star")
-    return Clusters(labels[paired.leaders], *_verdicts(paired, labels, grouping, threads), found)
+    return ClusterLabels(labels[paired.leaders], *_verdicts(paired, labels, grouping, threads), found)
 
 
 def enough_members(segments: Segments, a: Ints, b: Ints, members: Ints, least: int) -> Bools:

@@ -16,7 +16,7 @@ from ndcore.collection.clustering import Clustering
 from ndcore.collection.ids import Names
 from ndcore.collection.manifest import described
 from ndcore.collection.phase3_pairs import counted_pairs
-from ndcore.collection.phase4_clusters import Clusters, PairedCollection
+from ndcore.collection.phase4_clusters import ClusterLabels, PairedCollection
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.collection.shelf import DirectoryShelf, part_name
@@ -99,7 +99,7 @@ def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection
     names = Names(slots.opened(shelf, slots.IDS, n)[1], n, shelf.where(slots.IDS))
     paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
     chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
-    clusters = Clusters(arrays["labels"].astype(np.int64), arrays["codes"], arrays["resemblance"], chains)
+    clusters = ClusterLabels(arrays["labels"].astype(np.int64), arrays["codes"], arrays["resemblance"], chains)
     slabs = slots.read(shelf, slots.SLABS, n)[1]["slabs"]
     return StoredCollection(
         shelf, parameters, settings, Clustering.of(paired, grouping, clusters, names), names, slabs,

@@ -11,7 +11,7 @@ from ndcore._arrow import ArrowTexts
 from ndcore._jsonl import Lines
 from ndcore._types import Bools, Ints, Text
 from ndcore.files.records import Record
-from ndcore.storage.spill import Column
+from ndcore.storage.spill import SpooledColumn
 
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
@@ -77,7 +77,7 @@ class LineSpans:
 
     def __init__(self, limit: int | None = None) -> None:
         """`limit`: bytes of a column that stay in memory."""
-        self._starts, self._ends = Column("q", limit), Column("q", limit)
+        self._starts, self._ends = SpooledColumn("q", limit), SpooledColumn("q", limit)
         self._rows: dict[int, slice] = {}  # of each source, one source after another
 
     def extend(self, index: int, block: Block) -> None:

@@ -18,7 +18,7 @@ from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
-from ndcore.storage.spill import Column
+from ndcore.storage.spill import SpooledColumn
 
 LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
 
@@ -32,7 +32,7 @@ class Ids:
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self._text, self._ends, self._is_int = Column("B", limit), Column("q", limit), Column("B", limit)
+        self._text, self._ends, self._is_int = (SpooledColumn(typecode, limit) for typecode in "BqB")
 
     def append(self, value: str | int) -> None:
         """Add one id."""
@@ -255,7 +255,7 @@ class Grouping:
         return np.array(self._codes, np.int64)
 
 
-class Columns:
+class DecidingFields:
     """The rankings and groupings of a run, filled together."""
 
     def __init__(self, columns: Sequence[Ranking | Grouping]) -> None:

@@ -14,7 +14,7 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import Block, LineSpans, batches
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import Columns, Grouping, Ids, Ranking
+from ndcore.files.document_fields import DecidingFields, Grouping, Ids, Ranking
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.files.file_stamps import FileStamps
@@ -131,7 +131,7 @@ class Documents:
         self.sources, self.companions = found.sources, found.companions
         self._found, self.excluded = found.ignored, found.excluded
         self._skip = on_error == "skip"
-        self._columns = Columns([column for column in (keep, by, one_per) if column is not None])
+        self._columns = DecidingFields([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.spill import Column
+from ndcore.storage.spill import SpooledColumn
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -65,7 +65,7 @@ class Places:
 
     def __init__(self, limit: int | None = None) -> None:
         """`limit`: bytes of a column that stay in memory."""
-        self._lines, self._offsets, self._dates = Column("q", limit), Column("q", limit), Column("q", limit)
+        self._lines, self._offsets, self._dates = (SpooledColumn("q", limit) for _ in range(3))
 
     def append(self, line: int | None, offset: int | None, date: datetime.datetime | None) -> None:
         """Add one document."""
@@ -180,7 +180,7 @@ class SavedPlaces:
         return Place(self.header["files"][file], line, offset, when)
 
 
-def _all_at(column: Column, positions: Ints) -> list[Any]:
+def _all_at(column: SpooledColumn, positions: Ints) -> list[Any]:
     """Look up entries of a sparse column."""
     there = column.values()
     inside = positions < len(there)
@@ -190,7 +190,7 @@ def _all_at(column: Column, positions: Ints) -> list[Any]:
     return found if (values != _NONE).all() else [None if value == _NONE else value for value in found]
 
 
-def _at(column: Column, position: int) -> int | None:
+def _at(column: SpooledColumn, position: int) -> int | None:
     """Look up an entry of a sparse column."""
     value = int(column.values()[position]) if position < len(column) else _NONE
     return None if value == _NONE else value

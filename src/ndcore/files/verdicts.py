@@ -26,7 +26,7 @@ ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand 
 PlaceColumns: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
 
 
-class Cluster(NamedTuple):
+class ClusterSummary(NamedTuple):
     """A representative and the documents that it stands for; `lowest` is their lowest resemblance, or score.
 
     None: they have no shingles.
@@ -172,7 +172,7 @@ class Verdicts:
         dropped = np.flatnonzero(~self.kept)
         return dropped if self.lost is None else dropped[np.argsort(-self.lost[dropped], kind="stable")]
 
-    def largest(self, limit: int) -> list[Cluster]:
+    def largest(self, limit: int) -> list[ClusterSummary]:
         """Return the `limit` representatives that stand for most documents; of equals, the first."""
         return [self._cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
@@ -180,12 +180,12 @@ class Verdicts:
         """Count the representatives that stand for other documents."""
         return len(np.unique(self.labels[~self.kept]))
 
-    def _cluster(self, label: int, members: Ints) -> Cluster:
+    def _cluster(self, label: int, members: Ints) -> ClusterSummary:
         """Describe one cluster."""
         classes = np.bincount(self.classes[members], minlength=len(CLASSES)).tolist()
         lowest = (self.resemblance if self.score is None else self.score)[members]
         known = lowest[~np.isnan(lowest)]
-        return Cluster(
+        return ClusterSummary(
             label,
             label >= len(self.labels),
             len(members),

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
-__all__ = ["COLUMN", "Column", "SpooledArray", "SpooledSets", "column_limit", "spooled_together", "temporary_file",
+__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "spooled_together", "temporary_file",
            "writing_temporary"]
 
 
@@ -135,7 +135,7 @@ def spooled_together(arrays: Sequence[AnyArray], limit: int | None, mode: Litera
     return whole.array(mode)
 
 
-class Column:
+class SpooledColumn:
     """Numbers that are appended one by one or in blocks, and read in place. Past the limit (bytes) on disk.
 
     Parameters

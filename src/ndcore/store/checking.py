@@ -6,7 +6,7 @@ import numpy as np
 
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.columns import FIELDS, Bitmap, Columns
+from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
 from ndcore.store.records import Dictionary, Document, decode
 from ndcore.store.state import State
 
@@ -15,7 +15,7 @@ __all__ = ["problems_of"]
 
 def problems_of(state: State, report: Progress) -> list[str]:
     """Read the whole log, fold it again, and return what is wrong."""
-    again = State(state.settings, state.preparer, state.log, Columns(), Bitmap(), Bitmap(), None)
+    again = State(state.settings, state.preparer, state.log, DocumentColumns(), Bitmap(), Bitmap(), None)
     found: list[str] = []
     for position, payload in state.log.scan():
         try:

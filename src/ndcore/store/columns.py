@@ -18,7 +18,7 @@ from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.frames import MOST_FILES, SHIFT
 
-__all__ = ["BLOCK", "Bitmap", "Columns"]
+__all__ = ["BLOCK", "Bitmap", "DocumentColumns"]
 
 BLOCK = 1 << 15  # documents
 FIELDS = ("last", "date", "label", "after", "before", "flags")
@@ -69,7 +69,7 @@ class Bitmap:
         return np.flatnonzero(np.unpackbits(self.bits, bitorder="little"))
 
 
-class Columns:
+class DocumentColumns:
     """The columns of all documents.
 
     Each document has: `last`, the position of the record of its last version; `date` of that version; `label`, the number of
@@ -85,9 +85,9 @@ class Columns:
         self.blocks: list[Block] = []
         self.changed: set[int] = set()
 
-    def fork(self) -> Columns:
+    def fork(self) -> DocumentColumns:
         """Return columns that go on from these. An array is copied when it changes; these must not change meanwhile."""
-        made = Columns()
+        made = DocumentColumns()
         made.n = self.n
         for block in self.blocks:
             views = {name: values.view() for name, values in block.items()}
@@ -239,7 +239,7 @@ class Columns:
         return names
 
     @classmethod
-    def open(cls, place: Path, names: list[str], n: int) -> Columns:
+    def open(cls, place: Path, names: list[str], n: int) -> DocumentColumns:
         """Map the blocks in these files. Raises CorruptFile where one is damaged, OSError where one is missing."""
         columns = cls()
         columns.n = n

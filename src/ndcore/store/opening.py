@@ -16,7 +16,7 @@ from ndcore.checks import is_int
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
-from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
@@ -255,7 +255,7 @@ class Checkpoints:
             raise CorruptFile(f"{self.place / NAME}: it covers more than the log has")
         if any("/" in name or not name.startswith("columns-") for name in names):
             raise CorruptFile(f"{self.place / NAME}: a name of columns that is not accepted")
-        columns = Columns.open(self.place, names, n)
+        columns = DocumentColumns.open(self.place, names, n)
         indexes = Indexes(*(self._opened(name, end) for name in INDEXES))
         live, kept = (Bitmap(np.array(arrays[name], np.uint8)) for name in ("live", "kept"))
         if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, kept)):
@@ -274,7 +274,7 @@ class Checkpoints:
                 shutil.rmtree(self.place)
             self.place.mkdir(parents=True)
         indexes = Indexes(*map(self._created, INDEXES))
-        return State(self.settings, self.preparer, self.log, Columns(), Bitmap(), Bitmap(), indexes)
+        return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
     def _opened(self, name: str, end: int) -> Index | TailedIndex:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""

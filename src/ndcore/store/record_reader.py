@@ -8,7 +8,7 @@ import numpy as np
 
 from ndcore._candidates import row_hashes
 from ndcore.storage.container import CorruptFile
-from ndcore.store.columns import Columns
+from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
@@ -34,10 +34,10 @@ class RecordReader:
     settings: Settings
     preparer: Preparer
     log: Log
-    columns: Columns
+    columns: DocumentColumns
     evidence: Evidence
 
-    def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: Columns) -> None:
+    def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)
         self.waiting: dict[int, Document | Sighting | bytes] = {}

@@ -8,7 +8,7 @@ from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
 from ndcore.store.batches import Batch, Write
 from ndcore.store.carried import pages_of
-from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.compaction import chain_of
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
@@ -50,7 +50,7 @@ def salvage(old: State, new: State, write: Write, report: Progress) -> Salvaged:
 
 def says_more(log: Log, state: State) -> bool:
     """Tell whether a log says something that a state does not know, and so is not the copy of a part of it."""
-    there = State(state.settings, state.preparer, log, Columns(), Bitmap(), Bitmap(), None)
+    there = State(state.settings, state.preparer, log, DocumentColumns(), Bitmap(), Bitmap(), None)
     try:
         for position, payload in log.scan():
             record = decode(payload)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
-from ndcore.store.columns import Bitmap, Columns
+from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
@@ -85,7 +85,7 @@ class State(RecordReader):
     clusters: int
 
     def __init__(
-        self, settings: Settings, preparer: Preparer, log: Log, columns: Columns, live: Bitmap, kept: Bitmap,
+        self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns, live: Bitmap, kept: Bitmap,
         indexes: Indexes | None,
     ) -> None:
         super().__init__(settings, preparer, log, columns)
