@@ -34,6 +34,8 @@ cdef extern from "lookup.h" nogil:
     void nd_lookup_recent(const nd_recent *r, const uint64_t *values, uint32_t *heads)
     size_t nd_lookup_chain(const nd_recent *r, size_t group, uint32_t *head, size_t most, const uint8_t *wanted,
                            uint64_t wanted_bits, const int64_t *names, uint32_t *documents)
+    size_t nd_lookup_scan(const nd_recent *r, uint32_t *heads, uint32_t *last, size_t most, size_t need,
+                          const uint8_t *wanted, uint64_t wanted_bits, const int64_t *names, uint32_t *documents)
 
 
 cdef enum:
@@ -324,20 +326,46 @@ cdef class Postings:
 
     cdef int share_recent(self, Work *work, Vector *found) except -1 nogil:
         """Append the documents of tables that are in enough groups."""
-        cdef size_t g, n, t
+        cdef size_t g, n, t, walked, here
         cdef nd_recent *table
         cdef int64_t *names
         for t in range(self.table_count):
-            table, names, n = self.tables[t], self.names[t], 0
+            table, names, n, walked = self.tables[t], self.names[t], 0, 0
             nd_lookup_recent(table, work.values, work.heads)
             for g in range(self.groups):
                 while work.heads[g]:
                     reserve(work, n + CHAIN)
-                    n += nd_lookup_chain(table, g, &work.heads[g], CHAIN, work.wanted, work.wanted_bits, names,
-                                         work.documents + n)
+                    here = nd_lookup_chain(table, g, &work.heads[g], CHAIN, work.wanted, work.wanted_bits, names,
+                                           work.documents + n)
+                    n += here
+                    walked += CHAIN if work.heads[g] else here
                     if work.heads[g]:
                         check_signals()
-            if n >= work.need:
-                n = nd_lookup_shared(work.documents, work.documents + work.room, n, work.need)
-                push(found, work.documents, n, 0, names)
+                    if walked > table.n // COUNT_FROM + CHAIN:
+                        break
+                if walked > table.n // COUNT_FROM + CHAIN:
+                    break
+            else:
+                if n >= work.need:
+                    n = nd_lookup_shared(work.documents, work.documents + work.room, n, work.need)
+                    push(found, work.documents, n, 0, names)
+                continue
+            self.scan_recent(table, names, work, found)
+        return 0
+
+    cdef int scan_recent(self, const nd_recent *table, const int64_t *names, Work *work, Vector *found) except -1 nogil:
+        """Append the documents of a table that are in enough groups, where most of them share a value."""
+        cdef uint32_t last = 0
+        cdef size_t g, n = 0
+        nd_lookup_recent(table, work.values, work.heads)
+        for g in range(self.groups):
+            last = max(last, work.heads[g])
+        while last:
+            check_signals()
+            reserve(work, n + STRIDE)
+            n += nd_lookup_scan(table, work.heads, &last, STRIDE, work.need, work.wanted, work.wanted_bits, names,
+                                work.documents + n)
+        for g in range(n // 2):
+            work.documents[g], work.documents[n - 1 - g] = work.documents[n - 1 - g], work.documents[g]
+        push(found, work.documents, n, 0, names)
         return 0

@@ -189,6 +189,21 @@ static void test_recent(void)
                         wrong += expected >= found || documents[expected++] != d;
                 CHECK(found == expected && !wrong, "%zu of %zu documents of a table", found, expected);
             }
+            uint32_t last = 0;
+            nd_lookup_recent(table, row, heads);
+            for (size_t g = 0; g < GROUPS; g++)
+                last = heads[g] > last ? heads[g] : last;
+            size_t found = 0, expected = 0, wrong = 0;
+            while (last)
+                found += nd_lookup_scan(table, heads, &last, 70, 2, NULL, 0, names, documents + found);
+            for (size_t d = DOCUMENTS; d-- > 0;) {
+                size_t shared = 0;
+                for (size_t g = 0; g < GROUPS; g++)
+                    shared += values[d][g] == row[g];
+                if (shared >= 2)
+                    wrong += expected >= found || documents[expected++] != d;
+            }
+            CHECK(found == expected && !wrong, "%zu of %zu documents that share two values", found, expected);
         }
         for (size_t g = 0; g < GROUPS; g++) {
             size_t n = nd_recent_entries(&wide, g, 0, 1000, names, 100, entries), wrong = 0;

@@ -34,6 +34,22 @@ def test_rows_are_searched_one_by_one():
     assert [array.tolist() for array in made.search_many(values[:0], 1, None)] == [[0], []]
 
 
+@pytest.mark.parametrize("kinds", [2, 5, 3000])
+def test_documents_that_share_values_are_those_of_brute_force(kinds):
+    """From rare values, whose chains are sorted, to values that half of the documents have."""
+    rng = np.random.default_rng(kinds)
+    values = rng.integers(0, kinds, (9000, 7)).astype(np.uint64)
+    wanted = rng.integers(0, 256, 1100).astype(np.uint8)  # ends before the last document
+    bits = np.unpackbits(wanted, bitorder="little").astype(np.bool_)
+    made = postings(values)
+    for row in values[:3]:
+        shared = (values == row).sum(axis=1)
+        for need in (1, 2, 4):
+            expected = np.flatnonzero(shared >= need)
+            assert made.search(row, need, None).tolist() == expected.tolist()
+            assert made.search(row, need, wanted).tolist() == [d for d in expected.tolist() if d < len(bits) and bits[d]]
+
+
 def test_wrong_shapes_are_refused():
     made = postings(np.zeros((1, 3), np.uint64))
     with pytest.raises(ValueError, match="2 values"):

@@ -1,7 +1,8 @@
 /* The naive search asks one list after another, and each of its loads waits for the one before: where the block is, where the
  * part of the block is, what is in it. Here each step is done for all lists, of all groups and segments, before the next step,
  * and asks for the memory that the next step reads: independent loads overlap. Documents are then gathered list by list; they
- * are few, unless many documents share a value. */
+ * are few, unless many documents share a value. Then those of a list are counted in an array instead of being sorted, and the
+ * chains of a table are followed together, over all its documents: the links of a document are in one or two cache lines. */
 #include "lookup.h"
 
 #include "sort.h"
@@ -170,5 +171,27 @@ size_t nd_lookup_chain(const nd_recent *r, size_t group, uint32_t *head, size_t 
         at = r->next[(size_t)(at - 1) * r->groups + group];
     }
     *head = at;
+    return n;
+}
+
+size_t nd_lookup_scan(const nd_recent *r, uint32_t *restrict heads, uint32_t *last, size_t most, size_t need,
+                      const uint8_t *wanted, uint64_t wanted_bits, const int64_t *names, uint32_t *restrict documents)
+{
+    const uint32_t end = *last > most ? *last - (uint32_t)most : 0;
+    const uint32_t *restrict next = r->next + (size_t)*last * r->groups;
+    const size_t groups = r->groups;
+    size_t n = 0;
+    for (uint32_t at = *last; at > end; at--) {
+        uint32_t chains = 0;
+        next -= groups;
+        for (size_t g = 0; g < groups; g++) {
+            const uint32_t link = next[g], head = heads[g], here = head == at;
+            chains += here;
+            heads[g] = head ^ ((head ^ link) & (0 - here));
+        }
+        documents[n] = at - 1;
+        n += chains >= need && (!wanted || nd_postings_bit(wanted, wanted_bits, (uint64_t)names[at - 1]));
+    }
+    *last = end;
     return n;
 }

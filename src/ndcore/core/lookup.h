@@ -45,4 +45,10 @@ void nd_lookup_recent(const nd_recent *r, const uint64_t *values, uint32_t *head
 size_t nd_lookup_chain(const nd_recent *r, size_t group, uint32_t *head, size_t most, const uint8_t *wanted,
                        uint64_t wanted_bits, const int64_t *names, uint32_t *documents);
 
+/* The same for all groups at once, where most documents are in a chain: goes back over at most `most` documents, in chains or
+ * not, from number *last - 1 on, and moves *last and all heads. At first *last is the highest head; at 0 it ends. Writes the
+ * numbers of those that are in `need` chains or more and whose bit is set, descending; returns how many. */
+size_t nd_lookup_scan(const nd_recent *r, uint32_t *heads, uint32_t *last, size_t most, size_t need, const uint8_t *wanted,
+                      uint64_t wanted_bits, const int64_t *names, uint32_t *documents);
+
 #endif
