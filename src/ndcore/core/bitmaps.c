@@ -81,8 +81,31 @@ static void differences_portable(const uint64_t *folded, const uint32_t *a, size
 #else
 ND_DIFFERENCES(differences_portable, )
 #endif
+
+enum { LOOK = 16 };     /* words between two looks at the ones so far; wide bitmaps have a multiple of as many */
+
+/* Ones in which n words differ from m words, which are folded to n. Stops at more than `most`. */
+#define ND_WIDE(name, attribute)                                                                           \
+    static attribute uint64_t name(const uint64_t *v, size_t n, const uint64_t *w, size_t m, uint64_t most)\
+    {                                                                                                      \
+        uint64_t ones = 0;                                                                                 \
+        for (size_t i = 0; i < n && ones <= most; i += LOOK) {                                             \
+            uint64_t words[LOOK];                                                                          \
+            for (size_t k = 0; k < LOOK; k++)                                                              \
+                words[k] = v[i + k] ^ w[i + k];                                                            \
+            for (size_t j = i + n; j < m; j += n) {                                                        \
+                for (size_t k = 0; k < LOOK; k++)                                                          \
+                    words[k] ^= w[j + k];                                                                  \
+            }                                                                                              \
+            for (size_t k = 0; k < LOOK; k++)                                                              \
+                ones += nd_popcount(words[k]);                                                             \
+        }                                                                                                  \
+        return ones;                                                                                       \
+    }
+ND_WIDE(wide_portable, )
 #if ND_X86
 ND_DIFFERENCES(differences_popcnt, ND_TARGET("popcnt"))
+ND_WIDE(wide_popcnt, ND_TARGET("popcnt"))
 
 /* Ones of each byte, by a table of the ones of 4 bits. */
 ND_TARGET("avx2")
@@ -124,19 +147,18 @@ static void differences_vpopcnt(const uint64_t *folded, const uint32_t *a, size_
 
 typedef void differences_fn(const uint64_t *folded, const uint32_t *a, size_t step, const uint32_t *b, size_t n,
                             uint32_t *out);
-static const struct { nd_variant is; differences_fn *differences; } KERNELS[] = {
+typedef uint64_t wide_fn(const uint64_t *v, size_t n, const uint64_t *w, size_t m, uint64_t most);
+static const struct { nd_variant is; differences_fn *differences; wide_fn *wide; } KERNELS[] = {
 #if ND_X86
-    {{"vpopcnt", ND_VPOPCNT}, differences_vpopcnt},
-    {{"avx2", ND_AVX2}, differences_avx2},
-    {{"popcnt", ND_POPCNT}, differences_popcnt},
+    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, differences_vpopcnt, wide_popcnt},
+    {{"avx2", ND_AVX2 | ND_POPCNT}, differences_avx2, wide_popcnt},
+    {{"popcnt", ND_POPCNT}, differences_popcnt, wide_popcnt},
 #endif
-    {{"portable", 0}, differences_portable},
+    {{"portable", 0}, differences_portable, wide_portable},
 };
 ND_CHOICE(nd_bitmaps, KERNELS)
 
 /* ---- which pairs may be near */
-
-enum { LOOK = 16 };     /* words between two looks at the ones so far */
 
 /* Whether sets of n and m members may reach the threshold, if their bitmaps differ in this many ones. */
 static int may_reach(const nd_bitmaps *x, uint64_t n, uint64_t m, uint64_t ones)
@@ -153,26 +175,13 @@ static inline float allowed(nd_bitmap_slack s, nd_bitmap_slack t)
     return first > second ? first : second;
 }
 
-/* Ones in which the bitmaps of two documents differ, the wider one folded to the width of the other. Stops at more than are
- * allowed. */
+/* Ones in which the bitmaps of two documents differ. Stops at more than are allowed. */
 static uint64_t wide_difference(const nd_bitmaps *x, size_t a, size_t b)
 {
     const uint64_t most = (uint64_t)allowed(x->slack[a], x->slack[b]);
-    size_t n = (size_t)(x->begins[a + 1] - x->begins[a]), m = (size_t)(x->begins[b + 1] - x->begins[b]);
+    const size_t n = (size_t)(x->begins[a + 1] - x->begins[a]), m = (size_t)(x->begins[b + 1] - x->begins[b]);
     const uint64_t *v = x->words + x->begins[a], *w = x->words + x->begins[b];
-    uint64_t ones = 0;
-    if (n > m) {
-        const uint64_t *const other = v;
-        const size_t count = n;
-        v = w, n = m, w = other, m = count;
-    }
-    for (size_t i = 0; i < n && (i % LOOK || ones <= most); i++) {
-        uint64_t word = v[i];
-        for (size_t j = i; j < m; j += n)
-            word ^= w[j];
-        ones += nd_popcount(word);
-    }
-    return ones;
+    return n <= m ? KERNELS[chosen].wide(v, n, w, m, most) : KERNELS[chosen].wide(w, m, v, n, most);
 }
 
 nd_bitmap_slack nd_bitmaps_slack(uint64_t n, double threshold, int contained)
