@@ -736,6 +736,193 @@ cdef class Bitmaps:
         return np.asarray(out)
 
 
+cdef enum:
+    BLOCK_BITS = 8  # of a number, within its block of the map to rows
+    BLOCK = 256  # numbers of a block
+    ROW_BYTES = 100  # of a document, without its wide bitmap
+
+cdef int64_t MOST_NUMBER = 1 << 40
+
+FAR, NEAR, UNKNOWN = range(3)
+
+
+cdef class NumberedBitmaps:
+    """Bitmaps of sets that come one by one, by the numbers of their documents; see bitmaps.h. Scores are resemblances.
+
+    The bit of a member depends on a key that is drawn here. A document takes 100 bytes, and its wide bitmap: some 8 bits a
+    member. Where all take more than `most` bytes, the older half is dropped.
+    """
+    cdef nd_bitmaps how
+    cdef nd_table_key key
+    cdef readonly size_t most
+    cdef int64_t[::1] begins, numbers
+    cdef uint64_t[:, ::1] folded
+    cdef uint64_t[::1] words
+    cdef uint32_t[::1] sizes  # 0: of a document that was dropped
+    cdef double[::1] slack
+    cdef size_t rows, live  # row 0 stands for documents without a bitmap, row `rows` for the set that is asked about
+    cdef uint32_t[::1] blocks  # where the rows of a block of numbers stand; 0: it has none
+    cdef uint32_t[:, ::1] row_of
+    cdef size_t block_count
+    cdef object lock
+
+    def __cinit__(self, double threshold, size_t most):
+        if not 0 < threshold <= 1:
+            raise ValueError(f"a threshold is above 0 and at most 1, got {threshold}")
+        self.key, self.most, self.lock = random_table_key(), most, Lock()
+        self.how.threshold, self.how.contained = threshold, 0
+        self.blocks, self.row_of, self.block_count = np.zeros(1, np.uint32), np.zeros((1, BLOCK), np.uint32), 1
+        self.rows, self.live = 1, 0
+        self.sizes, self.begins, self.words = np.zeros(1, np.uint32), np.zeros(2, np.int64), np.zeros(1, np.uint64)
+        self.slack = np.zeros(1, np.float64)
+        (<nd_bitmap_slack *> &self.slack[0])[0] = nd_bitmaps_slack(0, threshold, 0)
+        self.make_room(0)
+
+    def __len__(self):
+        return self.live
+
+    def __contains__(self, int64_t number):
+        return self.find(number) > 0
+
+    cdef uint32_t find(self, int64_t number) noexcept nogil:
+        """Return the row of a document, 0 where it has none."""
+        cdef uint64_t block = <uint64_t> number >> BLOCK_BITS
+        cdef const uint32_t *rows = &self.row_of[0, 0]
+        if block >= <uint64_t> self.blocks.shape[0]:
+            return 0
+        return rows[<size_t> (&self.blocks[0])[block] << BLOCK_BITS | <size_t> number & (BLOCK - 1)]
+
+    cdef int place(self, int64_t number, uint32_t row) except -1:
+        """Note the row of a document."""
+        cdef size_t block = <size_t> (number >> BLOCK_BITS)
+        if block >= <size_t> self.blocks.shape[0]:
+            self.blocks = np.concatenate([self.blocks, np.zeros(block + 1, np.uint32)])
+        if self.blocks[block] == 0:
+            if self.block_count == <size_t> self.row_of.shape[0]:
+                self.row_of = np.concatenate([self.row_of, np.zeros((self.block_count, BLOCK), np.uint32)])
+            self.blocks[block] = <uint32_t> self.block_count
+            self.block_count += 1
+        self.row_of[self.blocks[block], number & (BLOCK - 1)] = row
+        return 0
+
+    cdef size_t first_to_keep(self) noexcept:
+        """Return the first row that stays: 1, or the one from which on half of `most` bytes are taken."""
+        cdef size_t row = self.rows, taken = 0, half = 0
+        while row > 1:
+            row -= 1
+            if self.sizes[row]:
+                taken += ROW_BYTES + 8 * <size_t> (self.begins[row + 1] - self.begins[row])
+            if half == 0 and taken > self.most // 2:
+                half = row + 1
+        return half if taken > self.most else 1
+
+    cdef int make_room(self, size_t count) except -1:
+        """Make room for a row more with `count` wide words: copy the rows that stay to larger arrays."""
+        cdef size_t row, used = 0, stay = 0, at = 1, first = self.first_to_keep()
+        cdef int64_t begin, end
+        for row in range(1, self.rows):
+            if row < first and self.sizes[row]:
+                self.drop(row)
+            if self.sizes[row]:
+                stay += 1
+                used += <size_t> (self.begins[row + 1] - self.begins[row])
+        rows = stay + stay // 2 + 64
+        begins, numbers, sizes = np.zeros(rows + 2, np.int64), np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.uint32)
+        folded, slack = np.zeros((rows + 1, ND_BITMAP_WORDS), np.uint64), np.zeros(rows + 1, np.float64)
+        words = np.zeros(used + used // 2 + count + 64, np.uint64)
+        cdef int64_t[::1] new_begins = begins
+        cdef uint64_t[::1] new_words = words
+        cdef double[::1] new_slack = slack
+        new_slack[0] = self.slack[0]
+        for row in range(1, self.rows):
+            if self.sizes[row] == 0:
+                continue
+            begin, end = self.begins[row], self.begins[row + 1]
+            new_begins[at + 1] = new_begins[at] + end - begin
+            new_words[new_begins[at] : new_begins[at + 1]] = self.words[begin:end]
+            new_slack[at] = self.slack[row]
+            folded[at], sizes[at], numbers[at] = self.folded[row], self.sizes[row], self.numbers[row]
+            self.place(self.numbers[row], <uint32_t> at)
+            at += 1
+        self.rows, self.begins, self.numbers, self.sizes = at, begins, numbers, sizes
+        self.folded, self.words, self.slack = folded, words, slack
+        self.how.folded, self.how.words, self.how.begins = &self.folded[0, 0], &self.words[0], &self.begins[0]
+        self.how.sizes, self.how.slack = &self.sizes[0], <nd_bitmap_slack *> &self.slack[0]
+        return 0
+
+    cdef int make(self, const uint64_t[::1] values) except -1:
+        """Make the bitmap of a set in the row behind the last one."""
+        cdef size_t n = values.shape[0], count = nd_bitmaps_words(n)
+        if not 0 < n < 0xFFFFFFFF:
+            raise ValueError(f"a set of {n} members; it must have from 1 to 2^32 - 2")
+        count = count if count > ND_BITMAP_WORDS else 0
+        if (self.rows + 1 >= <size_t> self.sizes.shape[0]
+                or <size_t> self.begins[self.rows] + count > <size_t> self.words.shape[0]):
+            self.make_room(count)
+        cdef size_t row = self.rows, begin = <size_t> self.begins[row]
+        self.begins[row + 1] = <int64_t> (begin + count)
+        self.words[begin : begin + count] = 0
+        self.folded[row, :] = 0
+        self.sizes[row] = <uint32_t> n
+        (<nd_bitmap_slack *> &self.slack[0])[row] = nd_bitmaps_slack(n, self.how.threshold, 0)
+        nd_bitmaps_make(&self.key, &values[0], n, &self.words[begin] if count else &self.folded[row, 0],
+                        count if count else ND_BITMAP_WORDS, &self.folded[row, 0])
+        return 0
+
+    cdef int drop(self, size_t row) except -1:
+        """Drop the bitmap in a row."""
+        self.sizes[row] = 0
+        self.place(self.numbers[row], 0)
+        self.live -= 1
+        return 0
+
+    def add(self, int64_t number, const uint64_t[::1] values not None):
+        """Make the bitmap of a document from its set; it takes the place of an earlier one."""
+        if not 0 <= number < MOST_NUMBER:
+            raise ValueError(f"a document has a number from 0 to 2^40 - 1, got {number}")
+        with self.lock:
+            if self.find(number):
+                self.drop(self.find(number))
+            self.make(values)
+            self.numbers[self.rows] = number
+            self.place(number, <uint32_t> self.rows)
+            self.rows += 1
+            self.live += 1
+
+    def discard(self, int64_t number):
+        """Drop the bitmap of a document, if there is one."""
+        with self.lock:
+            if self.find(number):
+                self.drop(self.find(number))
+
+    def near(self, const uint64_t[::1] values not None, const int64_t[::1] numbers not None):
+        """Compare a set with documents, uint8: FAR, NEAR where they may reach the threshold, UNKNOWN without a bitmap.
+
+        All documents that do reach it are NEAR or UNKNOWN.
+        """
+        cdef size_t k, found, here, at = 0, n = numbers.shape[0]
+        cdef uint32_t[ND_BITMAP_ROOM] which
+        cdef uint32_t[ND_BITMAP_ROOM] rows
+        cdef uint8_t[::1] out = np.zeros(n, np.uint8)
+        cdef uint8_t near = NEAR, unknown = UNKNOWN
+        cdef uint32_t own
+        with self.lock:
+            self.make(values)
+            own = <uint32_t> self.rows
+            with nogil:
+                while at < n:
+                    if at % STRIDE == 0:
+                        check_signals()
+                    here = stride(at, n, ND_BITMAP_ROOM)
+                    for k in range(here):
+                        rows[k] = self.find(numbers[at + k])
+                    found = nd_bitmaps_near(&self.how, &own, 0, rows, here, which)
+                    for k in range(found):
+                        out[at + which[k]] = near if rows[which[k]] else unknown
+                    at += here
+        return np.asarray(out)
+
+
 cdef class RunPairs:
     """The pairs of documents in runs together that may reach the threshold, each met once; see meetings.h.
 

@@ -10,7 +10,7 @@ from generated import LENGTHS, splitmix64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore._candidates import FeatureTables, Judge
+from ndcore._candidates import FAR, NEAR, UNKNOWN, FeatureTables, Judge, NumberedBitmaps
 from ndcore._cluster import components
 from ndcore._entries import sort_entries
 from ndcore._sets import common, differences, distinct
@@ -229,3 +229,58 @@ def test_components_of_a_long_chain(variant):
     assert set(components(ends, ends + 1, np.arange(n)).tolist()) == {0}
     assert set(components(ends[::-1].copy(), ends[::-1] + 1, np.arange(n)[::-1].copy()).tolist()) == {n - 1}
     assert components(ends[:0], ends[:0], np.arange(3)).tolist() == [0, 1, 2]
+
+
+# ---------------------------------------------------------------------------------------------- bitmaps that come one by one
+
+
+def test_numbered_bitmaps_reject_no_near_set():
+    """Beside a dict of sets, with numbers far apart, while documents come, change and leave."""
+    rng = np.random.default_rng(3)
+    made, sets, threshold, rejected = NumberedBitmaps(0.8, 1 << 30), {}, 0.8, 0
+    frame = rng.integers(0, 2**64, 1500, np.uint64)
+    for step in range(1200):
+        size = int(rng.integers(1, 1500))
+        values = np.unique(np.concatenate([frame[:size], rng.integers(0, 2**64, int(size * rng.random() / 2), np.uint64)]))
+        number = int(rng.choice([rng.integers(0, 600), rng.integers(0, 2**20)]))
+        if sets and step % 3 == 0:
+            gone = int(rng.choice(list(sets)))
+            made.discard(gone)
+            del sets[gone]
+            assert gone not in made
+        asked = np.array(sorted({*sets, number, 2**40, 599}), np.int64)
+        found = dict(zip(asked.tolist(), made.near(values, asked).tolist(), strict=True))
+        for each, answer in found.items():
+            if each not in sets:
+                assert answer == UNKNOWN
+                continue
+            both = len(np.intersect1d(values, sets[each], assume_unique=True)) if answer == FAR else 0
+            assert answer == NEAR or both / (len(values) + len(sets[each]) - both) < threshold
+            rejected += answer == FAR
+        made.add(number, values)
+        sets[number] = values
+        assert len(made) == len(sets) and number in made
+    assert rejected > 100_000
+
+
+def test_numbered_bitmaps_refuse_what_is_no_document():
+    made = NumberedBitmaps(0.5, 1 << 20)
+    with pytest.raises(ValueError, match="got -1"):
+        made.add(-1, np.ones(1, np.uint64))
+    with pytest.raises(ValueError, match="0 members"):
+        made.add(1, np.zeros(0, np.uint64))
+    assert len(made) == 0 and made.near(np.ones(1, np.uint64), np.array([-1, 1], np.int64)).tolist() == [UNKNOWN] * 2
+    with pytest.raises(ValueError, match="threshold"):
+        NumberedBitmaps(0.0, 1 << 20)
+
+def test_numbered_bitmaps_forget_the_older_half():
+    """A document without a bitmap is UNKNOWN, so nothing is lost."""
+    made, rng = NumberedBitmaps(0.8, 20_000), np.random.default_rng(4)
+    sets = [np.unique(rng.integers(0, 2**64, 300, np.uint64)) for _ in range(500)]
+    for number, values in enumerate(sets):
+        made.add(number, values)
+    assert 20 <= len(made) <= 200  # each takes 612 bytes, and room is made for several
+    held = [number in made for number in range(500)]
+    assert held == sorted(held)  # the last ones
+    answers = made.near(sets[499], np.arange(500)).tolist()
+    assert answers == [UNKNOWN] * held.count(False) + [FAR] * (held.count(True) - 1) + [NEAR]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from stores import Both
 
-from ndcore.store.batches import CROWDED, _sharing
+from ndcore.store.batches import _sharing
 
 LETTERS = list("abcdefghij")
 
@@ -77,15 +79,37 @@ def test_rows_that_share_features():
     rows = rng.integers(0, 6, (40, 4)).astype(np.uint64) * np.uint64(4) + np.arange(4, dtype=np.uint64)
     valid = rng.random(40) < 0.9
     for need in (1, 2, 3):
-        naive = {b: found for b in range(40) if valid[b] and (found := [
-            a for a in range(b) if valid[a] and (rows[a] == rows[b]).sum() >= need])}
-        assert _sharing(rows, np.flatnonzero(valid), need) == naive
+        naive = [(a, b) for b in range(40) for a in range(b)
+                 if valid[a] and valid[b] and (rows[a] == rows[b]).sum() >= need]
+        a, b = _sharing(rows, np.flatnonzero(valid), need)
+        assert list(zip(a.tolist(), b.tolist(), strict=True)) == naive
+    assert [len(each) for each in _sharing(rows[:0], np.arange(0), 1)] == [0, 0]
 
 
-def test_a_crowd_is_left_to_single_decisions(tmp_path):
-    n = int(2 * CROWDED ** 0.5)
-    assert _sharing(np.ones((n, 2), np.uint64), np.arange(n), 1) is None
-    both = Both(tmp_path, width=1)
-    both.decide_many([(i, f"one two three four five six {i}", i) for i in range(40)])
+@pytest.mark.parametrize("evidence", ["text", "shingles"])
+def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
+    """Many share features with each: pages are decided as if every one was measured, whatever the bitmaps forget."""
+    monkeypatch.setattr("ndcore.store.evidence.BITMAPS", 10_000)  # of some 100 pages
+    rng = random.Random(4)
+    frame = [f"frame{i}" for i in range(40)]
+
+    def page(words: list[str]) -> str:
+        return " ".join([*frame, *words])
+
+    own = [[f"w{rng.randrange(10**6)}" for _ in range(14)] for _ in range(260)]
+    both = Both(tmp_path, evidence=evidence, threshold=0.7, width=1)
+    both.decide_many([(i, page(words), i) for i, words in enumerate(own)])
+    assert 0 < len(both.store._state.evidence.bitmaps) < 200
+    copies = [(f"copy{i}", page([*own[i][:9], *(f"new{i}.{j}" for j in range(5))]), 300) for i in range(0, 260, 3)]
+    both.decide_many(copies)
+    both.check()
+    for i in range(0, 90, 3):  # copies become kept, and later pages follow them
+        both.remove(i)
+    for key, text, date in copies[:40]:
+        both.decide(f"again {key}", text + " more", date + 1)
+    both.decide_many([(i, page(words), 400) for i, words in enumerate(own[:60])])
+    both.check()
+    both.reopen()
+    both.decide_many([(f"third {key}", text, date + 2) for key, text, date in copies])
     both.check()
     both.store.close()

@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ndcore._candidates import Bitmaps
 from ndcore._types import Ints, UInts
 from ndcore.store import engine
 from ndcore.store.engine import Place
 from ndcore.store.evidence import Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
+from ndcore.store.record_reader import FEW
 from ndcore.store.records import DIGESTED, LEADER, Document, encode, encode_new
 from ndcore.store.state import LEADS, LEADS_TOO, Added, State, kinds, mixed, repeated, shared
 from ndcore.store.verdict import Key, Verdict
@@ -29,7 +31,7 @@ __all__ = ["Batch", "Write"]
 # Writes records of documents (their numbers, the records as bytes) to the log, and tells the state where they are.
 Write: TypeAlias = Callable[[Sequence[int], Sequence[bytes]], None]
 
-CROWDED = 1 << 16  # pairs with a feature in common in a batch; with more, its pages are decided one by one
+SEARCHED = 32  # pages that are searched for together: thousands of documents may be found for each
 PLAIN, KNOWN, ALONE = range(3)  # key and class are new; one may be known; the state must have all pages before
 
 
@@ -86,19 +88,49 @@ class Batch:
         self._repeated = repeated(self._leads)  # pages with the signature of an earlier one
         ways = np.where(self._key_known | self._class_known | self._repeated, KNOWN, PLAIN)
         ways[self._again | pages.carried] = ALONE
-        self._ends: Ints
-        self._found: Ints
-        self._ends, self._found = state.indexes.features.search_many(
-            pages.features, state.settings.need, state.kept.bits, 1)
-        earlier = _sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), state.settings.need)
-        if earlier is None:
-            ways[:], earlier = ALONE, {}
         self._ways: list[int] = ways.tolist()
-        self._earlier = earlier
+        self._search_kept()
+        self._search_batch()
         self._compared = np.diff(self._ends) > 0
-        self._compared[list(earlier)] = True
+        self._compared[list(self._earlier)] = True
         self._compared &= pages.valid & (ways == PLAIN)
         self._prepare(np.flatnonzero(self._compared).tolist())
+
+    def _search_kept(self) -> None:
+        """Find for each page the documents before the batch that share features with it and may reach the threshold."""
+        state, pages, found, sizes = self.state, self.pages, [], []
+        for start in range(0, len(pages), SEARCHED):
+            ends, documents = state.indexes.features.search_many(
+                pages.features[start : start + SEARCHED], state.settings.need, state.kept.bits, 1)
+            crowded = np.flatnonzero((np.diff(ends) > FEW) & pages.valid[start : start + SEARCHED]).tolist()
+            rows = [documents]
+            if crowded:
+                rows = np.split(documents, ends[1:-1])
+                state.evidence.prepare((pages[start + i] for i in crowded), [])
+                for i in crowded:
+                    rows[i] = state.near(pages[start + i], rows[i])
+                ends = np.cumsum([0, *map(len, rows)])
+            sizes.append(np.diff(ends))
+            found += rows
+        self._ends: Ints = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
+        self._found: Ints = np.concatenate(found)
+
+    def _search_batch(self) -> None:
+        """Find for each page the earlier ones of the batch that share features with it and may reach the threshold."""
+        settings, pages = self.state.settings, self.pages
+        a, b = _sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), settings.need)
+        if len(a) > len(pages) and self.state.evidence.exact:
+            rows, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
+            self.state.evidence.prepare((pages[i] for i in rows.tolist()), [])
+            sets = [pages[i].shingles for i in rows.tolist()]
+            offsets = np.cumsum([0, *map(len, sets)])
+            bitmaps, documents = Bitmaps(np.diff(offsets).astype(np.uint32), False), ends.astype(np.uint32)
+            bitmaps.add(np.arange(len(rows), dtype=np.uint32), np.concatenate(sets), offsets)
+            near = bitmaps.near(documents[: len(a)], documents[len(a) :], settings.threshold).view(np.bool_)
+            a, b = a[near], b[near]
+        self._earlier: dict[int, list[int]] = {}
+        for first, second in zip(a.tolist(), b.tolist(), strict=True):
+            self._earlier.setdefault(second, []).append(first)
 
     def _prepare(self, compared: list[int]) -> None:
         """Make the shingle sets that the measures of some pages need."""
@@ -109,7 +141,7 @@ class Batch:
                          ((number, self.state.document(number).evidence) for number in sorted(numbers)))
 
     def _candidates(self, i: int) -> list[int]:
-        """Return the documents before the batch that share features with a page and were kept, ascending."""
+        """Return the documents before the batch that a page may resemble and that were kept, ascending."""
         found: list[int] = self._found[self._ends[i] : self._ends[i + 1]].tolist()
         return found
 
@@ -224,6 +256,8 @@ class Batch:
                              state.evidence.pack(pages[i]) if packed is None else packed)
         of, equal = (None, None) if place.label is None else (self._key_of(place.label), self._key_of(place.equal))
         resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured
+        if label == number and pages[i].crowded:
+            state.evidence.bitmaps.add(number, pages[i].shingles)
         if not place.role & LEADER:
             run.followers += [(number, state.value(kind, pages[i], pages[i].scope)) for kind in kinds(place.role)]
         run.classes.setdefault(int(self._leads[i]), []).append(i)
@@ -269,26 +303,15 @@ class Batch:
             self._numbers, self._payloads = [], []
 
 
-def _sharing(features: UInts, rows: Ints, need: int) -> dict[int, list[int]] | None:
-    """Find for each of some rows the earlier ones that share at least `need` features, ascending; None for too many."""
-    n, groups = features.shape
-    values = features[rows].ravel()
-    order = np.argsort(values, kind="stable")
-    values, owner = values[order], rows[order // groups]
-    codes, size, step = [], 0, 1
-    while True:
-        same = np.flatnonzero(values[step:] == values[:-step])
-        if not len(same):
-            break
-        a, b = owner[same], owner[same + step]
-        a, b = np.minimum(a, b), np.maximum(a, b)
-        codes.append((b * n + a)[a != b])
-        size, step = size + len(same), step + 1
-        if size > CROWDED:
-            return None
-    found: dict[int, list[int]] = {}
-    if codes:
-        pairs, counts = np.unique(np.concatenate(codes), return_counts=True)
-        for code in pairs[counts >= need].tolist():
-            found.setdefault(code // n, []).append(code % n)
-    return found
+def _sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
+    """Find the pairs a < b of some rows, ascending, that share at least `need` features, in the order of b, then a.
+
+    O(rows · groups) where no feature is there twice, else the square of the rows with such features: a batch has hundreds.
+    """
+    values, times = np.unique(features[rows], return_counts=True)
+    rows = rows[np.isin(features[rows], values[times > 1]).any(axis=1)]
+    shared = np.zeros((len(rows), len(rows)), np.uint16)
+    for column in features[rows].T:
+        shared += column[:, None] == column
+    b, a = np.nonzero(np.tril(shared >= need, -1))
+    return rows[a], rows[b]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ndcore._candidates import NumberedBitmaps
 from ndcore._sets import common
 from ndcore._types import AnyArray, Text, UInts
 from ndcore.storage.container import CorruptFile
@@ -22,6 +23,7 @@ from ndcore.text.shingling import Shingling
 __all__ = ["Evidence", "Measured"]
 
 CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
+BITMAPS = 512 << 20  # bytes of bitmaps of documents that pages of one template were compared with
 TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, about
 
 
@@ -45,6 +47,8 @@ class Evidence:
     ----------
     exact : bool
         False where measures are estimates.
+    bitmaps : NumberedBitmaps
+        Of documents among many that share features with a page (`RecordReader.near`).
     """
 
     kind: str
@@ -52,6 +56,7 @@ class Evidence:
     num_perm: int
     exact: bool
     codec: TextCodec
+    bitmaps: NumberedBitmaps
 
     def __init__(self, settings: Settings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
@@ -59,6 +64,7 @@ class Evidence:
         self.exact = self.kind != "sketch"
         self._sets: OrderedDict[int, UInts] = OrderedDict()
         self._cached = 0
+        self.bitmaps = NumberedBitmaps(settings.threshold, BITMAPS)
         self.codec = TextCodec()
 
     def share(self, other: Evidence) -> None:
@@ -120,6 +126,10 @@ class Evidence:
         """Return the number of shingles of some evidence of a store with evidence="sketch"."""
         return max(1, int.from_bytes(packed[:4], "little"))
 
+    def hold_bitmap(self, number: int, packed: bytes | None) -> None:
+        """Make the bitmap of a document from its evidence. None: of `cached` evidence."""
+        self.bitmaps.add(number, self._set(number, packed))
+
     def measure(self, page: Page, number: int, packed: bytes | None) -> Measured:
         """Measure a page against the evidence of a document; both have shingles. None: of `cached` evidence."""
         if self.exact:
@@ -140,7 +150,9 @@ class Evidence:
         return number in self._sets
 
     def forget(self, number: int | None = None) -> None:
-        """Drop the cached set of a document that left, or of all."""
+        """Drop the cached set of a document that left, and its bitmap, or the sets of all."""
+        if number is not None:
+            self.bitmaps.discard(number)
         for each in [number] if number is not None else list(self._sets):
             gone = self._sets.pop(each, None)
             self._cached -= 0 if gone is None else gone.nbytes

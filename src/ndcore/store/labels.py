@@ -12,6 +12,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
+import numpy as np
+
 from ndcore._types import UInts
 from ndcore.store.evidence import Measured
 from ndcore.store.pages import Page
@@ -81,7 +83,7 @@ class Plan:
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
         """Find the kept document that a page resembles most, at or above the threshold; the first of several."""
         state, best = self.state, None
-        for number in self._kept_sharing(page.features):
+        for number in self._kept_near(page):
             if before is not None and number >= before:
                 break
             measured = self.measure(page, number)
@@ -95,14 +97,14 @@ class Plan:
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.cached(number) else self.state.document(number).evidence)
 
-    def _kept_sharing(self, features: UInts) -> list[int]:
-        """Find the kept documents that share enough features with a page, ascending."""
-        found = self.state.sharing(features, True)
+    def _kept_near(self, page: Page) -> list[int]:
+        """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
+        found: list[int] = self.state.near(page, self.state.sharing(page.features, True)).tolist()
         if not self.removed:
             return found
         numbers = {i for i in found if i not in self.removed and self._kept.get(i, True)}
         need = self.state.settings.need
-        numbers.update(i for i, kept in self._kept.items() if kept and shared(self.features[i], features) >= need)
+        numbers.update(i for i, kept in self._kept.items() if kept and shared(self.features[i], page.features) >= need)
         return sorted(numbers)
 
     # ---- removal
@@ -167,8 +169,9 @@ class Plan:
         if label != number:
             self._queue_members(number)
             return
-        for other in {*state.sharing(page.features, True), *state.sharing(page.features, False)}:
-            if (other > number and other not in self.removed and self.role(other) & LEADER
+        others = np.concatenate([state.sharing(page.features, kept) for kept in (True, False)])
+        for other in state.near(page, np.unique(others[others > number])).tolist():
+            if (other not in self.removed and self.role(other) & LEADER
                     and self.measure(page, other).resemblance >= state.settings.threshold):
                 self._queue(other)
 

@@ -61,10 +61,12 @@ class Page:
         The signature.
     row_hash : int
         A hash of it: pages with the same tokens have the same.
+    crowded : bool
+        Whether many documents share features with it: later pages of its template will ask for its bitmap.
     """
 
-    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "date", "features", "hashed", "key", "name", "packed", "past",
-                 "revised", "row", "row_hash", "scope", "shingling", "text", "valid")
+    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "crowded", "date", "features", "hashed", "key", "name", "packed",
+                 "past", "revised", "row", "row_hash", "scope", "shingling", "text", "valid")
     date: int
     features: UInts
     hashed: int
@@ -88,6 +90,7 @@ class Page:
         self._shingles: UInts | None = None
         self._size: int | None = None
         self.packed: bytes | None = None  # its evidence
+        self.crowded = False
         self.past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
         self.revised = False  # its text is of a later, lexical version, and its digests are not of this text
 

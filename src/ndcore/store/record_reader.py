@@ -6,7 +6,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ndcore._candidates import row_hashes
+from ndcore._candidates import FAR, UNKNOWN, row_hashes
+from ndcore._types import Ints
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
@@ -17,8 +18,10 @@ from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.text.inputs import as_bytes, digest
 
-__all__ = ["RecordReader"]
+__all__ = ["FEW", "RecordReader"]
 
+FEW = 16  # documents that are measured, and not sifted first
+TOGETHER = 64  # documents whose evidence is read together
 RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 
@@ -158,6 +161,35 @@ class RecordReader:
         return self.preparer.scope_of(decoded(record.name)) if self.settings.scope == "host" else 0
 
     # ---- comparing
+
+    def near(self, page: Page, numbers: Ints) -> Ints:
+        """Leave of documents, all valid, those that may reach the threshold with a page; few are returned as they are.
+
+        The pages of a template share most features, and resemble each other too little. Their bitmaps reject nearly all of
+        them (bitmaps.h) and no document that reaches the threshold. A bitmap is made when it is first asked for, from
+        evidence, and where evidence is a signature there is none.
+
+        O(documents), and the evidence of those that were not asked for before.
+        """
+        evidence = self.evidence
+        if len(numbers) <= FEW or not evidence.exact:
+            return numbers
+        page.crowded = True
+        answers = evidence.bitmaps.near(page.shingles, numbers)
+        unknown = np.flatnonzero(answers == UNKNOWN)
+        for start in range(0, len(unknown), TOGETHER):
+            self._hold_bitmaps(numbers[unknown[start : start + TOGETHER]].tolist())
+        if len(unknown):
+            answers[unknown] = evidence.bitmaps.near(page.shingles, numbers[unknown])
+        found: Ints = numbers[answers != FAR]
+        return found
+
+    def _hold_bitmaps(self, numbers: list[int]) -> None:
+        """Make the bitmaps of documents."""
+        evidence = self.evidence
+        evidence.prepare([], ((i, self.document(i).evidence) for i in numbers if not evidence.cached(i)))
+        for i in numbers:
+            evidence.hold_bitmap(i, None if evidence.cached(i) else self.document(i).evidence)
 
     def whole(self, of: Page | Document) -> bytes:
         """Return the digest of the bytes of a page or document."""

@@ -167,12 +167,11 @@ class State(RecordReader):
             made[i] = too(i)
         return made
 
-    def sharing(self, features: UInts, kept: bool) -> list[int]:
+    def sharing(self, features: UInts, kept: bool) -> Ints:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
         row = features if kept else features ^ COLD
         wanted = self.kept if kept else self.live
-        found: list[int] = self.indexes.features.search(row, self.settings.need, wanted.bits).tolist()
-        return found
+        return self.indexes.features.search(row, self.settings.need, wanted.bits)
 
     # ---- folding
 
@@ -270,6 +269,8 @@ class State(RecordReader):
         if label == number:
             self.kept.add(number)
             self.clusters += 1
+            if page is not None and page.crowded:
+                self.evidence.bitmaps.add(number, page.shingles)
         else:
             columns.link(number, label)
         if self._indexes is not None:
