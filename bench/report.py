@@ -25,14 +25,16 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
-ORDER = ("against", "pipeline", "job", "templates", "verdicts_speed", "quality", "containment", "altavista", "clustering",
-         "nearness", "hamming", "pairing", "joining_file", "repeats", "passages", "contamination", "ranking", "store",
+ORDER = ("against", "pipeline", "job", "templates", "store_templates", "verdicts_speed", "quality", "containment",
+         "altavista", "clustering", "nearness", "hamming", "pairing", "joining_file", "repeats", "passages", "contamination",
+         "ranking", "store",
          "spark", "spark_cluster", "spark_shapes_cluster", "kernels", "calls", "verdicts_labels", "verdicts_options")
 TITLES = {
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
     "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
     "containment": "Containment from sketches", "templates": "Pages of one template",
+    "store_templates": "Pages of one template in a store",
     "repeats": "Repeated passages", "passages": "Passages, beside other tools", "ranking": "Copied programs",
     "contamination": "Benchmark text in a corpus", "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
     "spark_shapes_cluster": "Hard collections on two workers", "nearness": "Simhash and near-duplicates",

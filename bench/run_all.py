@@ -17,9 +17,10 @@ from corpus import add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "clustering", "containment", "nearness",
-         "hamming", "pairing", "repeats", "ranking", "passages")
-WITHOUT_CORPORA = ("kernels", "calls", "templates", "hamming", "pairing", "repeats", "ranking", "passages")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "store_templates", "quality", "clustering",
+         "containment", "nearness", "hamming", "pairing", "repeats", "ranking", "passages")
+WITHOUT_CORPORA = ("kernels", "calls", "templates", "store_templates", "hamming", "pairing", "repeats", "ranking",
+                   "passages")
 WITH_PEERS = ("against", "hamming", "passages")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
