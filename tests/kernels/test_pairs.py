@@ -273,6 +273,7 @@ def test_numbered_bitmaps_refuse_what_is_no_document():
     with pytest.raises(ValueError, match="threshold"):
         NumberedBitmaps(0.0, 1 << 20)
 
+
 def test_numbered_bitmaps_forget_the_older_half():
     """A document without a bitmap is UNKNOWN, so nothing is lost."""
     made, rng = NumberedBitmaps(0.8, 20_000), np.random.default_rng(4)

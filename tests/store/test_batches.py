@@ -89,27 +89,30 @@ def test_rows_that_share_features():
 @pytest.mark.parametrize("evidence", ["text", "shingles"])
 def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
     """Many share features with each: pages are decided as if every one was measured, whatever the bitmaps forget."""
-    monkeypatch.setattr("ndcore.store.evidence.BITMAPS", 10_000)  # of some 100 pages
+    monkeypatch.setattr("ndcore.store.evidence.BITMAPS", 3_000)  # of some 30 pages
     rng = random.Random(4)
-    frame = [f"frame{i}" for i in range(40)]
+    frame = [f"frame{i}" for i in range(20)]
 
     def page(words: list[str]) -> str:
         return " ".join([*frame, *words])
 
-    own = [[f"w{rng.randrange(10**6)}" for _ in range(14)] for _ in range(260)]
+    own = [[f"w{rng.randrange(10**6)}" for _ in range(7)] for _ in range(70)]
     both = Both(tmp_path, evidence=evidence, threshold=0.7, width=1)
-    both.decide_many([(i, page(words), i) for i, words in enumerate(own)])
-    assert 0 < len(both.store._state.evidence.bitmaps) < 200
-    copies = [(f"copy{i}", page([*own[i][:9], *(f"new{i}.{j}" for j in range(5))]), 300) for i in range(0, 260, 3)]
+    for start in (0, 35):
+        both.decide_many([(i, page(own[i]), i) for i in range(start, start + 35)])
+    evidence_of_store = both.store._state.evidence
+    assert 10 < len(evidence_of_store.bitmaps) and not all(i in evidence_of_store.bitmaps for i in range(70))
+    copies = [(f"copy{i}", page([*own[i][:5], f"new{i}", f"newer{i}"]), 100) for i in range(0, 70, 6)]
     both.decide_many(copies)
     both.check()
-    for i in range(0, 90, 3):  # copies become kept, and later pages follow them
+    for i in range(0, 24, 6):  # copies become kept, and later pages follow them
         both.remove(i)
-    for key, text, date in copies[:40]:
+    for key, text, date in copies[:6]:
         both.decide(f"again {key}", text + " more", date + 1)
-    both.decide_many([(i, page(words), 400) for i, words in enumerate(own[:60])])
+    both.decide_many([(i, page(own[i]), 200) for i in range(30)])
     both.check()
     both.reopen()
-    both.decide_many([(f"third {key}", text, date + 2) for key, text, date in copies])
+    both.decide_many([(f"third {key}", text, date + 200) for key, text, date in copies])
     both.check()
+    assert any(cluster != [cluster[0]] for cluster in both.store.clusters())
     both.store.close()
