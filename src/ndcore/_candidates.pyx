@@ -5,6 +5,7 @@ those that are in runs together; and bitmaps that reject most pairs. Arrays are 
 from threading import Lock
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from math import comb
 
@@ -830,7 +831,9 @@ cdef class NumberedBitmaps:
         begins, numbers, sizes = np.zeros(rows + 2, np.int64), np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.uint32)
         folded, slack = np.zeros((rows + 1, ND_BITMAP_WORDS), np.uint64), np.zeros(rows + 1, np.float64)
         words = np.zeros(used + used // 2 + count + 64, np.uint64)
-        cdef int64_t[::1] new_begins = begins
+        cdef int64_t[::1] new_begins = begins, new_numbers = numbers
+        cdef uint32_t[::1] new_sizes = sizes
+        cdef uint64_t[:, ::1] new_folded = folded
         cdef uint64_t[::1] new_words = words
         cdef double[::1] new_slack = slack
         new_slack[0] = self.slack[0]
@@ -839,9 +842,9 @@ cdef class NumberedBitmaps:
                 continue
             begin, end = self.begins[row], self.begins[row + 1]
             new_begins[at + 1] = new_begins[at] + end - begin
-            new_words[new_begins[at] : new_begins[at + 1]] = self.words[begin:end]
-            new_slack[at] = self.slack[row]
-            folded[at], sizes[at], numbers[at] = self.folded[row], self.sizes[row], self.numbers[row]
+            memcpy(&new_words[new_begins[at]], &self.words[begin], <size_t> (end - begin) * sizeof(uint64_t))
+            memcpy(&new_folded[at, 0], &self.folded[row, 0], ND_BITMAP_WORDS * sizeof(uint64_t))
+            new_slack[at], new_sizes[at], new_numbers[at] = self.slack[row], self.sizes[row], self.numbers[row]
             self.place(self.numbers[row], <uint32_t> at)
             at += 1
         self.rows, self.begins, self.numbers, self.sizes = at, begins, numbers, sizes

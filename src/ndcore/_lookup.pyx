@@ -326,14 +326,15 @@ cdef class Postings:
 
     cdef int share_recent(self, Work *work, Vector *found) except -1 nogil:
         """Append the documents of tables that are in enough groups."""
-        cdef size_t g, n, t, walked, here
+        cdef size_t g, n, t, walked, most, here
         cdef nd_recent *table
         cdef int64_t *names
         for t in range(self.table_count):
             table, names, n, walked = self.tables[t], self.names[t], 0, 0
+            most = table.n // COUNT_FROM + CHAIN
             nd_lookup_recent(table, work.values, work.heads)
             for g in range(self.groups):
-                while work.heads[g]:
+                while work.heads[g] and walked <= most:
                     reserve(work, n + CHAIN)
                     here = nd_lookup_chain(table, g, &work.heads[g], CHAIN, work.wanted, work.wanted_bits, names,
                                            work.documents + n)
@@ -341,16 +342,11 @@ cdef class Postings:
                     walked += CHAIN if work.heads[g] else here
                     if work.heads[g]:
                         check_signals()
-                    if walked > table.n // COUNT_FROM + CHAIN:
-                        break
-                if walked > table.n // COUNT_FROM + CHAIN:
-                    break
-            else:
-                if n >= work.need:
-                    n = nd_lookup_shared(work.documents, work.documents + work.room, n, work.need)
-                    push(found, work.documents, n, 0, names)
-                continue
-            self.scan_recent(table, names, work, found)
+            if walked > most:
+                self.scan_recent(table, names, work, found)
+            elif n >= work.need:
+                n = nd_lookup_shared(work.documents, work.documents + work.room, n, work.need)
+                push(found, work.documents, n, 0, names)
         return 0
 
     cdef int scan_recent(self, const nd_recent *table, const int64_t *names, Work *work, Vector *found) except -1 nogil:

@@ -256,7 +256,7 @@ class Batch:
                              state.evidence.pack(pages[i]) if packed is None else packed)
         of, equal = (None, None) if place.label is None else (self._key_of(place.label), self._key_of(place.equal))
         resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured
-        if label == number and pages[i].crowded:
+        if label == number and pages.is_crowded(i):
             state.evidence.bitmaps.add(number, pages[i].shingles)
         if not place.role & LEADER:
             run.followers += [(number, state.value(kind, pages[i], pages[i].scope)) for kind in kinds(place.role)]
@@ -308,8 +308,8 @@ def _sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
 
     O(rows · groups) where no feature is there twice, else the square of the rows with such features: a batch has hundreds.
     """
-    values, times = np.unique(features[rows], return_counts=True)
-    rows = rows[np.isin(features[rows], values[times > 1]).any(axis=1)]
+    _, ids, times = np.unique(features[rows], return_inverse=True, return_counts=True)
+    rows = rows[(times[ids] > 1).reshape(len(rows), features.shape[1]).any(axis=1)]
     shared = np.zeros((len(rows), len(rows)), np.uint16)
     for column in features[rows].T:
         shared += column[:, None] == column

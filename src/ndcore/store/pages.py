@@ -198,6 +198,11 @@ class Pages:
     def __iter__(self) -> Iterator[Page]:
         return map(self.__getitem__, range(len(self)))
 
+    def is_crowded(self, i: int) -> bool:
+        """Tell whether a page is `Page.crowded`, without making it."""
+        page = self._made[i]
+        return page is not None and page.crowded
+
     def __getitem__(self, i: int) -> Page:
         page = self._made[i]
         if page is None:

@@ -21,7 +21,7 @@ from ndcore.text.inputs import as_bytes, digest
 __all__ = ["FEW", "RecordReader"]
 
 FEW = 16  # documents that are measured, and not sifted first
-TOGETHER = 64  # documents whose evidence is read together
+PIECE = 64  # documents whose bitmaps are made together
 RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 
@@ -177,10 +177,10 @@ class RecordReader:
         page.crowded = True
         answers = evidence.bitmaps.near(page.shingles, numbers)
         unknown = np.flatnonzero(answers == UNKNOWN)
-        for start in range(0, len(unknown), TOGETHER):
-            self._hold_bitmaps(numbers[unknown[start : start + TOGETHER]].tolist())
-        if len(unknown):
-            answers[unknown] = evidence.bitmaps.near(page.shingles, numbers[unknown])
+        for start in range(0, len(unknown), PIECE):
+            piece = unknown[start : start + PIECE]
+            self._hold_bitmaps(numbers[piece].tolist())
+            answers[piece] = evidence.bitmaps.near(page.shingles, numbers[piece])
         found: Ints = numbers[answers != FAR]
         return found
 
