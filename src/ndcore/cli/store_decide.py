@@ -32,7 +32,7 @@ from ndcore.progress import by_position, reporting
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 
-__all__ = ["Deciding", "add_decide"]
+__all__ = ["DecisionRun", "add_decide"]
 
 DURABILITIES = ("each", "batch")
 _COLUMNS = [
@@ -114,7 +114,7 @@ def run_decide(options: DecideOptions) -> int:
             on_error=options.on_error, html=options.html_part, threads=options.threads,
             told=None if options.quiet else summary.print_readings,
         ))
-        run = Deciding(options, store, pages)
+        run = DecisionRun(options, store, pages)
         _write(options, run)
         live = len(store)
     options.outcome.written = True
@@ -126,7 +126,7 @@ def run_decide(options: DecideOptions) -> int:
     return 0
 
 
-def _write(options: DecideOptions, run: Deciding) -> None:
+def _write(options: DecideOptions, run: DecisionRun) -> None:
     """Decide on all pages, and write the verdicts where the options say."""
     if options.output is None:
         for _ in run.verdicts():
@@ -151,7 +151,7 @@ def _row(found: tuple[Verdict, Place]) -> tuple[Any, ...]:
             verdict.contained, verdict.containing, verdict.version, verdict.exact)
 
 
-class Deciding:
+class DecisionRun:
     """The decision on all pages of some files.
 
     Attributes

@@ -15,8 +15,8 @@ from ndcore.report.plain_values import plain
 from ndcore.serve.keys import Key, key_value
 
 __all__ = [
-    "About", "Cluster", "Clusters", "Compared", "Document", "Excerpt", "History", "Judgement", "Located", "Match", "Member",
-    "Page", "Peeked", "ShownCluster", "Version", "encoded", "iso",
+    "About", "Cluster", "Clusters", "Compared", "DocumentAnswer", "Excerpt", "History", "Judgement", "Located", "Match",
+    "Member", "Page", "Peeked", "ShownCluster", "Version", "encoded", "iso",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -132,7 +132,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Document:
+class DocumentAnswer:
     """What is known of a key."""
 
     key: Annotated[Key, "key of the document"]

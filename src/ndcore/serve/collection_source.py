@@ -8,7 +8,7 @@ from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection, Resembling
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
-from ndcore.serve.answers import About, Cluster, Clusters, Document, Match, Member, Peeked, ShownCluster
+from ndcore.serve.answers import About, Cluster, Clusters, DocumentAnswer, Match, Member, Peeked, ShownCluster
 from ndcore.serve.keys import Key, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, one_page
@@ -50,7 +50,7 @@ class CollectionSource:
             raise Refused(400, str(error)) from error
         return Peeked(None, None, None, [_match(each) for each in found], None)
 
-    def document(self, asked: Asked) -> Document:
+    def document(self, asked: Asked) -> DocumentAnswer:
         """Return the cluster of an id, and the documents that resemble it."""
         key, position = self._find(asked)
         found, names = self._collection.clustering, self._collection.names
@@ -61,7 +61,7 @@ class CollectionSource:
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
-        return Document(key, cluster, None, None, None, resembling)
+        return DocumentAnswer(key, cluster, None, None, None, resembling)
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, the largest first."""

@@ -17,7 +17,7 @@ from ndcore.serve.answers import (
     Cluster,
     Clusters,
     Compared,
-    Document,
+    DocumentAnswer,
     History,
     Located,
     Match,
@@ -127,7 +127,7 @@ def _pair_form() -> str:
 # ---- documents and clusters
 
 
-def show_document(answer: Document, asked: Asked) -> str:
+def show_document(answer: DocumentAnswer, asked: Asked) -> str:
     """Render what is known of a key."""
     key, cluster = answer.key, answer.cluster
     alone = cluster.documents == 1

@@ -16,7 +16,7 @@ from ndcore.serve.answers import (
     Cluster,
     Clusters,
     Compared,
-    Document,
+    DocumentAnswer,
     History,
     Judgement,
     Located,
@@ -109,12 +109,12 @@ class StoreSource:
         found = None if other is None else self._compared(text, other, ("the text", name_of(verdict.of)))
         return Peeked(judgement, cluster, located, None, found)
 
-    def document(self, asked: Asked) -> Document:
+    def document(self, asked: Asked) -> DocumentAnswer:
         """Return what is known of a key."""
         with self._reading() as store:
             key = _find(store, asked["key"], asked.get("kind"))
             cluster, located = self._cluster(store, key, asked), self._located(store, key)
-            return Document(key, cluster, located, _history(store, key, asked), excerpt(_text(store, key)), None)
+            return DocumentAnswer(key, cluster, located, _history(store, key, asked), excerpt(_text(store, key)), None)
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, in the order of the store."""

@@ -23,7 +23,7 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Clustering", "cluster"]
+__all__ = ["ClusteringFrames", "cluster"]
 
 LOCAL_ONLY = ("ids", "guard", "memory_limit", "threads", "progress")
 SAMPLED = ("valid boolean, sound boolean, bytes binary, tokens binary, deciding binary, sample binary, modulus bigint, "
@@ -33,7 +33,7 @@ HOW = "case when bytes = first.bytes then 'identical' when tokens = first.tokens
 
 
 @dataclass(frozen=True)
-class Clustering(Verdicts):
+class ClusteringFrames(Verdicts):
     """The clusters of a collection, as DataFrames.
 
     Attributes
@@ -80,7 +80,7 @@ def cluster(
     task_pairs: int = 1 << 22,
     directory: str | None = None,
     **local_only: Any,
-) -> Clustering:
+) -> ClusteringFrames:
     """Cluster a collection by the values that the sketches of its documents have in common.
 
     `ndcore.cluster` on the documents sorted by key gives the same result: the same representatives, classes, resemblances
@@ -99,7 +99,7 @@ def cluster(
 
     Returns
     -------
-    Clustering
+    ClusteringFrames
 
     Raises
     ------
@@ -138,7 +138,7 @@ def cluster(
     verdicts = work.keep(_conclude(documents, labels, grouping), "verdicts")
     work.describe("done")
     by_key = pairs_by_key(pairs, names, "common", "in_a", "in_b")
-    return Clustering(verdicts, key, work, by_key, _common_by_key(crowd, names), settings.floor, settings.described(),
+    return ClusteringFrames(verdicts, key, work, by_key, _common_by_key(crowd, names), settings.floor, settings.described(),
                       settings.recipe)
 
 

@@ -60,12 +60,12 @@ from ndcore.storage.disk_space import FULL, name_place, naming
 from ndcore.storage.lock import held_file
 from ndcore.storage.staging import sweep
 
-__all__ = ["MAGIC", "Contents", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
+__all__ = ["MAGIC", "ContainerOutline", "CorruptFile", "peek", "read", "replacing", "sync", "write"]
 
 PAGE = 4096
 
 
-class Contents(NamedTuple):
+class ContainerOutline(NamedTuple):
     """The kind, header and revision of a file, and the dtype and shape of each array."""
 
     kind: str
@@ -179,11 +179,11 @@ def kind_of(path: AnyPath) -> str | None:
     return peek(path).kind
 
 
-def peek(path: AnyPath) -> Contents:
+def peek(path: AnyPath) -> ContainerOutline:
     """Read the kind, the header and the table of arrays, but not the arrays. Raises like `read`."""
     with _opened(path) as (file, size):
         kind, revision, header, entries = read_head(file, size, path)
-    return Contents(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries}, revision)
+    return ContainerOutline(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries}, revision)
 
 
 # ---- writing

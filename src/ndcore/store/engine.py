@@ -32,7 +32,7 @@ class Decision(NamedTuple):
     features: dict[int, UInts]
 
 
-class Compared(NamedTuple):
+class VersionComparison(NamedTuple):
     """A page beside the last version of its key: records, the change, the resemblance, the position of the last version."""
 
     last: Document | Sighting
@@ -140,20 +140,20 @@ def near(measured: Measured) -> Judged:
     return "shingle" if measured.resemblance == 1.0 else "near"
 
 
-def _compare(state: State, known: int, page: Page) -> Compared:
+def _compare(state: State, known: int, page: Page) -> VersionComparison:
     """Compare a page with the last version of its key."""
     last, document = state.last(known), state.document(known)
     previous = state.columns.get("last", known)
     both = document.valid and page.valid
     before = last.whole if isinstance(last, Sighting) else state.whole(document)
     if before == page.whole and document.valid == page.valid:
-        return Compared(last, document, "unchanged", 1.0 if both else None, previous)
+        return VersionComparison(last, document, "unchanged", 1.0 if both else None, previous)
     if both and state.is_class(document, page):
-        return Compared(last, document, "lexical", 1.0, previous)
+        return VersionComparison(last, document, "lexical", 1.0, previous)
     if not both:
-        return Compared(last, document, "other", None, previous)
+        return VersionComparison(last, document, "other", None, previous)
     score = state.evidence.measure(page, document.number, document.evidence).resemblance
-    return Compared(last, document, "near" if score >= state.settings.threshold else "other", score, previous)
+    return VersionComparison(last, document, "near" if score >= state.settings.threshold else "other", score, previous)
 
 
 def _as_document(
@@ -173,7 +173,7 @@ def _as_document(
     return Decision(_verdict(state, page, found, change), record, page, plan.features)
 
 
-def _as_sighting(state: State, page: Page, found: Compared) -> Decision:
+def _as_sighting(state: State, page: Page, found: VersionComparison) -> Decision:
     """Decide on a version that leaves the live document and its place alone."""
     last, document, change = found.last, found.document, found.change
     origin = last.origin if isinstance(last, Sighting) else found.previous

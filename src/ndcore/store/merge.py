@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ndcore.store.carried import pages_of
 from ndcore.store.compaction import chain_of
-from ndcore.store.session import Deciding
+from ndcore.store.session import SessionStore
 from ndcore.store.settings import Settings
 
 __all__ = ["merged"]
@@ -13,7 +13,7 @@ BATCH = 256  # documents that are read at once
 FREE = ("threshold", "filter", "groups", "group_size", "need", "secret")  # settings in which stores may differ
 
 
-def merged(store: Deciding, other: Deciding) -> int:
+def merged(store: SessionStore, other: SessionStore) -> int:
     """Keep the pages of another store; see `Store.merge`."""
     if not hasattr(other, "_directory"):
         raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")

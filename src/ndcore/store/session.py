@@ -19,12 +19,12 @@ from ndcore.store.state import Indexes, State
 from ndcore.store.tail import TailedIndex
 from ndcore.store.verdict import Date, Key, Verdict
 
-__all__ = ["Deciding", "Session"]
+__all__ = ["Session", "SessionStore"]
 
 BATCH = 512  # pages that are committed at once
 
 
-class Deciding(Protocol):
+class SessionStore(Protocol):
     """What a session needs of a store: the directory, its lock, and how pages are kept."""
 
     _directory: Directory
@@ -111,7 +111,7 @@ class Session:
 
     name: str
 
-    def __init__(self, store: Deciding, name: str, forget: Callable[[str], None]) -> None:
+    def __init__(self, store: SessionStore, name: str, forget: Callable[[str], None]) -> None:
         self.name, self._store, self._forget = name, store, forget
         self._pages: list[_Held] = []
         self._given: list[Verdict] = []

@@ -27,7 +27,7 @@ Reply = tuple[dict[str, Any], list[bytes]]
 Answers = Iterator[Reply]
 
 
-class Deciding(Protocol):
+class ServedSession(Protocol):
     """A session, as a listener uses it."""
 
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict: ...
