@@ -101,7 +101,7 @@ def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
     for start in (0, 35):
         both.decide_many([(i, page(own[i]), i) for i in range(start, start + 35)])
     evidence_of_store = both.store._state.evidence
-    assert 10 < len(evidence_of_store.bitmaps) and not all(i in evidence_of_store.bitmaps for i in range(70))
+    assert len(evidence_of_store.bitmaps) > 10 and not all(i in evidence_of_store.bitmaps for i in range(70))
     copies = [(f"copy{i}", page([*own[i][:5], f"new{i}", f"newer{i}"]), 100) for i in range(0, 70, 6)]
     both.decide_many(copies)
     both.check()
