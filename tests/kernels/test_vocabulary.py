@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore._vocabulary import Vocabulary
+from ndcore._repeats import Vocabulary
 
 words = st.sampled_from([b"", b"a", b"b", b"a longer token", b"a longer tokem"])
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from ndcore._grams import GramHits, Grams
+from ndcore._repeats import Vocabulary
 from ndcore._samples import Symbols
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
-from ndcore._vocabulary import Vocabulary
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, pieces_once

@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._repeats import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
-from ndcore._vocabulary import Vocabulary
 from ndcore.parallel import map_pieces
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.inputs import as_bytes, take
