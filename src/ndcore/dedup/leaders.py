@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._types import AnyArray, Bools, Ints
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.clusters.assign import join_stars, represent
 from ndcore.dedup.documents import Documents
-from ndcore.dedup.first_pass import alike
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.verify import Scored
 from ndcore.progress import Progress
 from ndcore.text.digests import first_equal
 
-__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered"]
+__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +75,13 @@ def find_leaders(
 ) -> Leaders:
     """Find versions, then identical and lexically equivalent documents.
 
-    Lexically equivalent documents have the same signature, so digests are read again only where signatures coincide.
+    Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
     """
     positions = np.arange(len(documents))
     version = _find_versions(one_per, order)
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
-    suspects = alike(documents.rows, digestible)
+    suspects = repeated(documents.hashes, digestible)
     documents.digest(suspects & ~documents.known, threads=threads, report=report)
     if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
         live &= suspects | ~documents.valid
@@ -99,6 +98,18 @@ def find_leaders(
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
     leader = _first_of_class(deciding, [documents.valid, by, keys], known, rank)
     return Leaders(order, positions >= documents.n, version, leader, by, group)
+
+
+def repeated(hashes: UInts, among: Bools) -> Bools:
+    """Tell which documents among these share their hash with another of them. O(n log n)."""
+    which = np.flatnonzero(among)
+    hashes = hashes[which]
+    order = hashes.argsort()
+    hashes = hashes[order]
+    follows = hashes[1:] == hashes[:-1]
+    found = np.zeros(len(among), np.bool_)
+    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
+    return found
 
 
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:

@@ -174,14 +174,18 @@ def near_duplicates(
     sides = _sides(texts, against, rules)
     sketcher, design = plan_sketches(sides, rules, shingling, num_perm, seed, filter)
     with reporting(progress) as report:
-        documents, lengths = read_documents(sides, sketcher, agreement, threads=threads, memory_limit=memory, report=report)
+        documents, lengths, sets = read_documents(
+            sides, sketcher, agreement, form_sets=rules.forms_sets,
+            shared=by is None and one_per is None and isinstance(keep, str), threads=threads, memory_limit=memory,
+            report=report,
+        )
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
         del lengths
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
-        search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,
+        search, verifier = find_pairs(documents, sets, leaders, rules, design, threads=threads, memory_limit=memory,
                                       report=report)
         draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules, report)
         found = Found.of(draft, search, verifier, rules)

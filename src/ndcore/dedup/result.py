@@ -30,7 +30,6 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
-from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.collisions import expected_spurious
 
@@ -147,16 +146,10 @@ class NearDuplicates(Assignments):
     def sketches(self) -> Sketches:
         """Signatures and digests of the n documents, to save and use in place of the texts.
 
-        `near_duplicates` digests only documents that share their signature. The first use reads the others again, to digest
-        them.
+        `near_duplicates` digests only documents that share their signature, and makes no signatures where it needs the shingle
+        sets of all documents. The first use reads the documents again for what is missing.
         """
-        documents, n = self.sources, len(self)
-        if documents.given is not None:
-            return documents.given
-        documents.digest(~documents.known & (np.arange(len(documents)) < n), threads=None, report=resolve(None))
-        rows, valid = documents.rows[:n], self.valid
-        return Sketches(rows, documents.recipe, sizes=sizes_of_rows(rows, valid, documents.recipe), sizes_exact=~valid,
-                        valid=valid, digests=documents.digests[:n])
+        return self.sources.sketches(report=resolve(None))
 
     @property
     def recipe(self) -> Recipe:
@@ -188,7 +181,7 @@ class NearDuplicates(Assignments):
         design, valid = self.filter, self.sources.valid
         if isinstance(design, PrefixFilter):
             return 0.0
-        bits = min(64, 8 * self.sources.rows.dtype.itemsize * design.group_size)
+        bits = min(64, self.sources.sketcher.bits * design.group_size)
         new, old = (int(np.count_nonzero(side)) for side in np.split(valid, [len(self)]))
         whole, within_new, within_old = (
             expected_spurious(documents, bits, design.groups, design.need) for documents in (new + old, new, old)

@@ -102,6 +102,11 @@ class Rules:
         """True: the shingle sets of all documents are needed, not only of candidates."""
         return self.prefix is not None or self.drop_common is not None or self.lost
 
+    @property
+    def forms_sets(self) -> bool:
+        """True: the first pass forms the shingle sets of all documents, and no signatures."""
+        return self.needs_all_sets and self.verify == "fingerprints"  # tuples of tokens are numbered for compared texts only
+
     def refuse_sketches(self) -> None:
         """Raise ValueError if a rule needs the texts."""
         needing = {

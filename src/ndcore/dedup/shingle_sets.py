@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,6 @@ class ShingleSets:
         self.n = n
         self.threads = threads
         self.limit = limit
-        self._number = np.full(n, -1, np.int64)  # of a document's set
         self._positions: list[Ints] = []  # of the sets, in stored order
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
@@ -58,7 +57,7 @@ class ShingleSets:
 
     def empty(self) -> ShingleSets:
         """Return sets of the same shingling, with none so far."""
-        return ShingleSets(self.shingling, len(self._number), tokens=self._known is not None, threads=self.threads,
+        return ShingleSets(self.shingling, self.n, tokens=self._known is not None, threads=self.threads,
                            limit=self.limit)
 
     def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
@@ -70,17 +69,27 @@ class ShingleSets:
 
     def append(self, positions: Ints, values: UInts, offsets: Ints) -> None:
         """Add the sets values[offsets[i] : offsets[i + 1]] of the documents at these positions."""
-        self._number[positions] = np.arange(len(self), len(self) + len(positions))
         self._positions.append(positions)
         self._sets.append(values, offsets)
 
+    @cached_property
+    def _owners(self) -> Ints:
+        """int64 (sets,): the document of each set."""
+        return np.concatenate([np.empty(0, np.int64), *self._positions])
+
+    @cached_property
+    def _number(self) -> Ints:
+        """int64 (documents,): the set of each document, or -1."""
+        number = np.full(self.n, -1, np.int64)
+        number[self._owners] = np.arange(len(self))
+        return number
+
     def chunks(self) -> Iterator[_Sets]:
         """Yield (positions, values, offsets) of all sets in stored order, a few MB at a time. Values are read-only."""
-        positions = self._positions = [np.concatenate([np.empty(0, np.int64), *self._positions])]
-        offsets = self._sets.offsets
+        positions, offsets = self._owners, self._sets.offsets
         for part in cut(np.diff(offsets), CHUNK):
             begin, end = offsets[part.start], offsets[part.stop]
-            yield positions[0][part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
+            yield positions[part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
 
     def has(self, positions: Ints) -> Bools:
         """Tell which of these documents have been read."""

@@ -152,9 +152,10 @@ class Verifier:
     def _estimates(self, a: Ints, b: Ints) -> Floats:
         """Estimate the resemblance of each pair: the share of minima that agree."""
         rows, out = self.documents.rows, np.empty(len(a), np.float64)
+        assert rows is not None or not len(a)  # sketches have signatures
         for start in range(0, len(a), ROWS):
             part = slice(start, start + ROWS)
-            out[part] = (rows[a[part]] == rows[b[part]]).mean(axis=1)
+            out[part] = (rows[a[part]] == rows[b[part]]).mean(axis=1)  # type: ignore[index]
         return out
 
     def _large_enough(self, a: Ints, b: Ints) -> Bools:
