@@ -109,7 +109,8 @@ def test_columns_with_repeats():
 
 def test_documents_with_one_hash_are_repeated():
     hashes = np.array([3, 5, 3, 5, 7, 3], np.uint64)
-    for among, expected in (([1] * 6, [1, 1, 1, 1, 0, 1]), ([1, 1, 0, 0, 1, 0], [0] * 6), ([1, 1, 0, 0, 1, 1], [1, 0, 0, 0, 0, 1])):
+    for among, expected in (([1] * 6, [1, 1, 1, 1, 0, 1]), ([1, 1, 0, 0, 1, 0], [0] * 6),
+                            ([1, 1, 0, 0, 1, 1], [1, 0, 0, 0, 0, 1])):
         assert repeated(hashes, np.array(among, np.bool_)).tolist() == np.array(expected, np.bool_).tolist()
     assert repeated(hashes[:0], np.ones(0, np.bool_)).tolist() == []
 

@@ -75,7 +75,7 @@ def test_components_are_joined_across_runs_that_are_not_expanded(filter, seed):
     assert 1 < len(limited.kept) < 60
 
 
-@pytest.mark.parametrize("filter", ["auto", "complete"])
+@pytest.mark.parametrize("filter", ["lsh", "complete"])
 def test_copies_of_pages_of_one_template_are_dropped(filter):
     """1,200 pages at a resemblance of 0.70, of which no two are near-duplicates, and a copy at 0.81 of each."""
     rng = random.Random(4)

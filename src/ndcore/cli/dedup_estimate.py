@@ -42,7 +42,7 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
 
     copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
     several = len(options.thresholds)
-    reading = int(rules.needs_all_sets)  # of its own for the sets of all documents
+    reading = int(rules.needs_all_sets and not rules.forms_sets)  # of its own for the sets of all documents
     again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)
     sets = partial(_sets, rules, limit) if rules.needs_all_sets else None
     costs = Costs(memory, lambda *_: Range(0, several * copied), again, 20, sets)

@@ -7,9 +7,10 @@ Digests are made where they may be needed: documents with equal tokens have equa
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +34,12 @@ from ndcore.storage.spill import SpooledArray, column_limit, spooled_together
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus, as_corpus, corpus_pieces, indexed_texts
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, first_equal, read_digests
-from ndcore.text.inputs import Extracted, digest, original_digest, take
+from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Documents", "FirstPass", "Reading", "Side", "read_documents", "sketch_corpus"]
+
+HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
 
 
 # ---- a piece of texts
@@ -76,6 +79,10 @@ class Reading(NamedTuple):
     keys: NDArray[np.uint8] | None
     rows: AnyArray | None
     sets: tuple[Ints, UInts, Ints] | None
+
+
+Choice = Callable[[list[Reading], bool], bool]
+"""Of the readings of the first documents, with a set each, and whether more follow: whether to form sets of these too."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,7 @@ class FirstPass:
         return Reading(hashes, digests, known, None, valid, invalid_bytes, None, rows, sets)
 
     def _read_repeats(self, texts: Sequence[Text], firsts: Ints) -> Reading:
-        """Read the texts that are their own first, digest those that others repeat, and give each text what its first has."""
+        """Read the texts that are their own first, digest those that others repeat, and give each what its first has."""
         own = firsts == np.arange(len(texts))
         number = (np.cumsum(own) - 1)[firsts]
         different, others = (take(texts, np.flatnonzero(which)) for which in (own, ~own))
@@ -164,42 +171,87 @@ class FirstPass:
 
 def read_corpus(
     corpus: Corpus, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None,
-    report: Progress, digest_all: bool = False,
+    report: Progress, digest_all: bool = False, choose: Choice | None = None,
 ) -> Reading:
     """Read every document; the next batch is read while threads work on the last. Sets are added to `sets`.
 
     Digests tell apart documents with the same signature, and documents without shingles. If single documents can be read
     again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested here,
     otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
+
+    choose: tells of the readings of the first documents, with a set each, whether to form sets of the rest, or signatures.
     """
-    sketcher, limit = how.sketcher, column_limit(memory_limit)
-    rows = SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,))
-    digests, keys = SpooledArray(np.uint8, limit, (32,)), SpooledArray(np.uint8, limit, (16,))
-    hashes, lengths = SpooledArray(np.uint64, limit), SpooledArray(np.int64, limit)
-    known, valid = SpooledArray(np.bool_), SpooledArray(np.bool_)
-    invalid_bytes, first = 0, 0 if sets is None else sets.n
-    later = not digest_all and getattr(corpus, "random_access", False) and not callable(sketcher.shingling.unit)
-    for piece in map_pieces(replace(how, later=later), corpus_pieces(corpus), threads):
-        if piece.sets is not None and sets is not None:
-            owners, values, offsets = piece.sets
-            sets.append(first + len(valid) + owners, values, offsets)
-            sets.n += len(piece.valid)
-        if piece.rows is not None:
-            rows.append(piece.rows)
-        hashes.append(piece.hashes)
-        digests.append(piece.digests)
-        known.append(piece.known)
-        assert piece.lengths is not None  # as they are of texts
-        lengths.append(piece.lengths)
-        valid.append(piece.valid)
-        invalid_bytes += piece.invalid_bytes
-        if piece.keys is not None:
-            keys.append(piece.keys)
-        report("sketching", len(valid), None)
-    return Reading(
-        hashes.array(), digests.array("r+"), known.array(), lengths.array(), valid.array(), invalid_bytes,
-        None if how.agreement is None else keys.array(), rows.array() if how.set_key is None else None, None,
-    )
+    later = not digest_all and getattr(corpus, "random_access", False) and not callable(how.sketcher.shingling.unit)
+    how = replace(how, later=later)
+    columns = _Columns(how, sets, memory_limit)
+    pieces = corpus_pieces(corpus)
+    if choose is not None:
+        first = list(_head(pieces))
+        following = next(pieces, None)
+        pieces = chain([] if following is None else [following], pieces)
+        head = list(map_pieces(replace(how, shared=False), first, threads))
+        if not choose(head, following is not None):
+            how = columns.how = replace(how, set_key=None)
+            head = [_as_signatures(reading, how.sketcher) for reading in head]
+        for reading in head:
+            columns.append(reading)
+    for reading in map_pieces(how, pieces, threads):
+        columns.append(reading)
+        report("sketching", len(columns), None)
+    return columns.reading()
+
+
+def _head(pieces: Iterator[tuple[int, Sequence[Text]]]) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Take the first pieces, of at least HEAD documents or HEAD_BYTES."""
+    documents = size = 0
+    while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+        documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
+        yield piece
+
+
+def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
+    """Replace the sets of a piece, one for each document, by signatures."""
+    assert reading.sets is not None
+    _, values, offsets = reading.sets
+    rows = sketcher.sketch_hashes(values, offsets).values
+    return reading._replace(rows=rows, hashes=row_hashes(rows), sets=None)
+
+
+class _Columns:
+    """The readings of the pieces of a corpus, end to end."""
+
+    def __init__(self, how: FirstPass, sets: ShingleSets | None, memory_limit: int | None) -> None:
+        limit = column_limit(memory_limit)
+        self.how, self.sets = how, sets
+        self.rows = SpooledArray(f"uint{how.sketcher.bits}", memory_limit, (how.sketcher.num_perm,))
+        self.digests, self.keys = SpooledArray(np.uint8, limit, (32,)), SpooledArray(np.uint8, limit, (16,))
+        self.hashes, self.lengths = SpooledArray(np.uint64, limit), SpooledArray(np.int64, limit)
+        self.known, self.valid = SpooledArray(np.bool_), SpooledArray(np.bool_)
+        self.invalid_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def append(self, reading: Reading) -> None:
+        """Append the reading of the next piece."""
+        if reading.sets is not None and self.sets is not None:
+            owners, values, offsets = reading.sets
+            self.sets.append(self.sets.n + owners, values, offsets)
+            self.sets.n += len(reading.valid)
+        for column, part in ((self.rows, reading.rows), (self.hashes, reading.hashes), (self.digests, reading.digests),
+                             (self.known, reading.known), (self.lengths, reading.lengths), (self.valid, reading.valid),
+                             (self.keys, reading.keys)):
+            if part is not None:
+                column.append(part)
+        self.invalid_bytes += reading.invalid_bytes
+
+    def reading(self) -> Reading:
+        """Return the columns."""
+        return Reading(
+            self.hashes.array(), self.digests.array("r+"), self.known.array(), self.lengths.array(), self.valid.array(),
+            self.invalid_bytes, None if self.how.agreement is None else self.keys.array(),
+            self.rows.array() if self.how.set_key is None else None, None,
+        )
 
 
 def sketch_corpus(
@@ -230,11 +282,13 @@ class Side:
         self.corpus = None if self.sketches is not None else as_corpus(given)
 
     def read(
-        self, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None, report: Progress
+        self, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None, report: Progress,
+        choose: Choice | None,
     ) -> Reading:
         """Read the texts, or take the sketches; RecipeMismatch if another recipe made them."""
         if self.corpus is not None:
-            return read_corpus(self.corpus, how, sets, threads=threads, memory_limit=memory_limit, report=report)
+            return read_corpus(self.corpus, how, sets, threads=threads, memory_limit=memory_limit, report=report,
+                               choose=choose)
         assert self.sketches is not None
         how.sketcher.recipe.check(self.sketches.recipe)
         rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
@@ -319,15 +373,15 @@ class Documents:
 
 
 def read_documents(
-    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool, shared: bool,
+    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice, shared: bool,
     threads: int | None, memory_limit: int | None, report: Progress,
 ) -> tuple[Documents, Ints | None, ShingleSets | None]:
     """Read the documents of both sides, end to end.
 
     Parameters
     ----------
-    form_sets : bool
-        Form shingle sets in place of signatures.
+    form_sets : bool or callable
+        Form shingle sets in place of signatures; a callable decides it by the readings of the first documents.
     shared : bool
         Documents with equal bytes may share a set: no rule keeps them apart, and the first in order is the first to keep.
 
@@ -337,7 +391,13 @@ def read_documents(
     """
     how = FirstPass(sketcher, agreement, secrets.randbits(61) if form_sets else None, shared)
     sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None
-    readings = [side.read(how, sets, threads=threads, memory_limit=memory_limit, report=report) for side in sides]
+    choose = form_sets if callable(form_sets) else None
+    readings: list[Reading] = []
+    for side in sides:
+        readings.append(side.read(how, sets, threads=threads, memory_limit=memory_limit, report=report, choose=choose))
+        if choose is not None and readings[0].rows is not None:
+            how, sets = replace(how, set_key=None), None
+        choose = None
     hashes, digests, known, _, valid, _, keys, rows, _ = zip(*readings, strict=True)
     check_numbered(sum(map(len, valid)), "documents", "remove near-duplicates in parts, each --against those before it")
     limit = column_limit(memory_limit)
@@ -345,6 +405,7 @@ def read_documents(
         (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(valid[0]), spooled_together(hashes, limit),
         spooled_together(digests, limit, "r+"), end_to_end(known), end_to_end(valid),
         None if agreement is None else spooled_together(keys, limit),
-        None if form_sets else spooled_together(rows, memory_limit), readings[0].invalid_bytes, sketcher, sides[0].sketches,
+        None if sets is not None else spooled_together(rows, memory_limit), readings[0].invalid_bytes, sketcher,
+        sides[0].sketches,
     )
     return documents, readings[0].lengths, sets

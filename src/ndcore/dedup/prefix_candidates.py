@@ -61,6 +61,12 @@ class PrefixCandidates:
                     yield found
 
     @property
+    def meetings(self) -> int:
+        """The ordered pairs that meet in runs, once for each run, without the runs that were not expanded."""
+        sizes, whole = np.diff(self._index.ends, prepend=0), self._index.whole.astype(np.int64)
+        return int((whole * (2 * sizes - whole - 1)).sum())
+
+    @property
     def most_listed(self) -> int:
         """The pairs of these runs are not listed: they have too many."""
         return 0

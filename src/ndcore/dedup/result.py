@@ -18,6 +18,7 @@ from ndcore.dedup.candidates import Search
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
+from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.long_runs import Draft, settle_runs
 from ndcore.dedup.lost import count_lost
@@ -71,6 +72,10 @@ class NearDuplicates(Assignments):
         The parameters that decided.
     filter : FilterDesign or PrefixFilter
         The filter, with its miss probability at the threshold.
+    filter_choice : FilterChoice or None
+        Why filter="auto" took it: ``complete``, whether it is the complete one; ``ratio``, the estimated time of the
+        complete filter, where LSH takes 1; ``sampled``, the first documents, from which it was estimated; ``fits``, whether
+        the shingle sets are not too large. None where there was no choice.
     common : list of dict
         Features (group −1: shingles) that more than max_holders documents share: the ``group``, the number of ``holders``,
         the first of them (``example``), and how many of them stand for themselves (``representatives``). Each holder was
@@ -95,6 +100,7 @@ class NearDuplicates(Assignments):
     threshold: float
     rules: Rules
     filter: FilterDesign | PrefixFilter
+    filter_choice: FilterChoice | None
     common: list[dict[str, int]]
     common_shingles: int
     invalid_bytes: int
@@ -146,8 +152,8 @@ class NearDuplicates(Assignments):
     def sketches(self) -> Sketches:
         """Signatures and digests of the n documents, to save and use in place of the texts.
 
-        `near_duplicates` digests only documents that share their signature, and makes no signatures where it needs the shingle
-        sets of all documents. The first use reads the documents again for what is missing.
+        `near_duplicates` digests only documents that share their signature, and makes no signatures where it needs the
+        shingle sets of all documents. The first use reads the documents again for what is missing.
         """
         return self.sources.sketches(report=resolve(None))
 
@@ -258,7 +264,8 @@ class NearDuplicates(Assignments):
         else:
             assert found.verifier is not None
             draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules, resolve(None), again=True)
-        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids)
+        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids,
+                        filter_choice=self.filter_choice)
 
     @property
     def verified(self) -> Bools:
@@ -314,7 +321,7 @@ def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
 
 def conclude(
     draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
-    filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None,
+    filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None, filter_choice: FilterChoice | None,
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, resemblances and scores of all documents."""
     n, pairs = documents.n, draft.pairs
@@ -336,7 +343,7 @@ def conclude(
     resemblance[older] = score[older] = np.nan
     lost = _lost(documents, leaders, label, found.verifier.sets) if rules.lost and found.verifier is not None else None
     return NearDuplicates(
-        label, resemblance, score, lost, rules.threshold, rules, filter, draft.common, found.common_shingles,
+        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, draft.common, found.common_shingles,
         documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
     )
 
