@@ -9,7 +9,7 @@ from generated import splitmix64
 import ndcore as nd
 from ndcore.dedup.documents import FirstPass, read_corpus
 from ndcore.dedup.leaders import repeated
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import SpooledCorpus, as_corpus

@@ -11,14 +11,14 @@ from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings
 from ndcore.dedup.lost import SOUGHT
-from ndcore.dedup.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import SETS_IN_MEMORY
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, sizes
 from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
+from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
+from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
 
 __all__ = ["estimate"]

@@ -22,7 +22,7 @@ from ndcore._entries import sample_keys
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_documents, check_numbered
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.recipe import Recipe

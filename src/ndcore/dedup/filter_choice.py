@@ -16,12 +16,12 @@ import numpy as np
 from ndcore._candidates import FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
 from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading, Side
-from ndcore.dedup.prefix_candidates import find_prefix_candidates
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.human import counted
+from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.text.corpus import TextCorpus

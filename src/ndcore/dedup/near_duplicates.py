@@ -13,13 +13,13 @@ from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.documents import Side, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
 from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
-from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.search import find_pairs
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
+from ndcore.pairs.long_runs import settle_runs
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
@@ -97,7 +97,7 @@ def near_duplicates(
         Keep order: the first of several near-duplicates is kept. Priorities: one per document, smallest first, ties by
         position; an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
+        See `ndcore.pairs.assign.represent`. Components may join documents by chains of others.
     max_holders : int
         Of documents that share a feature (with the complete filter: a shingle) with more than this many, only pairs with a
         representative are listed; see `NearDuplicates.common`. It changes no label.
@@ -193,7 +193,8 @@ def near_duplicates(
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
         search, verifier = find_pairs(documents, sets, leaders, rules, design, threads=threads, memory_limit=memory,
                                       report=report)
-        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules, report)
+        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders.keep, report,
+                            threshold=rules.threshold, cluster=rules.cluster, reassign=rules.reassign)
         found = Found.of(draft, search, verifier, rules)
         return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids,
                         filter_choice=None if chooser is None else chooser.choice)

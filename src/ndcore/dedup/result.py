@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.candidates import Search
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.long_runs import Draft, settle_runs
 from ndcore.dedup.lost import count_lost
-from ndcore.dedup.reassign import reassign
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import ShingleSets
-from ndcore.dedup.verify import Scored, Verifier
+from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.assign import reassign
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.candidates import Search
+from ndcore.pairs.long_runs import Draft, settle_runs
+from ndcore.pairs.scored import Pairs, Scored
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
@@ -260,10 +260,11 @@ class NearDuplicates(Assignments):
             raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
                              "representatives (see common); call rethreshold on the original")
         if found.search is None:
-            draft = Draft(pairs, self.leaders.choose_representatives(pairs, rules), [])
+            draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster), [])
         else:
             assert found.verifier is not None
-            draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules, resolve(None), again=True)
+            draft = settle_runs(pairs, found.search, found.verifier, self.leaders.keep, resolve(None), threshold=threshold,
+                                cluster=rules.cluster, reassign=rules.reassign, again=True)
         return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids,
                         filter_choice=self.filter_choice)
 
@@ -325,7 +326,7 @@ def conclude(
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, resemblances and scores of all documents."""
     n, pairs = documents.n, draft.pairs
-    of_leaders = reassign(draft.labels, pairs, leaders.rank, rules.threshold) if rules.reassign else draft.labels
+    of_leaders = reassign(draft.labels, pairs, leaders.keep.rank, rules.threshold) if rules.reassign else draft.labels
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
     label = of_leaders[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)

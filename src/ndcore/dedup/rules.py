@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
-from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import DROPS, PrefixFilter
+from ndcore.pairs.assign import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 

@@ -7,16 +7,16 @@ from functools import partial
 import numpy as np
 
 from ndcore._types import AnyArray
-from ndcore.dedup.candidates import Search, find_candidates
 from ndcore.dedup.common_shingles import find_common, without_common
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.prefix_candidates import find_prefix_candidates
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.dedup.verify import Verifier, read_sets
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.candidates import Search, find_candidates
+from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledArray
@@ -49,7 +49,7 @@ def find_pairs(
             counted or sets, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
             memory_limit=memory_limit, threads=threads, report=report,
         )
-        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.rank)
+        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
     rows, sketched = documents.rows, counted or formed
     if sketched is not None:
         rows = _sketch_sets(sketched, len(documents), documents.sketcher, memory_limit)
@@ -64,7 +64,7 @@ def find_pairs(
         for positions in (search.a, search.b, search.runs.documents):
             wanted[positions] = True
         sets = read(wanted)
-    return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.rank)
+    return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
 
 
 def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ndcore._candidates import Counts, Marks, Pairs, entries, runs
 from ndcore._entries import sort_entries
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.dedup.candidates import Runs
-from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.candidates import Runs
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledArray
