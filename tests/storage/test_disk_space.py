@@ -139,7 +139,9 @@ def test_a_page_is_written_whole_or_not(tmp_path):
     assert (tmp_path / "page").read_bytes() == b"before" and [*tmp_path.iterdir()] == [tmp_path / "page"]
 
 
-def test_the_disk_is_asked_for_a_directory_where_the_system_can_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_is_asked_for_a_directory_where_the_system_can_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failures = {"": 0, "fails": errno.EIO, "is full": errno.ENOSPC, "cannot tell": errno.EINVAL}
     for what, number in failures.items():
         library = SimpleNamespace(syncfs=lambda descriptor, number=number: ctypes.set_errno(number) or (-1 if number else 0))
