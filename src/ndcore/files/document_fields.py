@@ -58,30 +58,37 @@ class Ids:
         return int(text) if self._is_int.values()[position] else text
 
     def __iter__(self) -> Iterator[str | int]:
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            yield from self.take(np.arange(start, min(start + ROWS_AT_ONCE, len(self))))
+        for first, packed in self._runs():
+            yield from self._typed(packed, slice(first, first + len(packed)))
 
     def take(self, positions: Ints) -> list[str | int]:
         """Return the ids of the documents at these positions, which exist."""
-        packed = self._packed(positions)
+        ends = self._ends.values()
+        starts = np.where(positions > 0, ends[positions - 1], 0)
+        return self._typed(PackedStrings.between(True, self._text.values(), starts, ends[positions]), positions)
+
+    def _typed(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
+        """Return the ids at positions, whose texts these are."""
         found: list[str | int] = packed.tolist()
         for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
             found[i] = int(found[i])
         return found
 
-    def _packed(self, positions: Ints) -> PackedStrings:
-        """Return the texts of the ids at these positions."""
-        ends = self._ends.values()
-        stops = ends[positions]
-        starts = np.where(positions > 0, ends[positions - 1], 0)
-        return PackedStrings.between(True, self._text.values(), starts, stops)
+    def _runs(self) -> Iterator[tuple[int, PackedStrings]]:
+        """Yield the texts of all ids in runs, each with its first position."""
+        text, ends = self._text.values(), self._ends.values()
+        begin = 0
+        for first in range(0, len(ends), ROWS_AT_ONCE):
+            stops = ends[first : first + ROWS_AT_ONCE]
+            bounds = np.concatenate([np.zeros(1, np.int64), stops - begin])
+            yield first, PackedStrings(True, text[begin : stops[-1]], bounds, len(stops))
+            begin = int(stops[-1])
 
     def repeated(self) -> int:
         """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
         hashes = np.empty(len(self), np.int64)
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            part = np.arange(start, min(start + ROWS_AT_ONCE, len(self)))
-            hashes[part] = list(map(hash, self._packed(part).tolist()))
+        for first, packed in self._runs():
+            hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))
         ordered = np.sort(hashes)
         shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         seen: set[tuple[type, str | int]] = set()
