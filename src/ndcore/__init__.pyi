@@ -7,7 +7,7 @@ from ndcore._version import __version__ as __version__
 from ndcore.alignment.passages import Passage as Passage
 from ndcore.alignment.passages import Passages as Passages
 from ndcore.alignment.passages import passages as passages
-from ndcore.clusters.greedy import greedy_clusters as greedy_clusters
+from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.collection.cluster import cluster as cluster
 from ndcore.collection.clustering import Clustering as Clustering
 from ndcore.collection.collection import Collection as Collection

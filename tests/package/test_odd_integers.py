@@ -7,7 +7,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
-from ndcore.clusters import greedy
+from ndcore.pairs import greedy
 from ndcore.collection import cluster as phases
 from ndcore.hamming.table_plan import plan_tables
 from ndcore.sketch.bottom import BottomSketcher

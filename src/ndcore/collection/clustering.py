@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ndcore._cluster import components, star_ascending
 from ndcore._types import Bools, Floats, Ints
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.chains import Chains, chains, guarded
-from ndcore.clusters.greedy import greedy_clusters
-from ndcore.clusters.pairs import Pairs
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.chains import Chains, chains, guarded
+from ndcore.pairs.greedy import greedy_clusters
+from ndcore.pairs.scored import Pairs
 from ndcore.collection.ids import Names
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, check_threshold, checked_count

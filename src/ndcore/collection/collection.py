@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
-from ndcore.clusters.chains import Chains
+from ndcore.pairs.chains import Chains
 from ndcore.collection.cluster import pairing_sets, run_phases
 from ndcore.collection.clustering import Clustering, PairedCollection
 from ndcore.collection.ids import Names

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import AnyArray, Bools, Ints
-from ndcore.clusters.assign import join_stars, represent
+from ndcore.pairs.assign import join_stars, represent
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.first_pass import alike
 from ndcore.dedup.rules import Rules

@@ -94,7 +94,7 @@ def near_duplicates(
         Keep order: the first of several near-duplicates is kept. Priorities: one per document, smallest first, ties by
         position; an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
+        See `ndcore.pairs.assign.represent`. Components may join documents by chains of others.
     max_holders : int
         Of documents that share a feature (with the complete filter: a shingle) with more than this many, only pairs with a
         representative are listed; see `NearDuplicates.common`. It changes no label.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.pairs import Pairs
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.scored import Pairs
 from ndcore.dedup.candidates import Search
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
 from ndcore.dedup.documents import Documents

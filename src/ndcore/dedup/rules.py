@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
-from ndcore.clusters.assign import CLUSTERINGS
+from ndcore.pairs.assign import CLUSTERINGS
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import DROPS, PrefixFilter
 from ndcore.recipe import Recipe

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
-from ndcore.clusters.pairs import Pairs
+from ndcore.pairs.scored import Pairs
 from ndcore.dedup.bitmaps import SetBitmaps
 from ndcore.dedup.candidates import Search
 from ndcore.dedup.documents import Documents

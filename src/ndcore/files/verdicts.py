@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.clusters.assignments import largest_clusters
+from ndcore.pairs.assignments import largest_clusters
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
