@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from samples import as_sketches, collection, expected
 
 import ndcore as nd
-from ndcore.collection.classes import CLASSES
 from ndcore.collection.cluster import cluster
+from ndcore.collection.shelf import CLASSES
 from ndcore.reference import clustering, features, minhash, shingling
 from ndcore.reference.fourphase import greedy as nearest_first_member
 

@@ -15,10 +15,9 @@ from generated import corpus
 from samples import TOP, as_sketches, collection, parted
 
 import ndcore as nd
-from ndcore.collection.classes import SHINGLE
-from ndcore.collection.cluster import cluster
-from ndcore.collection.equal_documents import collapse, find_alike
+from ndcore.collection.cluster import cluster, collapse, find_alike
 from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import SHINGLE
 from ndcore.reference import fourphase, text
 from ndcore.reference.fourphase import Sketch
 

@@ -38,7 +38,7 @@ from forging import changed_json, closed, damaged, forged, forged_records, opene
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
+from ndcore.collection import cluster as phases
 from ndcore.collection.shelf import DirectoryShelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
@@ -319,8 +319,7 @@ IDS: dict[str, Callable[[int], Any]] = {
 @contextlib.contextmanager
 def small_parts() -> Iterator[None]:
     """Cut small collections into several parts of each kind, within a block."""
-    small = ((phase2_entries, "SLAB", 400), (phase3_pairs, "RANGE", 300), (phase1_sketches, "SEGMENT_DOCUMENTS", 30),
-             (parts, "PARTS", 10**9))
+    small = ((phases, "SLAB", 400), (phases, "RANGE", 300), (phases, "SEGMENT_DOCUMENTS", 30), (phases, "PARTS", 10**9))
     before = [getattr(module, name) for module, name, _ in small]
     for module, name, size in small:
         setattr(module, name, size)

@@ -42,9 +42,9 @@ from ndcore.cli.options import (
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
+from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
 
 __all__ = ["add_cluster"]
@@ -131,7 +131,7 @@ def run_cluster(options: ClusterOptions) -> int:
 def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
     """Make what the inputs and the output ask for, and its page; what `stack` closes may be read afterwards."""
     first = options.inputs[0]
-    alone = len(options.inputs) == 1 and is_collection(first)
+    alone = len(options.inputs) == 1 and COLLECTION.is_in(first)
     old = Collection.open(first) if alone else None
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
         built = regroup(options, old)
@@ -164,7 +164,7 @@ def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list
 
 def _dry_run(options: ClusterOptions) -> int:
     """Estimate what a collection of these inputs would take."""
-    collection = next((path for path in options.inputs if is_collection(path)), None)
+    collection = next((path for path in options.inputs if COLLECTION.is_in(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
     output = _output(options)

@@ -28,7 +28,6 @@ from ndcore.cli.inputs import (
 from ndcore.cli.options import DocumentOptions
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import DESCRIPTION
 from ndcore.collection.settings import FLOOR, LEAST, ClusterBy, Grouping, Method, Policy
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
@@ -41,6 +40,7 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 
 __all__ = ["Built", "ClusterOptions", "build", "check_grouping_options", "find_documents", "plan_sketcher", "rebuild",
            "regroup"]
@@ -311,9 +311,9 @@ def plan_sketcher(options: ClusterOptions, method: str) -> Sketcher:
 def _describe_source(options: ClusterOptions, old: Collection | None, found: Inputs) -> dict[str, Any]:
     """Describe the inputs, and how they are read and sketched, so that an interrupted run is recognised.
 
-    A collection is described by its manifest, the others as by `stamps_of`.
+    A collection is described by its description, the others as by `stamps_of`.
     """
-    known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / DESCRIPTION)]}
+    known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / COLLECTION_JOB.file)]}
     names = ("threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
              "stop_words")
     return {**known, "inputs": stamps_of(found), "reading": reading_of(options),

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ndcore._types import AnyPath, Arrays
-from ndcore.collection import slots
-from ndcore.collection.build import build_collection, ids_to_pack, packed_ids
-from ndcore.collection.clustering import Clustering
+from ndcore._entries import BLOCK, SortedEntries
+from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
+from ndcore.checks import check_choice, check_ids, checked_threshold
+from ndcore.collection.cluster import pairing_sets, run_phases
+from ndcore.collection.clustering import Clustering, PairedCollection
 from ndcore.collection.ids import Names
-from ndcore.collection.job import EarlierDocuments, Given, Job, readable
-from ndcore.collection.phase3_pairs import CommonValues
-from ndcore.collection.query import Resembling, Search
-from ndcore.collection.settings import LEAST, ClusterBy, Method, Policy
-from ndcore.collection.stored import StoredCollection, check_samples, open_stored, save_clusters
+from ndcore.collection.segments import CommonValues, Overlaps, Segments
+from ndcore.collection.settings import (
+    LEAST,
+    POLICIES,
+    ClusterBy,
+    EarlierDocuments,
+    Given,
+    Grouping,
+    Job,
+    Method,
+    Policy,
+    Settings,
+    length,
+    readable,
+)
+from ndcore.collection.shelf import (
+    CLUSTERS,
+    DIRECTORY,
+    DOCUMENTS,
+    ENTRIES,
+    IDS,
+    PLACES,
+    SKETCHES,
+    SLABS,
+    SLOTS,
+    DirectoryShelf,
+    counted_pairs,
+    part_name,
+)
 from ndcore.filters.design import FilterDesign
-from ndcore.progress import Progress
+from ndcore.pairs.chains import Chains
+from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.sketch.from_recipe import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Collection", "Resembling"]
+
+IdArrays = Callable[[int], dict[str, AnyArray]]
+"""Of the number of documents, known at the end: the arrays of the slot ``ids``."""
+
+
+class Resembling(NamedTuple):
+    """A document that resembles a text: estimates from the sketches, and the id that stands for its cluster.
+
+    `text_in_document` and `document_in_text` are containments.
+    """
+
+    id: Any
+    resemblance: float
+    text_in_document: float
+    document_in_text: float
+    cluster: Any
 
 
 class Collection:
@@ -66,7 +112,7 @@ class Collection:
         self.clustering: Clustering = stored.clustering
         self.names: Names = stored.names
         self.parameters: dict[str, Any] = stored.parameters
-        self._stored, self._shelf, self._search = stored, stored.shelf, Search(stored)
+        self._stored, self._shelf = stored, stored.shelf
 
     # ---- making
 
@@ -135,17 +181,17 @@ class Collection:
             if ids is not None:
                 raise ValueError("a collection has ids of its own: leave ids out")
             given = texts.clustering.segments
-            id_arrays = packed_ids(slots.read(texts._shelf, slots.IDS, len(texts))[1])
-            documents = slots.read(texts._shelf, slots.DOCUMENTS, len(texts))[1]
+            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (IDS, DOCUMENTS))
+            id_arrays: IdArrays = lambda total: known  # noqa: E731
         else:
             given = readable(texts)
-            id_arrays = ids_to_pack(given, ids)
+            id_arrays = _ids_to_pack(given, ids)
         job = Job.of(
             given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
         )
-        build_collection(path, job, id_arrays, documents, source, text_bytes, progress)
+        _build(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)
 
     def extend(
@@ -199,7 +245,7 @@ class Collection:
             As in `build`.
         """
         given, found, old = readable(texts), self.clustering, self._stored.settings
-        id_arrays = ids_to_pack(given, ids, self.names)
+        id_arrays = _ids_to_pack(given, ids, self.names)
         if not isinstance(given, Sketches):
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
@@ -214,7 +260,7 @@ class Collection:
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
         )
         self.recipe.check(job.settings.recipe)
-        build_collection(path, job, id_arrays, None, source, text_bytes, progress)
+        _build(path, job, id_arrays, None, source, text_bytes, progress)
         return type(self).open(path)
 
     @classmethod
@@ -240,7 +286,24 @@ class Collection:
         -----
         Nobody may truncate a file while the collection is open: reading a page that is gone ends the process (SIGBUS).
         """
-        return cls(open_stored(Path(path), verify))
+        place = Path(path)
+        description = COLLECTION.read(place)
+        if not description["finished"]:
+            raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
+        shelf = DirectoryShelf(place)
+        if verify:
+            shelf.verify()
+        try:
+            stored = _read(shelf, description["parameters"])
+            if verify:
+                _check_values(stored)
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, CorruptFile):
+                raise
+            raise CorruptFile(f"{place}: the files of the collection do not fit together: {error}") from error
+        except FileNotFoundError as error:
+            raise CorruptFile(f"{place}: the file {error.filename} is missing") from error
+        return cls(stored)
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
@@ -257,10 +320,10 @@ class Collection:
             The same directory with the new clusters; this object keeps the old ones.
         """
         if cluster == "popular":
-            check_samples(self._stored)
+            self._shelf.read_sketches(self.recipe)
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
         with COLLECTION.alone(self.path):
-            groups = save_clusters(self._shelf, found)
+            groups = _save_clusters(self._shelf, found)
             self._shelf.sync()
         return type(self)(self._stored._replace(clustering=found, clusters=groups))
 
@@ -269,13 +332,13 @@ class Collection:
     @property
     def places(self) -> tuple[dict[str, Any], Arrays] | None:
         """Header and arrays that `keep_places` put there; None without."""
-        return self._shelf.get(slots.PLACES) if self._shelf.has(slots.PLACES) else None
+        return self._shelf.get(PLACES) if self._shelf.has(PLACES) else None
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep where the documents stand in the files that they were read from."""
         with COLLECTION.alone(self.path):
             self._shelf.sweep()  # files of a call that was killed here
-            self._shelf.put(slots.PLACES, header, arrays)
+            self._shelf.put(PLACES, header, arrays)
             self._shelf.sync()
 
     def __len__(self) -> int:
@@ -346,7 +409,7 @@ class Collection:
         Compared are the documents that share a value of the text's sketch which at most max_holders documents hold, as in
         phase three of `cluster`.
         """
-        return self._search.find(self._sketcher.sketch(text), threshold, policy, limit)
+        return self._find(self._sketcher.sketch(text), threshold, policy, limit)
 
     def resembling(
         self, ident: Any, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
@@ -357,4 +420,231 @@ class Collection:
         part = int(np.searchsorted(segments.starts, position, "right")) - 1
         inside = int(position - segments.starts[part])
         sketch: Sketches = segments.parts[part][inside : inside + 1]
-        return self._search.find(sketch, threshold, policy, limit)
+        return self._find(sketch, threshold, policy, limit)
+
+    @cached_property
+    def _copies(self) -> Groups:
+        return Groups.by(self.clustering.leaders)
+
+    def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
+        """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
+
+        Files are read in rounds: the keys of all values, the documents of the values found, the sketches of these documents.
+        A round asks for all its pages before it reads the first. Ids are read one by one, for the documents returned.
+        """
+        clustering, names, settings = self.clustering, self.names, self._stored.settings
+        threshold = clustering.threshold if threshold is None else checked_threshold(threshold)
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit is at least 1, got {limit!r}")
+        check_choice("policy", policy, POLICIES)
+        documents, common = self._holders(pairing_sets(sketch, settings).values)
+        if settings.needed > 1:
+            documents = documents[common >= settings.needed]
+        if not len(documents):
+            return []
+        overlaps = clustering.segments.against(sketch, documents)
+        resemblance = overlaps.resemblance
+        weight = resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
+        found = np.flatnonzero(weight >= threshold)
+        found = found[np.lexsort((documents[found], -resemblance[found]))]
+        columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
+        out: list[Resembling] = []
+        for document, *values in zip(*(column[found].tolist() for column in columns), strict=True):
+            for position in self._copies.members(document):
+                label = int(clustering.labels[position])
+                out.append(Resembling(names[position], values[0], values[1], values[2], names[label]))
+                if len(out) == limit:
+                    return out
+        return out
+
+    def _containment(self, sketch: Sketches, documents: Ints, overlaps: Overlaps) -> Floats:
+        """Return the larger containment of a sketch and each document; the resemblance where samples are too small."""
+        whole = sketch.moduli is None or sketch.moduli[0] == 1
+        members, least = np.minimum(overlaps.in_a, overlaps.in_b), self.clustering.least
+        exact = self.clustering.segments.whole(documents, documents) & whole
+        return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
+
+    def _holders(self, values: UInts) -> tuple[Ints, Ints]:
+        """Return (documents, how many of these values each holds), without common values."""
+        n = len(self)
+        found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
+        if len(found) and found[-1] >= n:
+            raise CorruptFile(
+                f"{self.path}: an entry names document {found[-1]} of {n}; build the collection again"
+            )
+        return found, counts
+
+
+# ---- building
+
+
+def _build(
+    path: AnyPath, job: Job, id_arrays: IdArrays, documents: Arrays | None, source: Mapping[str, Any] | None,
+    text_bytes: int, progress: bool | Progress | None,
+) -> None:
+    """Build a collection, or go on with one that was interrupted, as `Collection.build` says.
+
+    Parameters
+    ----------
+    documents : mapping of arrays or None
+        The slot ``documents``, where it is known from another collection.
+
+    Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
+    """
+    place = Path(path)
+    parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
+    shelf = DirectoryShelf(place)
+    with COLLECTION.alone(place):
+        COLLECTION.begin(place, parameters, json.loads(json.dumps(source)))
+        shelf.mend()
+        shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
+        if documents is not None:
+            shelf.put(DOCUMENTS, {}, documents)
+        with reporting(progress) as report:
+            found = run_phases(shelf, job, report, keep=True)
+            ids = id_arrays(len(found))
+        if not (shelf.has(IDS) and _equal(shelf.opened(IDS, len(found))[1], ids)):
+            shelf.put(IDS, {}, ids)
+        _save_clusters(shelf, found)
+        shelf.discard("until finished")
+        shelf.sync()
+        COLLECTION.write(place, parameters, source, finished=True)
+
+
+def _ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None = None) -> IdArrays:
+    """Check ids as far as they are known, before anything is written; return how to pack them, `earlier` ones first.
+
+    An iterator is read at the end, when the documents have been. TypeError or ValueError as of `Collection.build`.
+    """
+    if ids is None and isinstance(given, Sketches):
+        ids = given.ids
+    if ids is None:
+        if earlier is not None and earlier.given:
+            raise ValueError(f"the documents of the collection have ids, as {earlier[0]!r:.80}; give some for the new ones")
+        return lambda total: {}
+    check_ids(ids, length(given))
+    ready = Names.packed(ids) if isinstance(ids, Sized) else None
+
+    def packed(total: int) -> dict[str, AnyArray]:
+        arrays = Names.packed(ids) if ready is None else ready
+        count = len(arrays["order"])
+        check_ids(range(count), total - (0 if earlier is None else len(earlier)))
+        if earlier is None or not len(earlier):
+            return arrays
+        both = (names[position] for names in (earlier, Names(arrays, count)) for position in range(len(names)))
+        return Names.packed(both if isinstance(earlier[0], str) == ("keys" in arrays) else map(str, both))
+
+    return packed
+
+
+def _equal(there: Arrays, given: Arrays) -> bool:
+    """Tell whether two sets of arrays are the same."""
+    return there.keys() == given.keys() and all(np.array_equal(there[name], given[name]) for name in there)
+
+
+# ---- what is stored
+
+
+class Groups(NamedTuple):
+    """The members of all groups of more than one document, sorted by label, then member."""
+
+    group: NDArray[np.uint32]
+    member: NDArray[np.uint32]
+
+    @classmethod
+    def by(cls, labels: Ints) -> Groups:
+        """Group documents by their labels."""
+        alone = np.bincount(labels, minlength=len(labels)) == 1
+        members = np.flatnonzero(~alone[labels])
+        order = members[np.argsort(labels[members], kind="stable")]
+        return cls(labels[order].astype(np.uint32), order.astype(np.uint32))
+
+    def members(self, label: int) -> list[int]:
+        """Return the documents with this label, ascending; the label itself if it stands alone."""
+        value = np.uint32(label)  # NumPy would copy the labels to search them for an int
+        first, last = np.searchsorted(self.group, value, "left"), np.searchsorted(self.group, value, "right")
+        members: list[int] = self.member[first:last].tolist()
+        return members or [label]
+
+
+class StoredCollection(NamedTuple):
+    """A finished collection, mapped from its files.
+
+    `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
+    """
+
+    shelf: DirectoryShelf
+    parameters: dict[str, Any]
+    settings: Settings
+    clustering: Clustering
+    names: Names
+    slabs: UInts
+    entries: SortedEntries
+    clusters: Groups
+
+
+def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
+    """Read the slots that a collection needs at once, and map the rest."""
+    segments = Segments([shelf.get_sketches(name) for name in shelf.names(SKETCHES)])
+    settings = Settings.from_plain(parameters, segments.recipe)
+    n = len(segments)
+    header, arrays = shelf.opened(CLUSTERS, n)[0], shelf.read(CLUSTERS, n)
+    documents = shelf.read(DOCUMENTS, n)
+    grouping = Grouping(**{name: header[name] for name in SLOTS[CLUSTERS].header})
+    grouping.check(settings.method, settings.floor)
+    names = Names(shelf.opened(IDS, n)[1], n, shelf.where(IDS))
+    paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
+    chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
+    clustering = Clustering(
+        **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
+        resemblance=arrays["resemblance"], chains=chains, ids=names,
+    )
+    slabs = shelf.read(SLABS, n)["slabs"]
+    return StoredCollection(
+        shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
+        Groups(arrays["group"], arrays["member"]),
+    )
+
+
+def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntries:
+    """Map the entries of all slabs, and read their directory."""
+    parts = []
+    for number, (low, high, size) in enumerate(slabs.tolist()):
+        name = part_name(ENTRIES, number)
+        entries = shelf.opened(name, n)[1]
+        if len(entries["keys"]) != size:
+            raise shelf.corrupt(name, f"it has {len(entries['keys'])} entries, not {size}")
+        parts.append((entries["keys"], entries["documents"], low, high))
+    first = shelf.read(DIRECTORY, n)["first"]
+    if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
+        raise shelf.corrupt(DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
+    return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
+
+
+def _check_values(stored: StoredCollection) -> None:
+    """Raise CorruptFile where files that are mapped only do not hold together."""
+    shelf, n = stored.shelf, len(stored.clustering)
+    shelf.read_sketches(stored.settings.recipe)
+    shelf.read(IDS, n)
+    blocks: list[UInts] = []
+    for number, (low, high, size) in enumerate(stored.slabs):
+        name = part_name(ENTRIES, number)
+        entries = shelf.read(name, n)["keys"]
+        if size and not low <= entries[0] <= entries[-1] <= high:
+            raise shelf.corrupt(name, f"its entries are not {size} from {low} to {high}")
+        blocks.append(entries[::BLOCK])
+    if not np.array_equal(shelf.read(DIRECTORY, n)["first"], np.concatenate(blocks)):
+        raise shelf.corrupt(DIRECTORY, f"it has not every {BLOCK}th value of the entries")
+    for _ in counted_pairs(shelf, n):
+        pass
+
+
+def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
+    """Put clusters in their slot, in place of others; return the members of clusters."""
+    header = {name: getattr(found, name) for name in SLOTS[CLUSTERS].header}
+    groups = Groups.by(found.labels)
+    shelf.put(CLUSTERS, {**header, "threshold": float(found.threshold)}, {
+        "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance,
+        **groups._asdict(), **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
+    })
+    return groups

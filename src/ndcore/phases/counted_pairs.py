@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import Bools, Ints
-from ndcore.collection.phase4_clusters import weigh
+from ndcore.collection.clustering import weigh
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.phases.columns import Batches, arrow, as_batch, drop_empty, numbers

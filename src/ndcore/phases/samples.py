@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Ints
-from ndcore.collection.phase2_entries import pairing_sets
+from ndcore.collection.cluster import pairing_sets
 from ndcore.collection.settings import Settings
 from ndcore.phases.columns import (
     Batches,

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.collection.classes import CLASSES, IDENTICAL
 from ndcore.collection.clustering import Clustering
-from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import CLASSES, IDENTICAL, counted_pairs
 from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report.chosen_clusters import choose_clusters
