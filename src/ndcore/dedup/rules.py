@@ -9,7 +9,7 @@ from typing import Any
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import DROPS, PrefixFilter
-from ndcore.pairs.assign import CLUSTERINGS
+from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 

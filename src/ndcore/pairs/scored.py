@@ -76,7 +76,7 @@ class Scored(NamedTuple):
         if not parts:
             none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
             return Scored(none, none, nothing, nothing, nothing)
-        whole = Scored._make(end_to_end(column) for column in zip(*parts, strict=True))
+        whole = Scored(*(end_to_end(column) for column in zip(*parts, strict=True)))
         numbers = whole.a * total + whole.b
         if (numbers[1:] > numbers[:-1]).all():  # as the pairs of one search are
             return whole
