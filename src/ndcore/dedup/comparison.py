@@ -65,9 +65,9 @@ def find_pairs(
         rows = _sketch_sets(sketched, len(documents), documents.sketcher, memory_limit)
     assert rows is not None
     search = find_candidates(
-        rows, np.flatnonzero(compared), filter, equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold),
-        max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, threads=threads,
-        report=report,
+        rows, np.flatnonzero(compared), filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
+        equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold), memory_limit=memory_limit,
+        threads=threads, report=report,
     )
     if sets is None:
         wanted = np.zeros(len(documents), np.bool_)
