@@ -28,10 +28,13 @@ from ndcore.collection.settings import (
     Given,
     Grouping,
     Job,
+    Labels,
     Method,
     Policy,
     Settings,
+    as_list,
     length,
+    pack_labels,
     readable,
 )
 from ndcore.collection.shelf import (
@@ -40,10 +43,12 @@ from ndcore.collection.shelf import (
     DOCUMENTS,
     ENTRIES,
     IDS,
+    KEYS,
     PLACES,
     SKETCHES,
     SLABS,
     SLOTS,
+    VERSION,
     DirectoryShelf,
     counted_pairs,
     part_name,
@@ -57,6 +62,8 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
+from ndcore.storage.packed_ids import unpack_ids
+from ndcore.text.agreement import NAMES, Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -140,6 +147,10 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
+        min_shingles: int = 0,
     ) -> Collection:
         """Cluster documents as `cluster` does, and keep everything in a directory.
 
@@ -151,8 +162,8 @@ class Collection:
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
         texts : as in `cluster`, or Collection
-            Of another collection, sketches, ids and the classes of documents with equal sketches are taken; nothing is
-            read.
+            Of another collection, sketches, ids, the classes of documents with equal sketches and the options `by`,
+            `one_per`, `must_agree` and `min_shingles` are taken; nothing is read.
         ids : iterable of str or of int, optional
             One for each document; an iterator is read after the documents. None: the ids of the sketches if they have some,
             else positions. Repeated ids stand for several documents. When a call goes on, its own ids count.
@@ -161,6 +172,9 @@ class Collection:
         text_bytes : int
             An estimate of the text, if there is one. The call begins only if the disk has room for its sketches and sorted
             entries. (It asks for room again before it sorts entries, when their number is known.)
+        by, one_per : array or callable, optional
+            As in `cluster`; labels are all str or all integers, because they are kept for `extend`. A call that goes on has
+            the same.
 
         The other parameters are as in `cluster`.
 
@@ -177,9 +191,14 @@ class Collection:
         """
         given: Given
         documents = None
+        options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
         if isinstance(texts, Collection):
             if ids is not None:
                 raise ValueError("a collection has ids of its own: leave ids out")
+            if any(value is not None for name, value in options.items() if name != "min_shingles") or min_shingles:
+                raise ValueError("by, one_per, must_agree and min_shingles are as of the collection, whose texts are gone; "
+                                 "leave them out")
+            options = texts._options()
             given = texts.clustering.segments
             known, documents = (texts._shelf.read(slot, len(texts)) for slot in (IDS, DOCUMENTS))
             id_arrays: IdArrays = lambda total: known  # noqa: E731
@@ -189,7 +208,7 @@ class Collection:
         job = Job.of(
             given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, **options,
         )
         _build(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)
@@ -214,12 +233,16 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
     ) -> Collection:
         """Cluster the documents of this collection and new ones after them, in another directory.
 
         Clusters follow from sketches, so they are the same as if all documents were clustered together. Texts of this
         collection are gone, so a new document with the sketch of an old one is "shingle", never "identical" or "lexical".
-        New documents without a sample are compared with new ones only.
+        New documents without a sample, or below `min_shingles`, are compared with new ones only. The options `by`,
+        `one_per`, `must_agree` and `min_shingles` stay as they are.
 
         Parameters
         ----------
@@ -234,6 +257,10 @@ class Collection:
             With the recipe of this collection. None: made from the recipe (unless that has a callable).
         threshold, policy, cluster, guard, least, max_holders, run
             As in `cluster`. None: as in this collection.
+        by, one_per : array or callable
+            Labels of the new documents, if this collection was made with labels: all str, or all integers, as there.
+        must_agree : optional
+            The same as of this collection, where it has a callable. None: as in this collection.
 
         The other parameters are as in `build`.
 
@@ -250,18 +277,38 @@ class Collection:
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
             self.recipe.check(sketcher.recipe)
+        for name, labels in (("by", by), ("one_per", one_per)):
+            if (name in old.labelled) != (labels is not None):
+                made = "with it: give the labels of the new documents" if labels is None else "without it: leave it out"
+                raise ValueError(f"{name}: the collection {self.path} was made {made}")
+        if must_agree is None and {*old.must_agree} <= {*NAMES}:
+            must_agree = [*old.must_agree]
+        agreement = Agreement.of(must_agree)
+        if (() if agreement is None else agreement.names) != old.must_agree:
+            raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
+        known = self._options()
         job = Job.of(
-            given, EarlierDocuments(found.segments, found.leaders, found.same), sketcher=sketcher, method=old.method,
+            given, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
+            method=old.method,
             threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
             cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
             least=found.least if least is None else least, run=old.run if run is None else run,
             max_holders=old.max_holders if max_holders is None else max_holders,
-            filter=old.filter if threshold is None else None,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            filter=old.filter if threshold is None else None, tell_apart=tell_apart, memory_limit=memory_limit,
+            threads=threads, by=by, one_per=one_per, must_agree=must_agree, keys=known["keys"],
+            min_shingles=old.min_shingles,
         )
         self.recipe.check(job.settings.recipe)
         _build(path, job, id_arrays, None, source, text_bytes, progress)
         return type(self).open(path)
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the collection, with the labels and keys of its documents, as parameters of `Job.of`."""
+        settings, n = self._stored.settings, len(self)
+        labels = {name: unpack_ids(self._shelf.read(name, n)) for name in settings.labelled}
+        keys = [part["keys"] for part in self._shelf.read_parts(KEYS, n)]
+        return {**labels, "agreed": settings.must_agree, "keys": np.concatenate(keys) if settings.must_agree else None,
+                "min_shingles": settings.min_shingles}
 
     @classmethod
     def open(cls, path: AnyPath, verify: bool = False) -> Collection:
@@ -407,7 +454,8 @@ class Collection:
         Notes
         -----
         Compared are the documents that share a value of the text's sketch which at most max_holders documents hold, as in
-        phase three of `cluster`.
+        phase three of `cluster`. Documents that propose no pairs there are not found: without a sample, versions by
+        `one_per`, or of fewer than `min_shingles`.
         """
         return self._find(self._sketcher.sketch(text), threshold, policy, limit)
 
@@ -424,7 +472,8 @@ class Collection:
 
     @cached_property
     def _copies(self) -> Groups:
-        return Groups.by(self.clustering.leaders)
+        leaders, same = self.clustering.leaders, self.clustering.same
+        return Groups.by(np.where(same == VERSION, np.arange(len(self)), leaders))
 
     def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
         """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
@@ -492,6 +541,9 @@ def _build(
     Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
     """
     place = Path(path)
+    for name, labels in job.labels.items():
+        if not callable(labels):
+            pack_labels(name, as_list(labels))
     parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
     shelf = DirectoryShelf(place)
     with COLLECTION.alone(place):
@@ -591,7 +643,7 @@ def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection
     header, arrays = shelf.opened(CLUSTERS, n)[0], shelf.read(CLUSTERS, n)
     documents = shelf.read(DOCUMENTS, n)
     grouping = Grouping(**{name: header[name] for name in SLOTS[CLUSTERS].header})
-    grouping.check(settings.method, settings.floor)
+    grouping.check(settings.method, settings.floor, settings.described())
     names = Names(shelf.opened(IDS, n)[1], n, shelf.where(IDS))
     paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
     chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))

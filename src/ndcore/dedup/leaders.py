@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.clusters.assign import join_stars, represent
@@ -19,7 +18,7 @@ from ndcore.dedup.verify import Scored
 from ndcore.progress import Progress
 from ndcore.text.digests import first_equal
 
-__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered"]
+__all__ = ["Leaders", "find_leaders", "keep_order", "ordered"]
 
 
 @dataclass(frozen=True)
@@ -123,23 +122,6 @@ def ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
     if priorities.dtype.kind == "f" and np.isnan(priorities).any():
         raise ValueError(f"the priority of document {int(np.argmax(np.isnan(priorities)))} is nan")
     return np.argsort(priorities, kind="stable")
-
-
-def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
-    """Number the labels of n documents, equal labels alike; None for None."""
-    if labels is None:
-        return None
-    found = labels() if callable(labels) else labels
-    array = np.asarray(found, object if isinstance(found, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
-    if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
-    for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):
-        if label is None or label != label:  # NaN is not equal to itself
-            raise ValueError(f"{name}: the label of document {i} is {label!r}, a missing value; give it one of its own")
-    if array.dtype.kind != "O":
-        return np.unique(array, return_inverse=True)[1].astype(np.int64)
-    codes: dict[Any, int] = {}
-    return np.fromiter((codes.setdefault(label, len(codes)) for label in array.tolist()), np.int64, n)
 
 
 def _find_versions(codes: Ints | None, order: Ints) -> Ints:

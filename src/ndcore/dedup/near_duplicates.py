@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ndcore.checks import check_ids, checked_memory_limit
+from ndcore.checks import check_ids, checked_memory_limit, number_labels
 from ndcore.dedup.documents import Side, read_documents
-from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
+from ndcore.dedup.leaders import find_leaders, keep_order
 from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
