@@ -22,6 +22,7 @@ import ndcore._sets as _sets
 from ndcore._minhash import Sink
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_ids, check_numbered, number_labels
+from ndcore.collection import shelf as slots
 from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import (
@@ -37,28 +38,7 @@ from ndcore.collection.settings import (
     pack_labels,
     readable,
 )
-from ndcore.collection.shelf import (
-    BY,
-    DIRECTORY,
-    DOCUMENTS,
-    ENTRIES,
-    IDENTICAL,
-    KEYS,
-    LEXICAL,
-    ONE_PER,
-    PAIRED,
-    PAIRS,
-    RANGES,
-    RUNS,
-    SHINGLE,
-    SKETCHED,
-    SKETCHES,
-    SLABS,
-    VERSION,
-    MemoryShelf,
-    Shelf,
-    part_name,
-)
+from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
@@ -251,11 +231,11 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
 
 def _is_paired(shelf: Shelf, n: int, keep: bool) -> bool:
     """Tell whether phases two and three of n documents are complete; without `keep`, entries may be missing."""
-    if not all(shelf.has(name) for name in (PAIRED, SLABS, RANGES)):
+    if not all(shelf.has(name) for name in (slots.PAIRED, slots.SLABS, slots.RANGES)):
         return False
-    slabs, ranges = (len(shelf.read(name, n)[name]) for name in (SLABS, RANGES))
-    wanted = [part_name(PAIRS, number) for number in range(ranges)]
-    wanted += [part_name(ENTRIES, number) for number in range(slabs) if keep]
+    slabs, ranges = (len(shelf.read(name, n)[name]) for name in (slots.SLABS, slots.RANGES))
+    wanted = [part_name(slots.PAIRS, number) for number in range(ranges)]
+    wanted += [part_name(slots.ENTRIES, number) for number in range(slabs) if keep]
     return all(shelf.has(name) for name in wanted)
 
 
@@ -294,20 +274,20 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     first = 0
     for number, part in enumerate(parts):
         if keep:
-            _put_given(shelf, part_name(SKETCHES, number), part)
-        if job.keys is not None and not shelf.has(part_name(KEYS, number)):
-            shelf.put(part_name(KEYS, number), {}, {"keys": job.keys[first : first + len(part)]})
+            _put_given(shelf, part_name(slots.SKETCHES, number), part)
+        if job.keys is not None and not shelf.has(part_name(slots.KEYS, number)):
+            shelf.put(part_name(slots.KEYS, number), {}, {"keys": job.keys[first : first + len(part)]})
         first += len(part)
     if isinstance(given, (Sketches, Segments)):
         return Segments(parts)
     assert sketcher is not None
-    names = consecutive(shelf, SKETCHES)
+    names = consecutive(shelf, slots.SKETCHES)
     if job.agreement is not None:
-        for name in names[len(consecutive(shelf, KEYS)) :]:
+        for name in names[len(consecutive(shelf, slots.KEYS)) :]:
             shelf.drop(name)  # its keys were lost
-        names = shelf.names(SKETCHES)
+        names = shelf.names(slots.SKETCHES)
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
-    whole = shelf.has(SKETCHED) and shelf.opened(SKETCHED, done)[0]["documents"] == done
+    whole = shelf.has(slots.SKETCHED) and shelf.opened(slots.SKETCHED, done)[0]["documents"] == done
     n = length(given)
     if n is not None and (n != done if whole else n < done):
         raise ValueError(_OTHERS.format(done, n))
@@ -339,8 +319,8 @@ def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int,
 
     def put() -> None:
         if agreement is not None:
-            shelf.put(part_name(KEYS, number), {}, {"keys": np.concatenate([np.empty((0, 16), np.uint8), *keys])})
-        shelf.put_sketches(part_name(SKETCHES, number), sketcher.gather(waiting))
+            shelf.put(part_name(slots.KEYS, number), {}, {"keys": np.concatenate([np.empty((0, 16), np.uint8), *keys])})
+        shelf.put_sketches(part_name(slots.SKETCHES, number), sketcher.gather(waiting))
         waiting.clear()
         keys.clear()
 
@@ -357,7 +337,7 @@ def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int,
         report("sketching", done + documents, None)
     if waiting or not number:
         put()
-    shelf.put(SKETCHED, {"documents": done + documents}, {})
+    shelf.put(slots.SKETCHED, {"documents": done + documents}, {})
 
 
 def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -400,15 +380,15 @@ class Apart(NamedTuple):
     def of(cls, shelf: Shelf, segments: Segments, job: Job, keep: bool) -> Apart:
         """Read labels and keys, once all documents were sketched. ValueError, TypeError for labels that are not accepted."""
         n, keys = len(segments), None
-        by, codes = (_number_labels(shelf, job, name, n, keep) for name in (BY, ONE_PER))
+        by, codes = (_number_labels(shelf, job, name, n, keep) for name in (slots.BY, slots.ONE_PER))
         version = np.arange(n)
         if codes is not None:
             _, first, number = np.unique(codes, return_index=True, return_inverse=True)
             version = first[number]
         if job.settings.must_agree:
-            rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in shelf.read_parts(KEYS, n))])
+            rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in shelf.read_parts(slots.KEYS, n))])
             if len(rows) != n:
-                raise shelf.corrupt(part_name(KEYS, 0), f"there are keys of {len(rows)} of {n} documents")
+                raise shelf.corrupt(part_name(slots.KEYS, 0), f"there are keys of {len(rows)} of {n} documents")
             keys = first_equal(rows)
         return cls(version, by, keys, segments.aside(job.settings.min_shingles))
 
@@ -442,11 +422,11 @@ def find_leaders(
 ) -> tuple[Ints, NDArray[np.uint8]]:
     """Return the leader of every document and how it is the same, from the shelf if they are there."""
     check_numbered(len(segments), "documents", "cluster them in parts")
-    if not shelf.has(DOCUMENTS):
+    if not shelf.has(slots.DOCUMENTS):
         alike = find_alike(segments, apart, job.threads)
         leader, how = collapse(segments, alike, _digests(segments, apart, job, alike, report), apart)
-        shelf.put(DOCUMENTS, {}, {"leader": leader.astype(np.uint32), "same": how})
-    documents = shelf.read(DOCUMENTS, len(segments))
+        shelf.put(slots.DOCUMENTS, {}, {"leader": leader.astype(np.uint32), "same": how})
+    documents = shelf.read(slots.DOCUMENTS, len(segments))
     return documents["leader"].astype(np.int64), documents["same"]
 
 
@@ -535,12 +515,12 @@ def collapse(
         others.append(np.where(valid, keys, 0))
     leader[some] = some[first_equal(deciding, others)]
     same = np.flatnonzero(leader != own)
-    how[same] = SHINGLE
+    how[same] = slots.SHINGLE
     if digests is not None:
-        for part, kind in ((_TOKENS, LEXICAL), (_BYTES, IDENTICAL)):
+        for part, kind in ((_TOKENS, slots.LEXICAL), (_BYTES, slots.IDENTICAL)):
             how[same[(digests[same, part] == digests[leader[same], part]).all(axis=1)]] = kind
     older = np.flatnonzero(apart.version != own)
-    leader[older], how[older] = leader[apart.version[older]], VERSION
+    leader[older], how[older] = leader[apart.version[older]], slots.VERSION
     return leader, how
 
 
@@ -604,16 +584,16 @@ def sort_entries(
         are there already are not made again.
     """
     parts = list(_parts(sets, taken))
-    resumed = shelf.has(SLABS)
+    resumed = shelf.has(slots.SLABS)
     if not resumed:
         cut = _cut_into_slabs(parts, memory_limit, threads)
         if keep:
             shelf.reserve(FILE_BYTES * int(cut[:, 2].sum()), "the sorted entries")
-        shelf.drop_slots(ENTRIES, RUNS, DIRECTORY)  # of other slabs
-        shelf.put(SLABS, {}, {"slabs": cut})
-    slabs = shelf.read(SLABS, len(taken))["slabs"]
+        shelf.drop_slots(slots.ENTRIES, slots.RUNS, slots.DIRECTORY)  # of other slabs
+        shelf.put(slots.SLABS, {}, {"slabs": cut})
+    slabs = shelf.read(slots.SLABS, len(taken))["slabs"]
     if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
-        raise shelf.corrupt(SLABS, "its slabs have more entries than the sketches have members")
+        raise shelf.corrupt(slots.SLABS, "its slabs have more entries than the sketches have members")
 
     def sorted_slab(name: str, slab: list[int]) -> tuple[UInts, NDArray[np.uint32]]:
         if keep and shelf.has(name):
@@ -624,13 +604,13 @@ def sort_entries(
         except ValueError as error:
             if not resumed:
                 raise
-            raise shelf.corrupt(SLABS, str(error)) from error
+            raise shelf.corrupt(slots.SLABS, str(error)) from error
         if keep:
             shelf.put(name, {}, {"keys": keys, "documents": documents})
         return keys, documents
 
     def work(number: int) -> UInts:
-        entries, runs = part_name(ENTRIES, number), part_name(RUNS, number)
+        entries, runs = part_name(slots.ENTRIES, number), part_name(slots.RUNS, number)
         if not shelf.has(runs) or (keep and not shelf.has(entries)):
             keys, documents = sorted_slab(entries, slabs[number].tolist())
             shelf.put(runs, {}, _runs(keys, documents, min(max_holders, len(taken))))
@@ -644,8 +624,8 @@ def sort_entries(
         first.append(blocks)
         done += int(slabs[number, 2])
         report("sorting entries", done, total)
-    if keep and not shelf.has(DIRECTORY):
-        shelf.put(DIRECTORY, {}, {"first": np.concatenate(first)})
+    if keep and not shelf.has(slots.DIRECTORY):
+        shelf.put(slots.DIRECTORY, {}, {"first": np.concatenate(first)})
 
 
 def _parts(sets: Sequence[PairingSets], taken: Bools) -> Iterator[_Part]:
@@ -724,7 +704,7 @@ def _common_counter(shelf: Shelf, n: int) -> Callable[[Ints, Ints], Ints]:
 
     Common values propose no pairs, but they count in the pairs that other values propose.
     """
-    runs = shelf.read_parts(RUNS, n)
+    runs = shelf.read_parts(slots.RUNS, n)
     documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
     if not len(documents):
         return lambda a, b: np.zeros(len(a), np.int64)
@@ -752,33 +732,33 @@ def count_pairs(
     The shelf gets ``ranges``, ``pairs/…`` and, once all pairs are counted, ``paired`` with the common values of all runs.
     Parts that are there already are not made again. `group`, int64 (n,): documents of different numbers are never a pair.
     """
-    runs = [(arrays["holders"], arrays["ends"]) for arrays in shelf.read_parts(RUNS, n)]
+    runs = [(arrays["holders"], arrays["ends"]) for arrays in shelf.read_parts(slots.RUNS, n)]
     volume = np.zeros(n, np.int64)  # pairs, repeats counted, by their first document
     for holders, ends in runs:
         _entries.volume(holders, ends, volume)
-    if not shelf.has(RANGES):
-        shelf.drop_slots(PAIRS)  # of other ranges
-        shelf.put(RANGES, {}, {"ranges": _cut_into_ranges(volume, memory_limit, threads)})
-    ranges = shelf.read(RANGES, n)["ranges"]
+    if not shelf.has(slots.RANGES):
+        shelf.drop_slots(slots.PAIRS)  # of other ranges
+        shelf.put(slots.RANGES, {}, {"ranges": _cut_into_ranges(volume, memory_limit, threads)})
+    ranges = shelf.read(slots.RANGES, n)["ranges"]
     room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
 
     def work(number: int) -> int:
         first, last, size = ranges[number].tolist()
-        if not shelf.has(part_name(PAIRS, number)):
+        if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(runs, first, last, volume[first:last], n)
             a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
             columns = {"a": a, "b": b, "common": found.common, "in_a": found.in_a, "in_b": found.in_b}
             arrays = {name: column.astype(np.uint32) for name, column in columns.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
-            shelf.put(part_name(PAIRS, number), {}, arrays)
+            shelf.put(part_name(slots.PAIRS, number), {}, arrays)
         return int(size)
 
     done, total = 0, int(ranges[:, 2].sum())
     for size in map_pieces(work, range(len(ranges)), threads):
         done += size
         report("counting pairs", done, total)
-    common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(RUNS)]
-    shelf.put(PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
+    common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(slots.RUNS)]
+    shelf.put(slots.PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
 
 
 def _cut_into_ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:

@@ -23,10 +23,11 @@ from ndcore.clusters.assignments import Assignments
 from ndcore.clusters.chains import Chains, chains, guarded
 from ndcore.clusters.greedy import greedy_clusters
 from ndcore.clusters.pairs import Pairs
+from ndcore.collection import shelf as slots
 from ndcore.collection.ids import Names
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, check_threshold, checked_count
-from ndcore.collection.shelf import CLASSES, CONTAINED, KEPT, NEAR, PAIRED, VERSION, Shelf, counted_pairs
+from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.readonly import NamedColumns, frozen
 
 __all__ = ["Clustering", "Containments", "PairedCollection", "cluster_pairs", "weigh"]
@@ -122,7 +123,7 @@ class Clustering(Assignments):
         of shingles only where samples are whole. near. contained: with policy="containment" only. version: a document
         before it has its label of ``one_per``; they were not compared, and `resemblance` is nan.
         """
-        return frozen(np.array(CLASSES)[self.codes])
+        return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
     def representatives(self) -> Ints:
@@ -233,7 +234,7 @@ class PairedCollection(NamedTuple):
         cls, shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings
     ) -> PairedCollection:
         """Describe the collection on a shelf, whose pairs were counted with these settings."""
-        common = CommonValues.sorted(shelf.read(PAIRED, len(segments))["common"])
+        common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
         without_sample = int(np.count_nonzero(segments.empty))
         return cls(leaders, same, settings.floor, common, without_sample, settings.described(), segments, shelf)
 
@@ -312,14 +313,14 @@ def _verdicts(
     leaders, own = paired.leaders, np.arange(len(labels))
     whole = labels[leaders]
     resemblance = np.where(~paired.segments.empty | (whole == own), 1.0, np.nan)
-    codes = np.where(whole == leaders, paired.same, NEAR).astype(np.uint8)
-    codes[whole == own] = KEPT
+    codes = np.where(whole == leaders, paired.same, slots.NEAR).astype(np.uint8)
+    codes[whole == own] = slots.KEPT
     moved = np.flatnonzero((leaders == own) & (labels != own))
     resemblance[moved] = paired.segments.compared(labels[moved], moved, threads).resemblance
     others = whole != leaders
     resemblance[others] = resemblance[leaders[others]]
     if grouping.policy == "containment":
-        codes[others & (resemblance < grouping.threshold)] = CONTAINED
-    older = paired.same == VERSION
-    codes[older], resemblance[older] = VERSION, np.nan
+        codes[others & (resemblance < grouping.threshold)] = slots.CONTAINED
+    older = paired.same == slots.VERSION
+    codes[older], resemblance[older] = slots.VERSION, np.nan
     return codes, resemblance

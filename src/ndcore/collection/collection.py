@@ -16,6 +16,7 @@ from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
 from ndcore.clusters.chains import Chains
+from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
 from ndcore.collection.clustering import Clustering, PairedCollection
 from ndcore.collection.ids import Names
@@ -37,22 +38,7 @@ from ndcore.collection.settings import (
     pack_labels,
     readable,
 )
-from ndcore.collection.shelf import (
-    CLUSTERS,
-    DIRECTORY,
-    DOCUMENTS,
-    ENTRIES,
-    IDS,
-    KEYS,
-    PLACES,
-    SKETCHES,
-    SLABS,
-    SLOTS,
-    VERSION,
-    DirectoryShelf,
-    counted_pairs,
-    part_name,
-)
+from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
@@ -200,7 +186,7 @@ class Collection:
                                  "leave them out")
             options = texts._options()
             given = texts.clustering.segments
-            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (IDS, DOCUMENTS))
+            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (slots.IDS, slots.DOCUMENTS))
             id_arrays: IdArrays = lambda total: known  # noqa: E731
         else:
             given = readable(texts)
@@ -306,7 +292,7 @@ class Collection:
         """Return the options of the collection, with the labels and keys of its documents, as parameters of `Job.of`."""
         settings, n = self._stored.settings, len(self)
         labels = {name: unpack_ids(self._shelf.read(name, n)) for name in settings.labelled}
-        keys = [part["keys"] for part in self._shelf.read_parts(KEYS, n)]
+        keys = [part["keys"] for part in self._shelf.read_parts(slots.KEYS, n)]
         return {**labels, "agreed": settings.must_agree, "keys": np.concatenate(keys) if settings.must_agree else None,
                 "min_shingles": settings.min_shingles}
 
@@ -379,13 +365,13 @@ class Collection:
     @property
     def places(self) -> tuple[dict[str, Any], Arrays] | None:
         """Header and arrays that `keep_places` put there; None without."""
-        return self._shelf.get(PLACES) if self._shelf.has(PLACES) else None
+        return self._shelf.get(slots.PLACES) if self._shelf.has(slots.PLACES) else None
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep where the documents stand in the files that they were read from."""
         with COLLECTION.alone(self.path):
             self._shelf.sweep()  # files of a call that was killed here
-            self._shelf.put(PLACES, header, arrays)
+            self._shelf.put(slots.PLACES, header, arrays)
             self._shelf.sync()
 
     def __len__(self) -> int:
@@ -473,7 +459,7 @@ class Collection:
     @cached_property
     def _copies(self) -> Groups:
         leaders, same = self.clustering.leaders, self.clustering.same
-        return Groups.by(np.where(same == VERSION, np.arange(len(self)), leaders))
+        return Groups.by(np.where(same == slots.VERSION, np.arange(len(self)), leaders))
 
     def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
         """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
@@ -551,12 +537,12 @@ def _build(
         shelf.mend()
         shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
         if documents is not None:
-            shelf.put(DOCUMENTS, {}, documents)
+            shelf.put(slots.DOCUMENTS, {}, documents)
         with reporting(progress) as report:
             found = run_phases(shelf, job, report, keep=True)
             ids = id_arrays(len(found))
-        if not (shelf.has(IDS) and _equal(shelf.opened(IDS, len(found))[1], ids)):
-            shelf.put(IDS, {}, ids)
+        if not (shelf.has(slots.IDS) and _equal(shelf.opened(slots.IDS, len(found))[1], ids)):
+            shelf.put(slots.IDS, {}, ids)
         _save_clusters(shelf, found)
         shelf.discard("until finished")
         shelf.sync()
@@ -637,21 +623,21 @@ class StoredCollection(NamedTuple):
 
 def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
     """Read the slots that a collection needs at once, and map the rest."""
-    segments = Segments([shelf.get_sketches(name) for name in shelf.names(SKETCHES)])
+    segments = Segments([shelf.get_sketches(name) for name in shelf.names(slots.SKETCHES)])
     settings = Settings.from_plain(parameters, segments.recipe)
     n = len(segments)
-    header, arrays = shelf.opened(CLUSTERS, n)[0], shelf.read(CLUSTERS, n)
-    documents = shelf.read(DOCUMENTS, n)
-    grouping = Grouping(**{name: header[name] for name in SLOTS[CLUSTERS].header})
+    header, arrays = shelf.opened(slots.CLUSTERS, n)[0], shelf.read(slots.CLUSTERS, n)
+    documents = shelf.read(slots.DOCUMENTS, n)
+    grouping = Grouping(**{name: header[name] for name in slots.SLOTS[slots.CLUSTERS].header})
     grouping.check(settings.method, settings.floor, settings.described())
-    names = Names(shelf.opened(IDS, n)[1], n, shelf.where(IDS))
+    names = Names(shelf.opened(slots.IDS, n)[1], n, shelf.where(slots.IDS))
     paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
     chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
     clustering = Clustering(
         **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
         resemblance=arrays["resemblance"], chains=chains, ids=names,
     )
-    slabs = shelf.read(SLABS, n)["slabs"]
+    slabs = shelf.read(slots.SLABS, n)["slabs"]
     return StoredCollection(
         shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
         Groups(arrays["group"], arrays["member"]),
@@ -662,14 +648,14 @@ def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntrie
     """Map the entries of all slabs, and read their directory."""
     parts = []
     for number, (low, high, size) in enumerate(slabs.tolist()):
-        name = part_name(ENTRIES, number)
+        name = part_name(slots.ENTRIES, number)
         entries = shelf.opened(name, n)[1]
         if len(entries["keys"]) != size:
             raise shelf.corrupt(name, f"it has {len(entries['keys'])} entries, not {size}")
         parts.append((entries["keys"], entries["documents"], low, high))
-    first = shelf.read(DIRECTORY, n)["first"]
+    first = shelf.read(slots.DIRECTORY, n)["first"]
     if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
-        raise shelf.corrupt(DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
+        raise shelf.corrupt(slots.DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
     return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
 
 
@@ -677,25 +663,25 @@ def _check_values(stored: StoredCollection) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
     shelf, n = stored.shelf, len(stored.clustering)
     shelf.read_sketches(stored.settings.recipe)
-    shelf.read(IDS, n)
+    shelf.read(slots.IDS, n)
     blocks: list[UInts] = []
     for number, (low, high, size) in enumerate(stored.slabs):
-        name = part_name(ENTRIES, number)
+        name = part_name(slots.ENTRIES, number)
         entries = shelf.read(name, n)["keys"]
         if size and not low <= entries[0] <= entries[-1] <= high:
             raise shelf.corrupt(name, f"its entries are not {size} from {low} to {high}")
         blocks.append(entries[::BLOCK])
-    if not np.array_equal(shelf.read(DIRECTORY, n)["first"], np.concatenate(blocks)):
-        raise shelf.corrupt(DIRECTORY, f"it has not every {BLOCK}th value of the entries")
+    if not np.array_equal(shelf.read(slots.DIRECTORY, n)["first"], np.concatenate(blocks)):
+        raise shelf.corrupt(slots.DIRECTORY, f"it has not every {BLOCK}th value of the entries")
     for _ in counted_pairs(shelf, n):
         pass
 
 
 def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
     """Put clusters in their slot, in place of others; return the members of clusters."""
-    header = {name: getattr(found, name) for name in SLOTS[CLUSTERS].header}
+    header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
     groups = Groups.by(found.labels)
-    shelf.put(CLUSTERS, {**header, "threshold": float(found.threshold)}, {
+    shelf.put(slots.CLUSTERS, {**header, "threshold": float(found.threshold)}, {
         "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance,
         **groups._asdict(), **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
     })
