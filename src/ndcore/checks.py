@@ -6,17 +6,16 @@ import importlib
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Sized
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "MAX_MINIMA", "MOST_NUMBERED", "check_choice", "check_documents", "check_ids", "check_numbered", "checked_int",
-    "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "number_labels",
-    "parsed_size", "position_of",
+    "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "parsed_size",
+    "position_of",
 ]
 
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
@@ -137,23 +136,6 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
         raise ValueError(f"{len(found)} documents have the id {document!r:.80}, at positions {found[0]}, {found[1]}"
                          f"{', …' if len(found) > 2 else ''}: name one by its position")
     return found[0]
-
-
-def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> NDArray[np.int64] | None:
-    """Number the labels of n documents, equal labels alike; None for None."""
-    if labels is None:
-        return None
-    found = labels() if callable(labels) else labels
-    array = np.asarray(found, object if isinstance(found, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
-    if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
-    for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):
-        if label is None or label != label:  # NaN is not equal to itself
-            raise ValueError(f"{name}: the label of document {i} is {label!r}, a missing value; give it one of its own")
-    if array.dtype.kind != "O":
-        return np.unique(array, return_inverse=True)[1].astype(np.int64)
-    codes: dict[Any, int] = {}
-    return np.fromiter((codes.setdefault(label, len(codes)) for label in array.tolist()), np.int64, n)
 
 
 def missing(package: str, purpose: str) -> str:

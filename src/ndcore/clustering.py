@@ -1,5 +1,5 @@
-"""Another name of `ndcore.clusters.assign`."""
+"""Another name of `ndcore.pairs.representatives`."""
 
-from ndcore.clusters.assign import CLUSTERINGS, represent
+from ndcore.pairs.representatives import CLUSTERINGS, represent
 
 __all__ = ["CLUSTERINGS", "represent"]

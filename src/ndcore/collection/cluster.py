@@ -21,7 +21,7 @@ import ndcore._entries as _entries
 import ndcore._sets as _sets
 from ndcore._minhash import Sink
 from ndcore._types import Bools, Ints, UInts
-from ndcore.checks import check_ids, check_numbered, number_labels
+from ndcore.checks import check_ids, check_numbered
 from ndcore.collection import shelf as slots
 from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
@@ -40,6 +40,7 @@ from ndcore.collection.settings import (
 )
 from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
+from ndcore.pairs.representatives import number_labels
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.features import features

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from ndcore._cluster import components, star_ascending
 from ndcore._types import Bools, Floats, Ints
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.chains import Chains, chains, guarded
-from ndcore.clusters.greedy import greedy_clusters
-from ndcore.clusters.pairs import Pairs
 from ndcore.collection import shelf as slots
 from ndcore.collection.ids import Names
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf, counted_pairs
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.chains import Chains, chains, guarded
+from ndcore.pairs.greedy import greedy_clusters
+from ndcore.pairs.scored import Pairs
 from ndcore.readonly import NamedColumns, frozen
 
 __all__ = ["Clustering", "Containments", "PairedCollection", "cluster_pairs", "weigh"]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
-from ndcore.clusters.chains import Chains
 from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
 from ndcore.collection.clustering import Clustering, PairedCollection
@@ -40,6 +39,7 @@ from ndcore.collection.settings import (
 )
 from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
+from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.sketch.from_recipe import sketcher_of

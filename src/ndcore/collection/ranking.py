@@ -10,10 +10,10 @@ import numpy as np
 from ndcore._sets import distinct
 from ndcore._types import Bools, Ints, Text, UInts
 from ndcore.checks import checked_int
-from ndcore.clusters.pairs import Holders
 from ndcore.collection.cluster import PAIR_BYTES, RANGE, ROOM, cut_into_parts
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps
 from ndcore.human import counted
+from ndcore.pairs.scored import Holders
 from ndcore.progress import Progress
 from ndcore.readonly import Frozen
 from ndcore.recipe import Recipe

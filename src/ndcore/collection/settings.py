@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._types import AnyArray, Ints
-from ndcore.checks import check_choice, checked_memory_limit, checked_threshold, is_int, number_labels
+from ndcore.checks import check_choice, checked_memory_limit, checked_threshold, is_int
 from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import IDENTICAL, LEXICAL
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
+from ndcore.pairs.representatives import number_labels
 from ndcore.parallel import thread_count
 from ndcore.recipe import Recipe
 from ndcore.sketch.bottom import BottomSketcher

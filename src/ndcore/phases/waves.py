@@ -1,6 +1,6 @@
 """Waves: which representatives of long runs are compared next, and which of those comparisons count.
 
-`ndcore.dedup.long_runs` goes through the representatives of long runs in keep order, and leaves out those that an earlier
+`settle_runs` goes through the representatives of long runs in keep order, and leaves out those that an earlier
 one covers. Here many are compared at a time. Comparisons that would not have been made there are discarded, so the pairs
 that are found, and how many representatives of a run were compared, are the same.
 """

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
-from ndcore.checks import check_documents, checked_int, checked_memory_limit, number_labels
-from ndcore.dedup.leaders import ordered
+from ndcore.checks import check_documents, checked_int, checked_memory_limit
+from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Reading, TextReading
