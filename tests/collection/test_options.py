@@ -257,15 +257,17 @@ def test_what_is_interrupted_goes_on_with_its_options(tmp_path, monkeypatch):
     assert made.clustering.classes.tolist() == whole.classes.tolist()
 
 
-def test_keys_that_the_disk_lost_are_read_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("lost", ["keys/00000001.ndc", "sketches/00000001.ndc"])
+def test_keys_that_the_disk_lost_are_read_again(tmp_path, monkeypatch, lost):
     cut_small(monkeypatch, documents=17)
     texts = mixed(6)
     with monkeypatch.context() as patch:
         patch.setattr("ndcore.collection.cluster.sort_entries", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             nd.Collection.build(tmp_path / "c", texts, must_agree="numbers")
-    for name in ("keys/00000001.ndc", "documents.ndc"):
+    for name in (lost, "documents.ndc"):
         (tmp_path / "c" / name).unlink()
+    cut_small(monkeypatch, documents=40)  # fewer parts than before
     made = nd.Collection.build(tmp_path / "c", texts, must_agree="numbers")
     assert made.clustering.labels.tolist() == nd.cluster(texts, must_agree="numbers").labels.tolist()
 
@@ -313,6 +315,24 @@ def test_keys_need_texts():
     assert len(nd.cluster(sketches, by=[0, 1], one_per=[1, 1], min_shingles=2)) == 2
     with pytest.raises(ValueError, match=r"must_agree=\['numbers'\] needs the texts, and sketches are given"):
         nd.cluster(sketches, must_agree="numbers")
+
+
+@pytest.mark.parametrize(("name", "change", "words"), [
+    ("by", lambda arrays: {"ids": arrays["ids"][1:]}, r"by\.ndc: ids has 19 where 20"),
+    ("one_per", lambda arrays: {**arrays, "id_offsets": arrays["id_offsets"][::-1].copy()}, r"one_per\.ndc: "),
+    ("keys/00000000", lambda arrays: {"keys": arrays["keys"][1:]}, "there are keys of 19 documents, not of 20"),
+    ("keys/00000000", lambda arrays: {"keys": arrays["keys"][:, 1:].copy()}, "keys has 15 where 16"),
+])  # fmt: skip
+def test_forged_labels_and_keys_are_refused(tmp_path, name, change, words):
+    texts = mixed(12, 20)
+    made = nd.Collection.build(tmp_path / "c", texts, by=[1] * 20, one_per=[str(i) for i in range(20)], must_agree="title")
+    shelf = DirectoryShelf(made.path)
+    header, arrays = shelf.get(name)
+    shelf.put(name, header, {key: np.array(array) for key, array in change(arrays).items()})
+    with pytest.raises(nd.CorruptFile, match=words):
+        nd.Collection.open(made.path, verify=True)
+    with pytest.raises(nd.CorruptFile, match=words):
+        made.extend(tmp_path / "more", texts, by=[1] * 20, one_per=["a"] * 20)
 
 
 def first_word(text):

@@ -284,9 +284,10 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     assert sketcher is not None
     names = consecutive(shelf, slots.SKETCHES)
     if job.agreement is not None:
-        for name in names[len(consecutive(shelf, slots.KEYS)) :]:
-            shelf.drop(name)  # its keys were lost
-        names = shelf.names(slots.SKETCHES)
+        both = min(len(names), len(consecutive(shelf, slots.KEYS)))
+        for name in (*names[both:], *shelf.names(slots.KEYS)[both:]):
+            shelf.drop(name)  # its keys, or its sketches, were lost
+        names = names[:both]
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
     whole = shelf.has(slots.SKETCHED) and shelf.opened(slots.SKETCHED, done)[0]["documents"] == done
     n = length(given)
@@ -387,10 +388,7 @@ class Apart(NamedTuple):
             _, first, number = np.unique(codes, return_index=True, return_inverse=True)
             version = first[number]
         if job.settings.must_agree:
-            rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in shelf.read_parts(slots.KEYS, n))])
-            if len(rows) != n:
-                raise shelf.corrupt(part_name(slots.KEYS, 0), f"there are keys of {len(rows)} of {n} documents")
-            keys = first_equal(rows)
+            keys = first_equal(shelf.read_keys(n))
         return cls(version, by, keys, segments.aside(job.settings.min_shingles))
 
     @property

@@ -292,9 +292,8 @@ class Collection:
         """Return the options of the collection, with the labels and keys of its documents, as parameters of `Job.of`."""
         settings, n = self._stored.settings, len(self)
         labels = {name: unpack_ids(self._shelf.read(name, n)) for name in settings.labelled}
-        keys = [part["keys"] for part in self._shelf.read_parts(slots.KEYS, n)]
-        return {**labels, "agreed": settings.must_agree, "keys": np.concatenate(keys) if settings.must_agree else None,
-                "min_shingles": settings.min_shingles}
+        keys = self._shelf.read_keys(n) if settings.must_agree else None
+        return {**labels, "agreed": settings.must_agree, "keys": keys, "min_shingles": settings.min_shingles}
 
     @classmethod
     def open(cls, path: AnyPath, verify: bool = False) -> Collection:
@@ -501,12 +500,9 @@ class Collection:
 
     def _holders(self, values: UInts) -> tuple[Ints, Ints]:
         """Return (documents, how many of these values each holds), without common values."""
-        n = len(self)
         found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
-        if len(found) and found[-1] >= n:
-            raise CorruptFile(
-                f"{self.path}: an entry names document {found[-1]} of {n}; build the collection again"
-            )
+        if len(found) and found[-1] >= len(self):
+            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}; build the collection again")
         return found, counts
 
 
@@ -661,9 +657,12 @@ def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntrie
 
 def _check_values(stored: StoredCollection) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
-    shelf, n = stored.shelf, len(stored.clustering)
-    shelf.read_sketches(stored.settings.recipe)
-    shelf.read(slots.IDS, n)
+    shelf, n, settings = stored.shelf, len(stored.clustering), stored.settings
+    shelf.read_sketches(settings.recipe)
+    for name in (slots.IDS, *settings.labelled):
+        shelf.read(name, n)
+    if settings.must_agree:
+        shelf.read_keys(n)
     blocks: list[UInts] = []
     for number, (low, high, size) in enumerate(stored.slabs):
         name = part_name(slots.ENTRIES, number)

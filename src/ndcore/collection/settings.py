@@ -131,9 +131,11 @@ class Settings:
             groups, size, need = plain["filter"]
             filter = FilterDesign.of(groups, size, need, threshold=plain["threshold"], num_perm=recipe["num_perm"])
         _check_recipe(recipe, plain["method"], filter)
-        labelled = tuple(name for name in LABELLED if plain.get(name))
+        labelled, agreed = tuple(name for name in LABELLED if plain.get(name)), plain.get("must_agree", [])
+        if not isinstance(agreed, list) or not all(isinstance(name, str) for name in agreed):
+            raise TypeError(f"must_agree is {agreed!r:.80}, not a list of names")
         return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter, least,
-                   tuple(plain.get("must_agree", ())), labelled)
+                   tuple(agreed), labelled)
 
     def expected_bytes(self, text: int) -> int:
         """Estimate the bytes on disk of sketches and sorted entries, from the bytes of the text.

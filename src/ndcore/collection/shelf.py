@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Arrays
 from ndcore.collection.segments import CountedPairs, Overlaps
@@ -337,6 +338,13 @@ class Shelf(Protocol):
             except ValueError as error:
                 raise self.corrupt(name, str(error)) from error
         return parts
+
+    def read_keys(self, documents: int) -> NDArray[np.uint8]:
+        """Return the digests of what must agree, of all documents."""
+        rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in self.read_parts(KEYS, documents))])
+        if len(rows) != documents:
+            raise self.corrupt(part_name(KEYS, 0), f"there are keys of {len(rows)} documents, not of {documents}")
+        return rows
 
     def drop_slots(self, *names: str) -> None:
         """Drop these slots with all their parts."""
