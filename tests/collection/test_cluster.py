@@ -314,7 +314,7 @@ def test_nothing_warns(recwarn):
 
 
 def test_classes_are_named():
-    assert CLASSES[0] == "kept" and len(set(CLASSES)) == 6
+    assert CLASSES[0] == "kept" and len(set(CLASSES)) == 7
     found = cluster([" ".join(f"w{i}" for i in range(300)), " ".join(f"w{i}" for i in range(30))], policy="containment",
                     sketcher=nd.ModSketcher(1))
     assert found.classes.tolist() == ["kept", "contained"] and found.resemblance[1] == 26 / 296

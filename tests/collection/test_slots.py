@@ -24,7 +24,8 @@ def test_no_module_names_a_slot_by_a_string():
 
 
 def test_a_finished_collection_has_the_slots_that_are_kept(tmp_path):
-    made = nd.Collection.build(tmp_path / "c", TEXTS, range(len(TEXTS)))
+    labels = [i % 4 for i in range(len(TEXTS))]
+    made = nd.Collection.build(tmp_path / "c", TEXTS, range(len(TEXTS)), by=labels, one_per=labels, must_agree="numbers")
     made.keep_places({"files": []}, {})
     there = {path.relative_to(made.path).parts[0].removesuffix(".ndc") for path in made.path.rglob("*.ndc")}
     assert there == {name for name, slot in SLOTS.items() if slot.lifetime == "kept"}

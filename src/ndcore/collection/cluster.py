@@ -22,28 +22,25 @@ import ndcore._sets as _sets
 from ndcore._minhash import Sink
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_ids, check_numbered
+from ndcore.collection import shelf as slots
 from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
-from ndcore.collection.settings import LEAST, ClusterBy, Job, Method, Policy, Settings, length, readable
-from ndcore.collection.shelf import (
-    DIRECTORY,
-    DOCUMENTS,
-    ENTRIES,
-    IDENTICAL,
-    LEXICAL,
-    PAIRED,
-    PAIRS,
-    RANGES,
-    RUNS,
-    SHINGLE,
-    SKETCHED,
-    SKETCHES,
-    SLABS,
-    MemoryShelf,
-    Shelf,
-    part_name,
+from ndcore.collection.settings import (
+    LEAST,
+    ClusterBy,
+    Job,
+    Labels,
+    Method,
+    Policy,
+    Settings,
+    as_list,
+    length,
+    pack_labels,
+    readable,
 )
+from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
+from ndcore.pairs.representatives import number_labels
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.features import features
@@ -52,8 +49,10 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_features import super_features
 from ndcore.sketch.super_shingles import RUN, super_shingles
 from ndcore.storage.file_shelf import consecutive
+from ndcore.storage.packed_ids import unpack_ids
+from ndcore.text.agreement import MustAgree
 from ndcore.text.corpus import Corpus
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, read_digests
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
 from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling
 
@@ -101,6 +100,10 @@ def cluster(
     memory_limit: int | str | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
+    by: Labels | None = None,
+    one_per: Labels | None = None,
+    must_agree: MustAgree = None,
+    min_shingles: int = 0,
 ) -> Clustering:
     """Cluster a collection by the values that the sketches of its documents have in common.
 
@@ -157,6 +160,13 @@ def cluster(
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
         True: a bar on a terminal. A callable gets (stage, done, total).
+    by, one_per, must_agree
+        As in `near_duplicates`, in the order of the documents: documents that `by` or `must_agree` keep apart are never a
+        pair, nor collapsed where their sketches are equal; versions by `one_per` are not compared. `must_agree` needs texts,
+        and cluster="popular" takes neither `by` nor `must_agree`.
+    min_shingles : int
+        Documents of fewer distinct shingles propose no pairs, and join others only if they are identical or lexically
+        equivalent. The sketch tells the number: exactly where it knows it (`Sketches.sizes_exact`), else as an estimate.
 
     Returns
     -------
@@ -188,7 +198,8 @@ def cluster(
     job = Job.of(
         given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
         guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
-        memory_limit=memory_limit, threads=threads,
+        memory_limit=memory_limit, threads=threads, by=by, one_per=one_per, must_agree=must_agree,
+        min_shingles=min_shingles,
     )
     with reporting(progress) as report:
         found = run_phases(MemoryShelf(job.memory_limit), job, report)
@@ -202,14 +213,15 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
     settings = job.settings
     segments = sketch_documents(shelf, job, report, keep)
     n = len(segments)
-    leaders, same = find_leaders(shelf, segments, job, report)
+    apart = Apart.of(shelf, segments, job, keep)
+    leaders, same = find_leaders(shelf, segments, apart, job, report)
     if not _is_paired(shelf, n, keep):
         sets = [pairing_sets(part, settings) for part in segments.parts]
-        taken = (leaders == np.arange(n)) & ~segments.empty
+        taken = (leaders == np.arange(n)) & ~apart.aside
         sort_entries(sets, taken, shelf, max_holders=settings.max_holders, keep=keep, memory_limit=job.memory_limit,
                      threads=job.threads, report=report)
         count_pairs(n, shelf, measure_of(settings, segments, shelf), floor=settings.floor,
-                    memory_limit=job.memory_limit, threads=job.threads, report=report)
+                    group=apart.group, memory_limit=job.memory_limit, threads=job.threads, report=report)
     shelf.discard("until paired")
     report("clustering", 0, n)
     paired = PairedCollection.of(shelf, segments, leaders, same, settings)
@@ -220,11 +232,11 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
 
 def _is_paired(shelf: Shelf, n: int, keep: bool) -> bool:
     """Tell whether phases two and three of n documents are complete; without `keep`, entries may be missing."""
-    if not all(shelf.has(name) for name in (PAIRED, SLABS, RANGES)):
+    if not all(shelf.has(name) for name in (slots.PAIRED, slots.SLABS, slots.RANGES)):
         return False
-    slabs, ranges = (len(shelf.read(name, n)[name]) for name in (SLABS, RANGES))
-    wanted = [part_name(PAIRS, number) for number in range(ranges)]
-    wanted += [part_name(ENTRIES, number) for number in range(slabs) if keep]
+    slabs, ranges = (len(shelf.read(name, n)[name]) for name in (slots.SLABS, slots.RANGES))
+    wanted = [part_name(slots.PAIRS, number) for number in range(ranges)]
+    wanted += [part_name(slots.ENTRIES, number) for number in range(slabs) if keep]
     return all(shelf.has(name) for name in wanted)
 
 
@@ -260,14 +272,24 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     parts = [] if job.earlier is None else list(job.earlier.segments.parts)
     if isinstance(given, (Sketches, Segments)):
         parts += given.parts if isinstance(given, Segments) else [given]
-    for number, part in enumerate(parts if keep else ()):
-        _put_given(shelf, part_name(SKETCHES, number), part)
+    first = 0
+    for number, part in enumerate(parts):
+        if keep:
+            _put_given(shelf, part_name(slots.SKETCHES, number), part)
+        if job.keys is not None and not shelf.has(part_name(slots.KEYS, number)):
+            shelf.put(part_name(slots.KEYS, number), {}, {"keys": job.keys[first : first + len(part)]})
+        first += len(part)
     if isinstance(given, (Sketches, Segments)):
         return Segments(parts)
     assert sketcher is not None
-    names = consecutive(shelf, SKETCHES)
+    names = consecutive(shelf, slots.SKETCHES)
+    if job.agreement is not None:
+        both = min(len(names), len(consecutive(shelf, slots.KEYS)))
+        for name in (*names[both:], *shelf.names(slots.KEYS)[both:]):
+            shelf.drop(name)  # its keys, or its sketches, were lost
+        names = names[:both]
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
-    whole = shelf.has(SKETCHED) and shelf.opened(SKETCHED, done)[0]["documents"] == done
+    whole = shelf.has(slots.SKETCHED) and shelf.opened(slots.SKETCHED, done)[0]["documents"] == done
     n = length(given)
     if n is not None and (n != done if whole else n < done):
         raise ValueError(_OTHERS.format(done, n))
@@ -291,21 +313,33 @@ def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int,
     """Sketch the documents after the first `done`, in parts from this number on."""
     sketcher = job.settings.sketcher
     assert sketcher is not None
-    waiting: list[Sink] = []
+    agreement, waiting, keys = job.agreement, list[Sink](), list[NDArray[np.uint8]]()
     documents = nbytes = 0
+
+    def work(piece: tuple[int, Sequence[Any]]) -> tuple[Sink, NDArray[np.uint8] | None]:
+        return sketcher.sketch_piece(piece), None if agreement is None else agreement.digests(piece[1], piece[0])
+
+    def put() -> None:
+        if agreement is not None:
+            shelf.put(part_name(slots.KEYS, number), {}, {"keys": np.concatenate([np.empty((0, 16), np.uint8), *keys])})
+        shelf.put_sketches(part_name(slots.SKETCHES, number), sketcher.gather(waiting))
+        waiting.clear()
+        keys.clear()
+
     most = SEGMENT if job.memory_limit is None else min(SEGMENT, max(LEAST_SEGMENT, job.memory_limit // 2))  # and a copy
-    for piece in map_pieces(sketcher.sketch_piece, _pieces_from(corpus, done), job.threads):
+    for piece, of_piece in map_pieces(work, _pieces_from(corpus, done), job.threads):
         waiting.append(piece)
+        if of_piece is not None:
+            keys.append(of_piece)
         documents += len(piece)
         nbytes += piece.nbytes
         if nbytes >= most or documents >= SEGMENT_DOCUMENTS:
-            shelf.put_sketches(part_name(SKETCHES, number), sketcher.gather(waiting))
+            put()
             number, done, documents, nbytes = number + 1, done + documents, 0, 0
-            waiting.clear()
         report("sketching", done + documents, None)
     if waiting or not number:
-        shelf.put_sketches(part_name(SKETCHES, number), sketcher.gather(waiting))
-    shelf.put(SKETCHED, {"documents": done + documents}, {})
+        put()
+    shelf.put(slots.SKETCHED, {"documents": done + documents}, {})
 
 
 def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -326,34 +360,94 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 # it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
-def find_leaders(shelf: Shelf, segments: Segments, job: Job, report: Progress) -> tuple[Ints, NDArray[np.uint8]]:
+class Apart(NamedTuple):
+    """What keeps documents apart, by the options.
+
+    Attributes
+    ----------
+    version : int64 (n,)
+        The first document with the same label of `one_per`. Only documents that are their own version are compared.
+    by, keys : int64 (n,) or None
+        Numbers: equal for equal labels of `by`, and for what agrees in `must_agree`.
+    aside : bool (n,)
+        Documents that propose no pairs, and equal others by digests only: without a sample, or of too few shingles.
+    """
+
+    version: Ints
+    by: Ints | None
+    keys: Ints | None
+    aside: Bools
+
+    @classmethod
+    def of(cls, shelf: Shelf, segments: Segments, job: Job, keep: bool) -> Apart:
+        """Read labels and keys, once all documents were sketched. ValueError, TypeError for labels that are not accepted."""
+        n, keys = len(segments), None
+        by, codes = (_number_labels(shelf, job, name, n, keep) for name in (slots.BY, slots.ONE_PER))
+        version = np.arange(n)
+        if codes is not None:
+            _, first, number = np.unique(codes, return_index=True, return_inverse=True)
+            version = first[number]
+        if job.settings.must_agree:
+            keys = first_equal(shelf.read_keys(n))
+        return cls(version, by, keys, segments.aside(job.settings.min_shingles))
+
+    @property
+    def group(self) -> Ints | None:
+        """Numbers, equal for documents that may be a pair; None where any may."""
+        columns = [column for column in (self.by, self.keys) if column is not None]
+        if len(columns) < 2:
+            return columns[0] if columns else None
+        return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _number_labels(shelf: Shelf, job: Job, name: str, n: int, keep: bool) -> Ints | None:
+    """Number the labels of an option, of earlier documents first; `keep` them on the shelf."""
+    given = job.labels.get(name)
+    if given is None:
+        return None
+    labels = given() if callable(given) else given
+    number_labels(name, labels, n - job.first)
+    column = [*(() if job.earlier is None else job.earlier.labels[name]), *as_list(labels)]
+    if keep and not shelf.has(name):
+        shelf.put(name, {}, pack_labels(name, column))
+    elif keep and unpack_ids(shelf.read(name, n)) != column:
+        raise ValueError(f"the labels in {shelf.where(name)} are not those given: go on with the same, or build in another "
+                         "directory")
+    return number_labels(name, column, n)
+
+
+def find_leaders(
+    shelf: Shelf, segments: Segments, apart: Apart, job: Job, report: Progress
+) -> tuple[Ints, NDArray[np.uint8]]:
     """Return the leader of every document and how it is the same, from the shelf if they are there."""
     check_numbered(len(segments), "documents", "cluster them in parts")
-    if not shelf.has(DOCUMENTS):
-        alike = find_alike(segments, job.threads)
-        leader, how = collapse(segments, alike, _digests(segments, job, alike, report))
-        shelf.put(DOCUMENTS, {}, {"leader": leader.astype(np.uint32), "same": how})
-    documents = shelf.read(DOCUMENTS, len(segments))
+    if not shelf.has(slots.DOCUMENTS):
+        alike = find_alike(segments, apart, job.threads)
+        leader, how = collapse(segments, alike, _digests(segments, apart, job, alike, report), apart)
+        shelf.put(slots.DOCUMENTS, {}, {"leader": leader.astype(np.uint32), "same": how})
+    documents = shelf.read(slots.DOCUMENTS, len(segments))
     return documents["leader"].astype(np.int64), documents["same"]
 
 
-def _digests(segments: Segments, job: Job, alike: tuple[Ints, Ints], report: Progress) -> NDArray[np.uint8] | None:
+def _digests(
+    segments: Segments, apart: Apart, job: Job, alike: tuple[Ints, Ints], report: Progress
+) -> NDArray[np.uint8] | None:
     """Return digests of the documents of a job that are alike; None where there are none to compare."""
     digests: NDArray[np.uint8] | None = None
     if isinstance(job.given, Sketches):
         digests = job.given.digests
     elif job.shingling is not None and not isinstance(job.given, Segments):
-        digests = _read_digests(segments, job.given, job.first, job.shingling, alike, job.threads, report)
+        digests = _read_digests(segments, apart, job.given, job.first, job.shingling, alike, job.threads, report)
     return digests if job.earlier is None else job.earlier.digests(digests, len(segments))
 
 
 def _read_digests(
-    segments: Segments, corpus: Corpus, first: int, shingling: Shingling, alike: tuple[Ints, Ints], threads: int | None,
-    report: Progress,
+    segments: Segments, apart: Apart, corpus: Corpus, first: int, shingling: Shingling, alike: tuple[Ints, Ints],
+    threads: int | None, report: Progress,
 ) -> NDArray[np.uint8]:
     """Read the documents of a corpus that are alike again, for digests of their bytes.
 
-    Where these differ, or sketches say nothing, read them once more for digests of their tokens. The corpus has the
+    Where these differ, or sketches do not decide, read them once more for digests of their tokens. The corpus has the
     documents from the `first` on.
     """
     digests = np.zeros((len(segments), 32), np.uint8)
@@ -367,15 +461,19 @@ def _read_digests(
                      report=report)
 
     read(np.ones(len(documents), np.bool_), OF_BYTES)
-    read((digests[documents] != digests[firsts]).any(axis=1) | segments.empty[documents], OF_TOKENS)
+    undecided = (digests[documents] != digests[firsts]).any(axis=1) | apart.aside[documents]
+    if apart.group is not None:  # then any two with an equal sketch may be compared
+        undecided = np.isin(firsts, firsts[undecided])
+    read(undecided, OF_TOKENS)
     return digests[first:]
 
 
-def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:
-    """Find documents with the sketch of an earlier one, or with an empty one too; return (documents, first such ones)."""
+def find_alike(segments: Segments, apart: Apart, threads: int | None) -> tuple[Ints, Ints]:
+    """Find documents with the sketch of an earlier one, or with an empty one too, but no versions; return both."""
     n = len(segments)
-    entries = np.empty((n, 2), np.uint64)
-    entries[:, 0], entries[:, 1] = np.where(segments.empty, np.uint64(0), segments.keys), np.arange(n)
+    which = np.flatnonzero(apart.version == np.arange(n))
+    entries = np.empty((len(which), 2), np.uint64)
+    entries[:, 0], entries[:, 1] = np.where(segments.empty, np.uint64(0), segments.keys)[which], which
     _entries.sort_entries(entries)
     keys, documents = entries[:, 0], entries[:, 1].astype(np.int64)
     leader = np.arange(n)
@@ -392,30 +490,36 @@ def find_alike(segments: Segments, threads: int | None) -> tuple[Ints, Ints]:
 
 
 def collapse(
-    segments: Segments, alike: tuple[Ints, Ints], digests: NDArray[np.uint8] | None
+    segments: Segments, alike: tuple[Ints, Ints], digests: NDArray[np.uint8] | None, apart: Apart
 ) -> tuple[Ints, NDArray[np.uint8]]:
     """Return the leader of every document, and how it is the same, as a position in CLASSES.
 
-    Digests of the documents that are alike, and of their leaders, tell how; without them all are "shingle". Documents
-    without a sample have a leader only by digests, and those without shingles only an identical one.
+    Digests of the documents that are alike, and of their leaders, tell how; without them all are "shingle". Documents set
+    aside have a leader only by digests, of their tokens, or without shingles of their bytes. Identical documents have the
+    keys of the first of them.
     """
-    n = len(segments)
-    leader, how = np.arange(n), np.zeros(n, np.uint8)
-    documents, firsts = alike
-    empty = segments.empty[documents]
-    leader[documents[~empty]], how[documents[~empty]] = firsts[~empty], SHINGLE
-    if digests is None:
-        return leader, how
-    bare = np.unique(np.concatenate([documents[empty], firsts[empty]]))
-    valid = segments.valid[bare]
-    for part, among in ((_BYTES, bare[~valid]), (_TOKENS, bare[valid])):
-        keys = np.ascontiguousarray(digests[among, part]).view(np.uint64)
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True, axis=0)
-        leader[among] = among[first[group.reshape(-1)]]
-    same = np.flatnonzero(leader != np.arange(n))
-    for part, kind in ((_TOKENS, LEXICAL), (_BYTES, IDENTICAL)):
-        equal = (digests[same, part] == digests[leader[same], part]).all(axis=1)
-        how[same[equal]] = kind
+    own = np.arange(len(segments))
+    leader, how, sample = own.copy(), np.zeros(len(own), np.uint8), own.copy()
+    sample[alike[0]] = alike[1]
+    some = np.unique(np.concatenate(alike))
+    aside, valid, keys = apart.aside[some], segments.valid[some], None if apart.keys is None else apart.keys[some]
+    others = [aside, valid, *(() if apart.by is None else (apart.by[some],))]
+    deciding = np.zeros((len(some), 16), np.uint8)
+    deciding.view(np.uint64)[:, 0] = np.where(aside, some, sample[some])
+    if digests is not None:
+        of_tokens = (aside & valid)[:, None]
+        deciding = np.where(of_tokens, digests[some, _TOKENS], np.where(valid[:, None], deciding, digests[some, _BYTES]))
+        keys = None if keys is None else keys[first_equal(digests[some, _BYTES], others[1:])]
+    if keys is not None:
+        others.append(np.where(valid, keys, 0))
+    leader[some] = some[first_equal(deciding, others)]
+    same = np.flatnonzero(leader != own)
+    how[same] = slots.SHINGLE
+    if digests is not None:
+        for part, kind in ((_TOKENS, slots.LEXICAL), (_BYTES, slots.IDENTICAL)):
+            how[same[(digests[same, part] == digests[leader[same], part]).all(axis=1)]] = kind
+    older = np.flatnonzero(apart.version != own)
+    leader[older], how[older] = leader[apart.version[older]], slots.VERSION
     return leader, how
 
 
@@ -479,16 +583,16 @@ def sort_entries(
         are there already are not made again.
     """
     parts = list(_parts(sets, taken))
-    resumed = shelf.has(SLABS)
+    resumed = shelf.has(slots.SLABS)
     if not resumed:
         cut = _cut_into_slabs(parts, memory_limit, threads)
         if keep:
             shelf.reserve(FILE_BYTES * int(cut[:, 2].sum()), "the sorted entries")
-        shelf.drop_slots(ENTRIES, RUNS, DIRECTORY)  # of other slabs
-        shelf.put(SLABS, {}, {"slabs": cut})
-    slabs = shelf.read(SLABS, len(taken))["slabs"]
+        shelf.drop_slots(slots.ENTRIES, slots.RUNS, slots.DIRECTORY)  # of other slabs
+        shelf.put(slots.SLABS, {}, {"slabs": cut})
+    slabs = shelf.read(slots.SLABS, len(taken))["slabs"]
     if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
-        raise shelf.corrupt(SLABS, "its slabs have more entries than the sketches have members")
+        raise shelf.corrupt(slots.SLABS, "its slabs have more entries than the sketches have members")
 
     def sorted_slab(name: str, slab: list[int]) -> tuple[UInts, NDArray[np.uint32]]:
         if keep and shelf.has(name):
@@ -499,13 +603,13 @@ def sort_entries(
         except ValueError as error:
             if not resumed:
                 raise
-            raise shelf.corrupt(SLABS, str(error)) from error
+            raise shelf.corrupt(slots.SLABS, str(error)) from error
         if keep:
             shelf.put(name, {}, {"keys": keys, "documents": documents})
         return keys, documents
 
     def work(number: int) -> UInts:
-        entries, runs = part_name(ENTRIES, number), part_name(RUNS, number)
+        entries, runs = part_name(slots.ENTRIES, number), part_name(slots.RUNS, number)
         if not shelf.has(runs) or (keep and not shelf.has(entries)):
             keys, documents = sorted_slab(entries, slabs[number].tolist())
             shelf.put(runs, {}, _runs(keys, documents, min(max_holders, len(taken))))
@@ -519,8 +623,8 @@ def sort_entries(
         first.append(blocks)
         done += int(slabs[number, 2])
         report("sorting entries", done, total)
-    if keep and not shelf.has(DIRECTORY):
-        shelf.put(DIRECTORY, {}, {"first": np.concatenate(first)})
+    if keep and not shelf.has(slots.DIRECTORY):
+        shelf.put(slots.DIRECTORY, {}, {"first": np.concatenate(first)})
 
 
 def _parts(sets: Sequence[PairingSets], taken: Bools) -> Iterator[_Part]:
@@ -599,7 +703,7 @@ def _common_counter(shelf: Shelf, n: int) -> Callable[[Ints, Ints], Ints]:
 
     Common values propose no pairs, but they count in the pairs that other values propose.
     """
-    runs = shelf.read_parts(RUNS, n)
+    runs = shelf.read_parts(slots.RUNS, n)
     documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
     if not len(documents):
         return lambda a, b: np.zeros(len(a), np.int64)
@@ -620,39 +724,40 @@ def _common_counter(shelf: Shelf, n: int) -> Callable[[Ints, Ints], Ints]:
 
 def count_pairs(
     n: int, shelf: Shelf, measure: Measure, *, floor: float, memory_limit: int | None, threads: int | None, report: Progress,
+    group: Ints | None = None,
 ) -> None:
     """Count the pairs of n documents that the runs propose, range by range; keep those contained at or above `floor`.
 
     The shelf gets ``ranges``, ``pairs/…`` and, once all pairs are counted, ``paired`` with the common values of all runs.
-    Parts that are there already are not made again.
+    Parts that are there already are not made again. `group`, int64 (n,): documents of different numbers are never a pair.
     """
-    runs = [(arrays["holders"], arrays["ends"]) for arrays in shelf.read_parts(RUNS, n)]
+    runs = [(arrays["holders"], arrays["ends"]) for arrays in shelf.read_parts(slots.RUNS, n)]
     volume = np.zeros(n, np.int64)  # pairs, repeats counted, by their first document
     for holders, ends in runs:
         _entries.volume(holders, ends, volume)
-    if not shelf.has(RANGES):
-        shelf.drop_slots(PAIRS)  # of other ranges
-        shelf.put(RANGES, {}, {"ranges": _cut_into_ranges(volume, memory_limit, threads)})
-    ranges = shelf.read(RANGES, n)["ranges"]
+    if not shelf.has(slots.RANGES):
+        shelf.drop_slots(slots.PAIRS)  # of other ranges
+        shelf.put(slots.RANGES, {}, {"ranges": _cut_into_ranges(volume, memory_limit, threads)})
+    ranges = shelf.read(slots.RANGES, n)["ranges"]
     room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
 
     def work(number: int) -> int:
         first, last, size = ranges[number].tolist()
-        if not shelf.has(part_name(PAIRS, number)):
+        if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(runs, first, last, volume[first:last], n)
-            a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room)))
+            a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
             columns = {"a": a, "b": b, "common": found.common, "in_a": found.in_a, "in_b": found.in_b}
             arrays = {name: column.astype(np.uint32) for name, column in columns.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
-            shelf.put(part_name(PAIRS, number), {}, arrays)
+            shelf.put(part_name(slots.PAIRS, number), {}, arrays)
         return int(size)
 
     done, total = 0, int(ranges[:, 2].sum())
     for size in map_pieces(work, range(len(ranges)), threads):
         done += size
         report("counting pairs", done, total)
-    common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(RUNS)]
-    shelf.put(PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
+    common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(slots.RUNS)]
+    shelf.put(slots.PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
 
 
 def _cut_into_ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
@@ -662,9 +767,14 @@ def _cut_into_ranges(volume: Ints, memory_limit: int | None, threads: int | None
     return np.column_stack([cuts[:-1], cuts[1:], sizes]).astype(np.int64)
 
 
-def _kept(counts: _entries.Counts, measure: Measure, floor: float, room: int) -> Iterator[CountedPairs]:
+def _kept(
+    counts: _entries.Counts, measure: Measure, floor: float, room: int, group: Ints | None
+) -> Iterator[CountedPairs]:
     """Yield the pairs of a range that are kept, in batches of about `room` counted pairs."""
     while (counted := counts.next(room)) is not None:
+        if group is not None:
+            may = group[counted[0]] == group[counted[1]]
+            counted = tuple(column[may] for column in counted)
         a, b, common = (column.astype(np.int64) for column in counted)
         which, overlaps = measure(a, b, common)
         found = CountedPairs(a[which], b[which], overlaps)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from ndcore._cluster import components, star_ascending
 from ndcore._types import Bools, Floats, Ints
+from ndcore.collection import shelf as slots
 from ndcore.collection.ids import Names
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, check_threshold, checked_count
-from ndcore.collection.shelf import CLASSES, CONTAINED, KEPT, NEAR, PAIRED, Shelf, counted_pairs
+from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.chains import Chains, chains, guarded
 from ndcore.pairs.greedy import greedy_clusters
@@ -63,7 +64,7 @@ class Clustering(Assignments):
         Jaccard similarity to labels[i], estimated from the sketches: 1.0 to itself and for equal sketches, although their
         sets of shingles may differ outside of the samples; nan for equal documents without a sample.
     leaders : int64 (n,)
-        The first document that is the same; only leaders are in pairs.
+        The first document that is the same, or of the same label of ``one_per``; only leaders are in pairs.
     same : uint8 (n,)
         How a document is the same as its leader: a position in CLASSES.
     codes : uint8 (n,)
@@ -80,7 +81,7 @@ class Clustering(Assignments):
         Documents that propose no pairs. One without shingles can only be identical to another; one with shingles and an
         empty sample can be identical or lexically equivalent.
     parameters : dict
-        How pairs were found: method, max_holders, and what else the method takes.
+        How pairs were found: method, max_holders, what else the method takes, and options that were given.
     ids : sequence or None
 
     Notes
@@ -119,9 +120,10 @@ class Clustering(Assignments):
         """The strongest relation of document i to labels[i], str (n,).
 
         kept: itself. identical: the same bytes. lexical: the same canonical tokens. shingle: equal sketches, so equal sets
-        of shingles only where samples are whole. near. contained: with policy="containment" only.
+        of shingles only where samples are whole. near. contained: with policy="containment" only. version: a document
+        before it has its label of ``one_per``; they were not compared, and `resemblance` is nan.
         """
-        return frozen(np.array(CLASSES)[self.codes])
+        return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
     def representatives(self) -> Ints:
@@ -171,7 +173,7 @@ class Clustering(Assignments):
             self.threshold if threshold is None else threshold, self.policy if policy is None else policy,
             self.cluster if cluster is None else cluster, guard, self.least if least is None else least,
         )
-        grouping.check(self.parameters["method"], self.floor)
+        grouping.check(self.parameters["method"], self.floor, self.parameters)
         paired = PairedCollection(*(getattr(self, name) for name in PairedCollection._fields))
         return cluster_pairs(paired, grouping, threads, self.ids)
 
@@ -232,7 +234,7 @@ class PairedCollection(NamedTuple):
         cls, shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings
     ) -> PairedCollection:
         """Describe the collection on a shelf, whose pairs were counted with these settings."""
-        common = CommonValues.sorted(shelf.read(PAIRED, len(segments))["common"])
+        common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
         without_sample = int(np.count_nonzero(segments.empty))
         return cls(leaders, same, settings.floor, common, without_sample, settings.described(), segments, shelf)
 
@@ -276,7 +278,8 @@ def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
 def _popular(paired: PairedCollection, threshold: float) -> Ints:
     """Cluster the leaders' sketches greedily by the most popular values of each cluster."""
     segments = paired.segments
-    taken = (paired.leaders == np.arange(len(segments))) & ~segments.empty
+    aside = segments.aside(paired.parameters.get("min_shingles", 0))
+    taken = (paired.leaders == np.arange(len(segments))) & ~aside
     values, offsets = segments.samples(taken)
     return greedy_clusters(
         values, offsets, threshold=threshold, representative="popular", moduli=segments.moduli,
@@ -310,12 +313,14 @@ def _verdicts(
     leaders, own = paired.leaders, np.arange(len(labels))
     whole = labels[leaders]
     resemblance = np.where(~paired.segments.empty | (whole == own), 1.0, np.nan)
-    codes = np.where(whole == leaders, paired.same, NEAR).astype(np.uint8)
-    codes[whole == own] = KEPT
+    codes = np.where(whole == leaders, paired.same, slots.NEAR).astype(np.uint8)
+    codes[whole == own] = slots.KEPT
     moved = np.flatnonzero((leaders == own) & (labels != own))
     resemblance[moved] = paired.segments.compared(labels[moved], moved, threads).resemblance
     others = whole != leaders
     resemblance[others] = resemblance[leaders[others]]
     if grouping.policy == "containment":
-        codes[others & (resemblance < grouping.threshold)] = CONTAINED
+        codes[others & (resemblance < grouping.threshold)] = slots.CONTAINED
+    older = paired.same == slots.VERSION
+    codes[older], resemblance[older] = slots.VERSION, np.nan
     return codes, resemblance

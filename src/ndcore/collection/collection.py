@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
+from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
 from ndcore.collection.clustering import Clustering, PairedCollection
 from ndcore.collection.ids import Names
@@ -27,26 +28,16 @@ from ndcore.collection.settings import (
     Given,
     Grouping,
     Job,
+    Labels,
     Method,
     Policy,
     Settings,
+    as_list,
     length,
+    pack_labels,
     readable,
 )
-from ndcore.collection.shelf import (
-    CLUSTERS,
-    DIRECTORY,
-    DOCUMENTS,
-    ENTRIES,
-    IDS,
-    PLACES,
-    SKETCHES,
-    SLABS,
-    SLOTS,
-    DirectoryShelf,
-    counted_pairs,
-    part_name,
-)
+from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
@@ -57,6 +48,8 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
+from ndcore.storage.packed_ids import unpack_ids
+from ndcore.text.agreement import NAMES, Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -140,6 +133,10 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
+        min_shingles: int = 0,
     ) -> Collection:
         """Cluster documents as `cluster` does, and keep everything in a directory.
 
@@ -151,8 +148,8 @@ class Collection:
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
         texts : as in `cluster`, or Collection
-            Of another collection, sketches, ids and the classes of documents with equal sketches are taken; nothing is
-            read.
+            Of another collection, sketches, ids, the classes of documents with equal sketches and the options `by`,
+            `one_per`, `must_agree` and `min_shingles` are taken; nothing is read.
         ids : iterable of str or of int, optional
             One for each document; an iterator is read after the documents. None: the ids of the sketches if they have some,
             else positions. Repeated ids stand for several documents. When a call goes on, its own ids count.
@@ -161,6 +158,9 @@ class Collection:
         text_bytes : int
             An estimate of the text, if there is one. The call begins only if the disk has room for its sketches and sorted
             entries. (It asks for room again before it sorts entries, when their number is known.)
+        by, one_per : array or callable, optional
+            As in `cluster`; labels are all str or all integers, because they are kept for `extend`. A call that goes on has
+            the same.
 
         The other parameters are as in `cluster`.
 
@@ -177,11 +177,16 @@ class Collection:
         """
         given: Given
         documents = None
+        options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
         if isinstance(texts, Collection):
             if ids is not None:
                 raise ValueError("a collection has ids of its own: leave ids out")
+            if any(value is not None for name, value in options.items() if name != "min_shingles") or min_shingles:
+                raise ValueError("by, one_per, must_agree and min_shingles are as of the collection, whose texts are gone; "
+                                 "leave them out")
+            options = texts._options()
             given = texts.clustering.segments
-            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (IDS, DOCUMENTS))
+            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (slots.IDS, slots.DOCUMENTS))
             id_arrays: IdArrays = lambda total: known  # noqa: E731
         else:
             given = readable(texts)
@@ -189,7 +194,7 @@ class Collection:
         job = Job.of(
             given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, **options,
         )
         _build(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)
@@ -214,12 +219,16 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
     ) -> Collection:
         """Cluster the documents of this collection and new ones after them, in another directory.
 
         Clusters follow from sketches, so they are the same as if all documents were clustered together. Texts of this
         collection are gone, so a new document with the sketch of an old one is "shingle", never "identical" or "lexical".
-        New documents without a sample are compared with new ones only.
+        New documents without a sample, or below `min_shingles`, are compared with new ones only. The options `by`,
+        `one_per`, `must_agree` and `min_shingles` stay as they are.
 
         Parameters
         ----------
@@ -234,6 +243,10 @@ class Collection:
             With the recipe of this collection. None: made from the recipe (unless that has a callable).
         threshold, policy, cluster, guard, least, max_holders, run
             As in `cluster`. None: as in this collection.
+        by, one_per : array or callable
+            Labels of the new documents, if this collection was made with labels: all str, or all integers, as there.
+        must_agree : optional
+            The same as of this collection, where it has a callable. None: as in this collection.
 
         The other parameters are as in `build`.
 
@@ -250,18 +263,37 @@ class Collection:
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
             self.recipe.check(sketcher.recipe)
+        for name, labels in (("by", by), ("one_per", one_per)):
+            if (name in old.labelled) != (labels is not None):
+                made = "with it: give the labels of the new documents" if labels is None else "without it: leave it out"
+                raise ValueError(f"{name}: the collection {self.path} was made {made}")
+        if must_agree is None and {*old.must_agree} <= {*NAMES}:
+            must_agree = [*old.must_agree]
+        agreement = Agreement.of(must_agree)
+        if (() if agreement is None else agreement.names) != old.must_agree:
+            raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
+        known = self._options()
         job = Job.of(
-            given, EarlierDocuments(found.segments, found.leaders, found.same), sketcher=sketcher, method=old.method,
+            given, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
+            method=old.method,
             threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
             cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
             least=found.least if least is None else least, run=old.run if run is None else run,
             max_holders=old.max_holders if max_holders is None else max_holders,
-            filter=old.filter if threshold is None else None,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            filter=old.filter if threshold is None else None, tell_apart=tell_apart, memory_limit=memory_limit,
+            threads=threads, by=by, one_per=one_per, must_agree=must_agree, keys=known["keys"],
+            min_shingles=old.min_shingles,
         )
         self.recipe.check(job.settings.recipe)
         _build(path, job, id_arrays, None, source, text_bytes, progress)
         return type(self).open(path)
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the collection, with the labels and keys of its documents, as parameters of `Job.of`."""
+        settings, n = self._stored.settings, len(self)
+        labels = {name: unpack_ids(self._shelf.read(name, n)) for name in settings.labelled}
+        keys = self._shelf.read_keys(n) if settings.must_agree else None
+        return {**labels, "agreed": settings.must_agree, "keys": keys, "min_shingles": settings.min_shingles}
 
     @classmethod
     def open(cls, path: AnyPath, verify: bool = False) -> Collection:
@@ -332,13 +364,13 @@ class Collection:
     @property
     def places(self) -> tuple[dict[str, Any], Arrays] | None:
         """Header and arrays that `keep_places` put there; None without."""
-        return self._shelf.get(PLACES) if self._shelf.has(PLACES) else None
+        return self._shelf.get(slots.PLACES) if self._shelf.has(slots.PLACES) else None
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Keep where the documents stand in the files that they were read from."""
         with COLLECTION.alone(self.path):
             self._shelf.sweep()  # files of a call that was killed here
-            self._shelf.put(PLACES, header, arrays)
+            self._shelf.put(slots.PLACES, header, arrays)
             self._shelf.sync()
 
     def __len__(self) -> int:
@@ -407,7 +439,8 @@ class Collection:
         Notes
         -----
         Compared are the documents that share a value of the text's sketch which at most max_holders documents hold, as in
-        phase three of `cluster`.
+        phase three of `cluster`. Documents that propose no pairs there are not found: without a sample, versions by
+        `one_per`, or of fewer than `min_shingles`.
         """
         return self._find(self._sketcher.sketch(text), threshold, policy, limit)
 
@@ -424,7 +457,8 @@ class Collection:
 
     @cached_property
     def _copies(self) -> Groups:
-        return Groups.by(self.clustering.leaders)
+        leaders, same = self.clustering.leaders, self.clustering.same
+        return Groups.by(np.where(same == slots.VERSION, np.arange(len(self)), leaders))
 
     def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
         """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
@@ -466,12 +500,9 @@ class Collection:
 
     def _holders(self, values: UInts) -> tuple[Ints, Ints]:
         """Return (documents, how many of these values each holds), without common values."""
-        n = len(self)
         found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
-        if len(found) and found[-1] >= n:
-            raise CorruptFile(
-                f"{self.path}: an entry names document {found[-1]} of {n}; build the collection again"
-            )
+        if len(found) and found[-1] >= len(self):
+            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}; build the collection again")
         return found, counts
 
 
@@ -492,6 +523,9 @@ def _build(
     Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
     """
     place = Path(path)
+    for name, labels in job.labels.items():
+        if not callable(labels):
+            pack_labels(name, as_list(labels))
     parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
     shelf = DirectoryShelf(place)
     with COLLECTION.alone(place):
@@ -499,12 +533,12 @@ def _build(
         shelf.mend()
         shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
         if documents is not None:
-            shelf.put(DOCUMENTS, {}, documents)
+            shelf.put(slots.DOCUMENTS, {}, documents)
         with reporting(progress) as report:
             found = run_phases(shelf, job, report, keep=True)
             ids = id_arrays(len(found))
-        if not (shelf.has(IDS) and _equal(shelf.opened(IDS, len(found))[1], ids)):
-            shelf.put(IDS, {}, ids)
+        if not (shelf.has(slots.IDS) and _equal(shelf.opened(slots.IDS, len(found))[1], ids)):
+            shelf.put(slots.IDS, {}, ids)
         _save_clusters(shelf, found)
         shelf.discard("until finished")
         shelf.sync()
@@ -585,21 +619,21 @@ class StoredCollection(NamedTuple):
 
 def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
     """Read the slots that a collection needs at once, and map the rest."""
-    segments = Segments([shelf.get_sketches(name) for name in shelf.names(SKETCHES)])
+    segments = Segments([shelf.get_sketches(name) for name in shelf.names(slots.SKETCHES)])
     settings = Settings.from_plain(parameters, segments.recipe)
     n = len(segments)
-    header, arrays = shelf.opened(CLUSTERS, n)[0], shelf.read(CLUSTERS, n)
-    documents = shelf.read(DOCUMENTS, n)
-    grouping = Grouping(**{name: header[name] for name in SLOTS[CLUSTERS].header})
-    grouping.check(settings.method, settings.floor)
-    names = Names(shelf.opened(IDS, n)[1], n, shelf.where(IDS))
+    header, arrays = shelf.opened(slots.CLUSTERS, n)[0], shelf.read(slots.CLUSTERS, n)
+    documents = shelf.read(slots.DOCUMENTS, n)
+    grouping = Grouping(**{name: header[name] for name in slots.SLOTS[slots.CLUSTERS].header})
+    grouping.check(settings.method, settings.floor, settings.described())
+    names = Names(shelf.opened(slots.IDS, n)[1], n, shelf.where(slots.IDS))
     paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
     chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
     clustering = Clustering(
         **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
         resemblance=arrays["resemblance"], chains=chains, ids=names,
     )
-    slabs = shelf.read(SLABS, n)["slabs"]
+    slabs = shelf.read(slots.SLABS, n)["slabs"]
     return StoredCollection(
         shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
         Groups(arrays["group"], arrays["member"]),
@@ -610,40 +644,43 @@ def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntrie
     """Map the entries of all slabs, and read their directory."""
     parts = []
     for number, (low, high, size) in enumerate(slabs.tolist()):
-        name = part_name(ENTRIES, number)
+        name = part_name(slots.ENTRIES, number)
         entries = shelf.opened(name, n)[1]
         if len(entries["keys"]) != size:
             raise shelf.corrupt(name, f"it has {len(entries['keys'])} entries, not {size}")
         parts.append((entries["keys"], entries["documents"], low, high))
-    first = shelf.read(DIRECTORY, n)["first"]
+    first = shelf.read(slots.DIRECTORY, n)["first"]
     if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
-        raise shelf.corrupt(DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
+        raise shelf.corrupt(slots.DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
     return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
 
 
 def _check_values(stored: StoredCollection) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
-    shelf, n = stored.shelf, len(stored.clustering)
-    shelf.read_sketches(stored.settings.recipe)
-    shelf.read(IDS, n)
+    shelf, n, settings = stored.shelf, len(stored.clustering), stored.settings
+    shelf.read_sketches(settings.recipe)
+    for name in (slots.IDS, *settings.labelled):
+        shelf.read(name, n)
+    if settings.must_agree:
+        shelf.read_keys(n)
     blocks: list[UInts] = []
     for number, (low, high, size) in enumerate(stored.slabs):
-        name = part_name(ENTRIES, number)
+        name = part_name(slots.ENTRIES, number)
         entries = shelf.read(name, n)["keys"]
         if size and not low <= entries[0] <= entries[-1] <= high:
             raise shelf.corrupt(name, f"its entries are not {size} from {low} to {high}")
         blocks.append(entries[::BLOCK])
-    if not np.array_equal(shelf.read(DIRECTORY, n)["first"], np.concatenate(blocks)):
-        raise shelf.corrupt(DIRECTORY, f"it has not every {BLOCK}th value of the entries")
+    if not np.array_equal(shelf.read(slots.DIRECTORY, n)["first"], np.concatenate(blocks)):
+        raise shelf.corrupt(slots.DIRECTORY, f"it has not every {BLOCK}th value of the entries")
     for _ in counted_pairs(shelf, n):
         pass
 
 
 def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
     """Put clusters in their slot, in place of others; return the members of clusters."""
-    header = {name: getattr(found, name) for name in SLOTS[CLUSTERS].header}
+    header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
     groups = Groups.by(found.labels)
-    shelf.put(CLUSTERS, {**header, "threshold": float(found.threshold)}, {
+    shelf.put(slots.CLUSTERS, {**header, "threshold": float(found.threshold)}, {
         "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance,
         **groups._asdict(), **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
     })

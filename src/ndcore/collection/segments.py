@@ -141,6 +141,13 @@ class Segments:
         empty: Bools = ~self.valid | (self.members == 0)
         return empty
 
+    def aside(self, min_shingles: int) -> Bools:
+        """Tell which documents propose no pairs: without a sample, or of fewer shingles, as sketches know or estimate."""
+        if not min_shingles:
+            return self.empty
+        small: Bools = np.concatenate([part.sizes for part in self.parts]) < min_shingles
+        return self.empty | small
+
     @cached_property
     def moduli(self) -> UInts | None:
         """The modulus of each adaptive mod sketch; None where there is one for all."""

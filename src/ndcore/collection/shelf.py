@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Arrays
 from ndcore.collection.segments import CountedPairs, Overlaps
@@ -27,16 +28,18 @@ from ndcore.sketch.sketches import KIND, Sketches
 from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, part_name
+from ndcore.storage.packed_ids import unpack_ids
 
 __all__ = [
-    "CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE", "SLOTS", "DirectoryShelf", "MemoryShelf",
-    "Shelf", "Slot", "counted_pairs", "part_name",
+    "CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE", "SLOTS", "VERSION", "DirectoryShelf",
+    "MemoryShelf", "Shelf", "Slot", "counted_pairs", "part_name",
 ]
 
-CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained")  # how a document relates to its representative
-KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED = range(6)  # positions in CLASSES; below NEAR, sketches are equal
+CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")  # how a document relates to another
+KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED, VERSION = range(7)  # positions there; below NEAR, sketches are equal
 
 SKETCHES, SKETCHED, DOCUMENTS = "sketches", "read", "documents"  # phase one
+KEYS, BY, ONE_PER = "keys", "by", "one_per"  # the same, with options
 SLABS, ENTRIES, DIRECTORY, RUNS = "slabs", "entries", "directory", "runs"  # phase two
 RANGES, PAIRS, PAIRED = "ranges", "pairs", "paired"  # phase three
 CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and what a collection adds to the four phases
@@ -54,8 +57,17 @@ def _wrong_documents(arrays: Arrays, n: int) -> str | None:
     own = np.arange(n, dtype=np.uint32)
     if (leader > own).any() or (leader[leader] != leader).any():
         return "a leader is not the first of its documents"
-    if (same >= NEAR).any() or ((same == 0) != (leader == own)).any():
+    if ((same >= NEAR) & (same != VERSION)).any() or ((same == 0) != (leader == own)).any():
         return "a document is the same as its leader in no known way"
+    return None
+
+
+def _wrong_labels(arrays: Arrays, n: int) -> str | None:
+    """Find labels that do not lie one after another, or are not text."""
+    try:
+        unpack_ids(arrays)
+    except ValueError as error:
+        return str(error)
     return None
 
 
@@ -179,6 +191,9 @@ def _wrong_ids(arrays: Arrays, n: int) -> str | None:
 
 COMMON: Form = {"common": (np.uint64, "c 3")}  # value, number of holders, one of them
 ORDER: Form = {"order": (np.uint32, "n")}
+LABELS: tuple[Form, ...] = (
+    {"ids": (np.int64, "n")}, {"id_bytes": (np.uint8, "b"), "id_offsets": (np.int64, "n'")},
+)
 CHAINS: Form = {
     **{f"chains_{name}": (np.int64, "k") for name in ("representative", "size", "apart", "hops")},
     **{f"chains_{name}": (np.float64, "k") for name in ("least", "bottleneck")},
@@ -216,6 +231,9 @@ SLOTS: Mapping[str, Slot] = {
     SKETCHED: Slot("the number of documents, once all are sketched", lifetime="until finished", header=("documents",)),
     DOCUMENTS: Slot("the first document with an equal sketch, and how a document is the same as it",
                     ({"leader": (np.uint32, "n"), "same": (np.uint8, "n")},), _wrong_documents),
+    KEYS: Slot("digests of what must agree, in parts as the sketches", ({"keys": (np.uint8, "k 16")},)),
+    BY: Slot("labels of documents that are compared with each other", LABELS, _wrong_labels),
+    ONE_PER: Slot("labels of documents of which the first is compared", LABELS, _wrong_labels),
     SLABS: Slot("lowest value, highest value and number of entries of each part of the entries",
                 ({"slabs": (np.uint64, "s 3")},), _wrong_slabs),
     ENTRIES: Slot("sorted entries (value, document), in parts",
@@ -320,6 +338,13 @@ class Shelf(Protocol):
             except ValueError as error:
                 raise self.corrupt(name, str(error)) from error
         return parts
+
+    def read_keys(self, documents: int) -> NDArray[np.uint8]:
+        """Return the digests of what must agree, of all documents."""
+        rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in self.read_parts(KEYS, documents))])
+        if len(rows) != documents:
+            raise self.corrupt(part_name(KEYS, 0), f"there are keys of {len(rows)} documents, not of {documents}")
+        return rows
 
     def drop_slots(self, *names: str) -> None:
         """Drop these slots with all their parts."""

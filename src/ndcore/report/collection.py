@@ -155,6 +155,8 @@ def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
     counts = dict(zip(CLASSES, np.bincount(found.codes, minlength=len(CLASSES)).tolist(), strict=True))
     if found.policy == "resemblance":
         del counts["contained"]
+    if "one_per" not in found.parameters:
+        del counts["version"]
     names = {"kept": "representative"}  # nothing is dropped here
     counts["rejected"] = rejected
     return tuple(Part(names.get(each, each), count, meaning[each]) for each, count in counts.items())
