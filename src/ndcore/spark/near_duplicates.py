@@ -22,7 +22,7 @@ from ndcore.spark.documents import (
     scope_of,
     with_keys,
 )
-from ndcore.spark.long_runs import LongRuns
+from ndcore.spark.long_runs import LongRuns, account
 from ndcore.spark.result import VERDICT, NearDuplicates, conclude
 from ndcore.spark.stars import choose_representatives
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
@@ -188,24 +188,35 @@ def _cluster(
     long = candidates.where("b is null").selectExpr("run", "a as rank")
     pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
     pairs = work.keep(pairs, "candidate pairs")
-    ranks = pairs.selectExpr("a as rank").union(pairs.selectExpr("b")).union(long.select("rank")).distinct()
-    wanted = work.keep(documents.ranked.select("rank", "key", "against", "bytes").join(ranks, "rank"),
-                       "documents of candidates")
+    ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
+    ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
+    has_long = not long.isEmpty()
+    known = ["rank", "key", "against", "bytes"] + (["features", *scope] if has_long else [])
+    wanted = documents.ranked.select(*known).join(ranks, "rank")
+    wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
+    wanted = work.keep(wanted.drop("long"), "documents of candidates")
     sets = read_sets(work, sides, wanted, judgement)
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
 
-    def choose(pairs: DataFrame) -> DataFrame:
-        return choose_representatives(work, pairs, rules.cluster, first_new=judgement.first_new, bound=bound)
+    def choose(pairs: DataFrame, cluster: str = rules.cluster) -> DataFrame:
+        return choose_representatives(work, pairs, cluster, first_new=judgement.first_new, bound=bound)
 
-    common = None
-    if long.isEmpty():
+    components, common = rules.cluster == "components", None
+    if not has_long:
         labels = choose(accepted)
     else:
-        runs = LongRuns(work, long, sets, judgement, rules.max_holders)
-        accepted, labels = runs.settle(accepted, choose)
-        common = work.keep(runs.account(labels, documents.ranked.select("rank", "key", "against")), "common")
-    if rules.cluster == "components":
+        runs = LongRuns(work, sets, judgement)
+        labels = runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
+        if components:
+            runs.connect(long, choose(accepted.union(runs.pairs)))
+            labels, more = choose(accepted.union(runs.pairs)), runs.pairs
+        else:
+            more = runs.pairs.join(labels.selectExpr("rank as a"), "a", "left_anti")
+        accepted = accepted.union(more).dropDuplicates(["a", "b"])
+        common = account(work, long, labels, documents.ranked, judgement.first_new)
+    if components:
         linked = labels.selectExpr("label as a", "rank as b")
         measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
         labels = measured.selectExpr("b as rank", "a as label", "resemblance")
     return accepted, labels, common
+
