@@ -86,7 +86,7 @@ class Job:
         reasons = {
             "by=… cannot be combined with against=…": None not in (self.options.get("by"), self.options.get("against")),
             "drop='contained' needs cluster='star'": contained and self.options["cluster"] != "star",
-            "FilterDesign": contained and isinstance(self.how["filter"], nd.FilterDesign),
+            "LSH finds documents": contained and isinstance(self.how["filter"], nd.FilterDesign),
         }
         return [reason for reason, holds in reasons.items() if holds]
 

@@ -7,7 +7,6 @@ from ndcore._version import __version__ as __version__
 from ndcore.alignment.passages import Passage as Passage
 from ndcore.alignment.passages import Passages as Passages
 from ndcore.alignment.passages import passages as passages
-from ndcore.clusters.greedy import greedy_clusters as greedy_clusters
 from ndcore.collection.cluster import cluster as cluster
 from ndcore.collection.clustering import Clustering as Clustering
 from ndcore.collection.collection import Collection as Collection
@@ -31,6 +30,7 @@ from ndcore.hamming.table_plan import TablePlan as TablePlan
 from ndcore.hamming.table_plan import plan_tables as plan_tables
 from ndcore.kernels import using as using
 from ndcore.kernels import variants as variants
+from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.recipe import Recipe as Recipe
 from ndcore.recipe import RecipeMismatch as RecipeMismatch
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher

@@ -1,5 +1,5 @@
-"""Another name of `ndcore.clusters.chains`."""
+"""Another name of `ndcore.pairs.chains`."""
 
-from ndcore.clusters.chains import Chains, chains, guarded, to_representatives
+from ndcore.pairs.chains import Chains, chains, guarded, to_representatives
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]

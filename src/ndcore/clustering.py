@@ -1,5 +1,5 @@
-"""Another name of `ndcore.clusters.assign`."""
+"""Another name of `ndcore.pairs.assign`."""
 
-from ndcore.clusters.assign import CLUSTERINGS, represent
+from ndcore.pairs.assign import CLUSTERINGS, represent
 
 __all__ = ["CLUSTERINGS", "represent"]

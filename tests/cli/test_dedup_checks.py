@@ -17,7 +17,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--filter", "exact"], "'exact' is none of auto, complete"),
+    (["--filter", "exact"], "'exact' is none of auto, lsh, complete"),
     (["--drop", "similar"], "'similar' is none of resembling, contained"),
     (["--must-agree", "number"], "none of numbers, title, negations; did you mean numbers?"),
     (["--min-shingles", "-1"], "'-1' is not a whole number"),

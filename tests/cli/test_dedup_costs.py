@@ -11,16 +11,28 @@ from deduplicated import WORDS
 import ndcore as nd
 from ndcore.cli import dedup_costs
 from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter
+from ndcore.cli.summary import promise
 from ndcore.sketch.cardinality import BLOCK, signature_sizes
 
 TEXTS = [" ".join(f"d{d}w{i}" for i in range(100)) for d in range(60)]
 
 
 def test_filters_are_described_by_their_kind():
-    lsh, prefix = nd.FilterDesign.of(6, 14, 2, threshold=0.9), nd.near_duplicates(["a"], drop="contained").filter
-    described = describe_filter(lsh)
+    lsh = nd.FilterDesign.of(6, 14, 2, threshold=0.9)
+    described = describe_filter(nd.near_duplicates(["a"], threshold=0.9, filter=lsh))
     assert (described["kind"], described["groups"], described["need"], described["miss"]) == ("lsh", 6, 2, lsh.miss)
-    assert describe_filter(prefix) == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0}
+    prefix = {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0, "choice": None}
+    assert describe_filter(nd.near_duplicates(["a"], drop="contained")) == prefix
+
+
+def test_the_choice_of_a_filter_is_described_and_told():
+    result = nd.near_duplicates([f"short document number {i} of a long list" for i in range(2048)])
+    described = describe_filter(result)
+    assert described["choice"] == {"complete": True, "ratio": result.filter_choice.ratio, "sampled": 1024, "fits": True}
+    told = promise({"filter": described, "complete_filter": None})
+    assert told.startswith("No pair at or above the threshold is missed: the filter is complete. It was chosen because the "
+                           "complete filter takes about 0.")
+    assert told.endswith(" of the time of LSH, by the first 1,024 documents.")
 
 
 def test_the_cost_is_of_the_sets_of_compared_documents():

@@ -81,7 +81,7 @@ def test_excerpts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (found["excerpt"]["score"], found["excerpt"]["resemblance"]) == (1.0, 35 / 74)
     account = summary(out)
     assert account["counts"]["dropped_by_class"] == {"identical": 0, "lexical": 0, "shingle": 0, "near": 1, "contained": 2}
-    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0}
+    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0, "choice": None}
     assert account["complete_filter"] is None
     assert (account["lost"]["shingles"], account["lost"]["documents"]) == (2, 1)
     assert account["lost"]["largest"] == [found["reprint"]]
@@ -155,7 +155,8 @@ def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.Captur
     assert "KB of shingles, and looks up 20 of 100." in capsys.readouterr().out
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
     assert summary(tmp_path / "out")["complete_filter"] is None
-    assert summary(tmp_path / "out")["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "resembling", "miss": 0.0}
+    complete = {"kind": "prefix", "threshold": 0.8, "drop": "resembling", "miss": 0.0, "choice": None}
+    assert summary(tmp_path / "out")["filter"] == complete
     assert "No pair at or above the threshold is missed: the filter is complete." in capsys.readouterr().out
 
 

@@ -162,6 +162,46 @@ def test_one_job_writes_a_page_or_picture_and_replaces_what_it_was_shown(
     assert page.read_bytes() == before and not [*tmp_path.glob(".*")]
 
 
+@pytest.mark.parametrize(("words", "options"), [
+    (["dedup", "a.jsonl", "-o", "out"], ["--report", "page.html", "--table", "t.csv", "--pairs", "p.csv"]),
+    (["dedup", "a.jsonl", "-o", "-"], ["--report", "page.html", "--table", "t.csv"]),
+    (["cluster", "a.jsonl", "-o", "out"], ["--report", "page.html"]),
+    (["contamination", "a.jsonl", "--in", "b.jsonl", "-o", "out", "--min-tokens", "2"], ["--report", "page.html"]),
+    (["repeats", "a.jsonl", "-o", "out", "--min-tokens", "2"], ["--table", "t.csv"]),
+], ids=lambda value: " ".join(value[:1]))
+def test_the_outputs_of_a_command_get_their_names_together(
+    words: list[str], options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the last output fail to get its name: the other ones stay as they were, too."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.jsonl", "b.jsonl"):
+        Path(name).write_text(json.dumps({"text": f"one two three one two {name}"}) + "\n")
+
+    def outputs() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in tmp_path.rglob("*")
+                if path.is_file() and path.suffix != ".lock" and ".unfinished" not in str(path)}
+
+    assert main([*words, *options, "-q"]) == 0
+    before = outputs()
+    Path("a.jsonl").write_text('{"text": "one two three four one two"}\n{"text": "one two five three one two"}\n')
+    before[tmp_path / "a.jsonl"] = Path("a.jsonl").read_bytes()
+    main_one = next((name for name in ("out", "page.html") if name in words + options), "")
+    take = Staging._take_name
+
+    def fail(job: Staging) -> None:
+        if job.target.name == main_one:
+            raise OSError(5, "Input/output error")
+        take(job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Staging, "_take_name", fail)
+        assert main([*words, *options, "-q", "--overwrite"]) == 1
+    assert outputs() == before
+    assert main([*words, *options, "-q", "--overwrite"]) == 0
+    after = outputs()
+    assert all(after[path] != before[path] for path in before if path.name in ("summary.json", "page.html", "t.csv"))
+
+
 def test_overwrite_says_that_tables_carry_no_mark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

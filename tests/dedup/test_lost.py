@@ -10,7 +10,7 @@ import pytest
 import ndcore as nd
 from ndcore.dedup import lost
 from ndcore.dedup.lost import count_lost
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import ShingleSets
 
 WORDS = nd.Shingling(width=1)
 

@@ -247,7 +247,7 @@ SKETCHES = nd.MinHasher(84).sketch_many(["a", "b"])
         (["a"], {"threads": 0}, ValueError, "threads must be None or an int of at least 1, got 0"),
         (["a"], {"num_perm": 0}, ValueError, "num_perm"),
         (["a"], {"seed": -1}, ValueError, "seed must be an int of 0 to 2.64 - 1, got -1"),
-        (["a"], {"filter": "none"}, ValueError, "filter must be 'auto', 'complete' or a FilterDesign, got 'none'"),
+        (["a"], {"filter": "none"}, ValueError, "filter must be 'auto', 'lsh', 'complete' or a FilterDesign, got 'none'"),
         (["a"], {"filter": (6, 14, 2)}, ValueError, r"got \(6, 14, 2\)"),
         (["a"], {"keep": "last"}, ValueError, "keep must be 'first', 'longest' or priorities, got 'last'"),
         (["a"], {"keep": [1, 2]}, ValueError, r"keep has shape \(2,\); there are 1 documents"),

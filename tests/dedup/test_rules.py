@@ -17,7 +17,7 @@ SKETCHES = nd.MinHasher(84).sketch_many(["a b c d e f", "a b c d e g"])
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
-        ({"filter": "all"}, ValueError, "filter must be 'auto', 'complete' or a FilterDesign, got 'all'"),
+        ({"filter": "all"}, ValueError, "filter must be 'auto', 'lsh', 'complete' or a FilterDesign, got 'all'"),
         ({"filter": None}, ValueError, "got None"),
         ({"drop": "similar"}, ValueError, "drop must be one of resembling, contained, got 'similar'"),
         ({"drop": "contained", "cluster": "greedy"}, ValueError, "drop='contained' needs cluster='star', got 'greedy'"),

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 
 import ndcore as nd
-from ndcore.dedup.verify import Scored
+from ndcore.pairs.scored import Scored
 
 WORDS = nd.Shingling(width=1)
 PAIRS = Scored(np.array([0, 0, 2]), np.array([1, 2, 3]), np.array([0.5, 0.2, 0.9]), np.array([1.0, 0.3, np.nan]),

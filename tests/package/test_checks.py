@@ -10,7 +10,7 @@ import pytest
 import ndcore as nd
 from ndcore import checks
 from ndcore.cli import values
-from ndcore.clusters.greedy import greedy_clusters
+from ndcore.pairs.greedy import greedy_clusters
 
 TEXTS = ["a rose is a rose is a rose", "a rose is a rose is a rose indeed", "something else entirely, by all means"]
 

@@ -7,9 +7,9 @@ import pytest
 
 import ndcore as nd
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
-from ndcore.clusters import greedy
 from ndcore.collection import equal_documents
 from ndcore.hamming.table_plan import plan_tables
+from ndcore.pairs import greedy
 from ndcore.sketch.bottom import BottomSketcher
 
 TEXTS = ["a b c d e f g", "a b c d e f", "x y z w v u t"]

@@ -15,7 +15,7 @@ FLOORS = (
     ("stats", "storage", "kernels"),
     ("filters", "hamming", "text"),
     ("sketch", "alignment", "plots", "stemming"),
-    ("clusters",),
+    ("pairs",),
     ("dedup", "collection", "store"),
     ("files", "phases", "report", "spans"),
     ("ndcore", "chains", "clustering", "clusterreport", "nearreport", "reportpage",  # the public names

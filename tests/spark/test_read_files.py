@@ -11,6 +11,7 @@ from record_batches import pa, rows_of
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
+from ndcore.files.ordering import sort_keys
 from ndcore.files.records import Fields
 from ndcore.spark import read_files
 from ndcore.spark.read_files import DOCUMENTS, read_documents
@@ -41,7 +42,7 @@ def test_files_of_every_kind(tmp_path, monkeypatch, rows):
     assert [row[3] for row in found] == texts
     assert [row[:2] for row in found] == places
     assert [row[2] for row in found] == [None, "1", None, "7", "http://example.org/1", "http://example.org/2"]
-    assert [row[7] for row in found][1:3] == [b'{"id": 1, "text": "one"}', b'{"text": "\\ud800 two"}']
+    assert [row[9] for row in found][1:3] == [b'{"id": 1, "text": "one"}', b'{"text": "\\ud800 two"}']
 
 
 def test_labels_and_order(tmp_path):
@@ -50,7 +51,8 @@ def test_labels_and_order(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fields = Fields(others=("host", "n"), optional=frozenset({"n"}))
     found = rows_of(read(tmp_path, fields, label="host", order="n", html="page"))
-    assert [row[3:7] for row in found] == [(b"a", '"x"', 3.0, None), (b"b", "[1]", None, None), (b"c", "1.5", None, "z")]
+    assert [row[3:9] for row in found] == [
+        (b"a", '"x"', *sort_keys(3)), (b"b", "[1]", *[None] * 4), (b"c", "1.5", "string", None, None, b"z")]
 
 
 def test_pages_that_no_parser_reads(tmp_path):
@@ -58,12 +60,12 @@ def test_pages_that_no_parser_reads(tmp_path):
     pages = ["<p>one", "<div>" * 16_000 + "two"]
     (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": page}) for page in pages))
     (tmp_path / "b.html").write_text(pages[1])
-    assert [row[8] for row in rows_of(read(tmp_path, html="page"))] == [False, True, True]
+    assert [row[10] for row in rows_of(read(tmp_path, html="page"))] == [False, True, True]
 
 
 @pytest.mark.parametrize(("name", "content", "fields", "message"), [
     ("a.jsonl", b'{"text": "a"}\n{"text": 5}\n', Fields(), r"a.jsonl:2: .*5"),
-    ("a.jsonl", b'{"text": "a", "n": [1]}', Fields(others=("n",)), r"the field 'n' is \[1\]; --keep needs numbers"),
+    ("a.jsonl", b'{"text": "a", "n": [1]}', Fields(others=("n",)), r"the field 'n' is an array; --keep needs numbers"),
     ("a.csv", b"id,words\n1,2\n", Fields(), "text"),
     ("a.jsonl", b'{"text": "a"}', Fields(id="url", require_id=True), "no id field 'url'"),
 ])

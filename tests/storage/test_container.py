@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile, peek, read, write
+from ndcore.storage.disk_space import sync
 
 SMALL = {"values": np.arange(5, dtype=np.uint32), "valid": np.array([True, False, True]), "none": np.empty((0, 4)),
          "ids": np.array([b"a", b"bcd"]), "one": np.array(7, dtype=np.int64)}
@@ -416,8 +417,8 @@ def test_a_disk_that_fails_is_told_and_a_system_that_cannot_tell_is_not(tmp_path
 
     monkeypatch.setattr(os, "fsync", failing)
     if not raises:
-        container.sync(tmp_path)
+        sync(tmp_path)
         return
     with pytest.raises(OSError) as caught:
-        container.sync(tmp_path)
+        sync(tmp_path)
     assert (caught.value.errno, caught.value.filename) == (number, str(tmp_path))

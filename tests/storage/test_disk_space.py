@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.storage.container import replacing
-from ndcore.storage.disk_space import name_place, naming
+from ndcore.storage.disk_space import name_place, naming, sync_tree
 from ndcore.storage.spill import SpooledArray, SpooledSets
 
 resource = pytest.importorskip("resource")
@@ -134,3 +137,19 @@ def test_a_page_is_written_whole_or_not(tmp_path):
         full()
     assert caught.value.filename == str(tmp_path / "page") and "7 bytes are needed" in str(caught.value)
     assert (tmp_path / "page").read_bytes() == b"before" and [*tmp_path.iterdir()] == [tmp_path / "page"]
+
+
+def test_the_disk_is_asked_for_a_directory_where_the_system_can_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = {"": 0, "fails": errno.EIO, "is full": errno.ENOSPC, "cannot tell": errno.EINVAL}
+    for what, number in failures.items():
+        library = SimpleNamespace(syncfs=lambda descriptor, number=number: ctypes.set_errno(number) or (-1 if number else 0))
+        monkeypatch.setattr(ctypes, "CDLL", lambda *_, library=library, **__: library)
+        with pytest.raises(OSError, match=str(tmp_path)) if what in ("fails", "is full") else contextlib.nullcontext():
+            sync_tree(tmp_path)
+    asked: list[str] = []
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace())  # macOS
+    monkeypatch.setattr(os, "sync", lambda: asked.append("all"), raising=False)
+    sync_tree(tmp_path)
+    assert asked == ["all"]

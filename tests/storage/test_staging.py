@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -14,7 +16,7 @@ from ndcore.storage import staging
 from ndcore.storage.container import replacing
 from ndcore.storage.job_description import REPEATS
 from ndcore.storage.lock import Lock
-from ndcore.storage.staging import Staging, sweep
+from ndcore.storage.staging import Staging, commit_together, sweep
 
 pytest.importorskip("fcntl")
 
@@ -89,6 +91,83 @@ def test_a_kill_between_two_renames_leaves_the_old_output_to_be_put_back(tmp_pat
     assert not (tmp_path / name).exists()
     Staging(tmp_path / name).recover()
     assert (tmp_path / name / "a").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == [name]
+
+
+OUTPUTS = ("table", "page", "out")  # the main one last
+
+
+def outputs(folder: Path, stack: contextlib.ExitStack, content: str) -> list[Staging]:
+    """Make outputs that have no names yet."""
+    jobs = [stack.enter_context(Staging(folder / name)) for name in OUTPUTS]
+    for job in jobs[:2]:
+        job.new.write_text(content)
+    make(jobs[2].new, content)
+    return jobs
+
+
+def contents(folder: Path) -> list[str]:
+    places = [*(folder / name for name in OUTPUTS[:2]), folder / "out" / "a"]
+    return [place.read_text() if place.exists() else "" for place in places]
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+@pytest.mark.parametrize("there", [(), ("page",), OUTPUTS])
+@pytest.mark.parametrize("failing", range(3))
+def test_outputs_get_their_names_together_or_none_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool, there: tuple[str, ...], failing: int
+) -> None:
+    if not exchanges:
+        monkeypatch.setattr(staging, "exchange", lambda a, b: False)
+    with contextlib.ExitStack() as stack:
+        jobs = outputs(tmp_path, stack, "old")
+        commit_together([job for job, name in zip(jobs, OUTPUTS, strict=True) if name in there])
+    before = contents(tmp_path)
+    take = Staging._take_name
+
+    def fail(job: Staging) -> None:
+        take(job)
+        if job.target.name == OUTPUTS[failing]:
+            raise KeyboardInterrupt
+
+    with contextlib.ExitStack() as stack:
+        jobs = outputs(tmp_path, stack, "new")
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Staging, "_take_name", fail)
+            commit_together(jobs)
+        assert contents(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(there) and contents(tmp_path) == before
+
+
+def test_no_output_gets_its_name_where_one_may_not_or_the_disk_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.ExitStack() as stack:
+        jobs = outputs(tmp_path, stack, "new")
+        jobs[2].check = lambda: (_ for _ in ()).throw(FileExistsError("of another job"))
+        with pytest.raises(FileExistsError, match="of another job"):
+            commit_together(jobs)
+        jobs[2].check = lambda: None
+        full = OSError(errno.ENOSPC, "No space left on device")
+        monkeypatch.setattr(staging, "sync_tree", lambda place: (_ for _ in ()).throw(full))
+        with pytest.raises(OSError, match=r"No space left on device .*free there") as caught:
+            commit_together(jobs)
+        assert caught.value.filename == str(tmp_path / "out") and contents(tmp_path) == ["", "", ""]
+
+
+@pytest.mark.parametrize("after", range(1, 4))
+def test_where_the_main_output_is_new_after_a_kill_the_others_are(tmp_path: Path, after: int) -> None:
+    with contextlib.ExitStack() as stack:
+        commit_together(outputs(tmp_path, stack, "old"))
+    killed(f"import contextlib, sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nimport test_staging as tests\n"
+           "take, done = staging.Staging._take_name, []\n"
+           "def then_killed(job):\n    take(job)\n    done.append(job)\n"
+           f"    if len(done) == {after}:\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+           "staging.Staging._take_name = then_killed\n"
+           "with contextlib.ExitStack() as stack:\n"
+           f"    staging.commit_together(tests.outputs(Path({str(tmp_path)!r}), stack, 'new'))")
+    sweep(tmp_path)
+    assert contents(tmp_path) == ["new"] * after + ["old"] * (3 - after)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(OUTPUTS)
 
 
 def test_a_lock_that_was_removed_while_another_waited_to_take_it_is_no_lock(tmp_path: Path, monkeypatch) -> None:

@@ -45,7 +45,7 @@ from ndcore.collection.collection import Collection
 from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
-from ndcore.storage.staging import Staging
+from ndcore.storage.staging import Staging, commit_together
 
 __all__ = ["add_cluster"]
 
@@ -113,10 +113,10 @@ def run_cluster(options: ClusterOptions) -> int:
     with contextlib.ExitStack() as stack:
         if page is not None:
             stack.enter_context(page)
-        built = _make_collection(options, stack)
-        if page is not None:
-            _write_report(options, built, page)
+        built = _make_collection(options, page, stack)
         options.outcome.written = True
+        if page is not None and not options.quiet and not options.json:
+            print(f"The report for a browser is {printable(page.path)}")
     if built.documents is not None:
         summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
     if options.json:
@@ -128,19 +128,21 @@ def run_cluster(options: ClusterOptions) -> int:
     return 0
 
 
-def _make_collection(options: ClusterOptions, stack: contextlib.ExitStack) -> Built:
-    """Make what the inputs and the output ask for; what `stack` closes may be read for the report."""
+def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
+    """Make what the inputs and the output ask for, and its page; what `stack` closes may be read afterwards."""
     first = options.inputs[0]
     alone = len(options.inputs) == 1 and is_collection(first)
     old = Collection.open(first) if alone else None
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
-        return regroup(options, old)
+        built = regroup(options, old)
+        commit_together(_pages(options, built, page))
+        return built
     output = _output(options)
     output.check()
-    staging = stack.enter_context(Staging(output.name))  # one job on this output until the report is written
+    staging = stack.enter_context(Staging(output.name))  # one job on this output at a time
     stack.enter_context(output.say_what_is_left())
     built = build(options, output, stack) if old is None else rebuild(options, old, output)
-    if not output.commit(staging):
+    if not output.commit(staging, _pages(options, built, page)):
         return built
     return built._replace(collection=Collection.open(output.name))
 
@@ -152,12 +154,12 @@ def _output(options: ClusterOptions) -> CollectionOutput:
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
-def _write_report(options: ClusterOptions, built: Built, page: PageFile) -> None:
-    """Write the page of ``--report``."""
+def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
+    """Write the page of ``--report``, if there is one, beside its final name; return what commits it."""
+    if page is None:
+        return []
     page.write(render_page(built, options.command_line))
-    page.commit()
-    if not options.quiet and not options.json:
-        print(f"The report for a browser is {printable(page.path)}")
+    return [page.staging]
 
 
 def _dry_run(options: ClusterOptions) -> int:

@@ -20,7 +20,7 @@ from ndcore.files.provenance import SavedPlaces
 from ndcore.files.sources import Source
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.job_description import COLLECTION
-from ndcore.storage.staging import Staging
+from ndcore.storage.staging import Staging, commit_together
 
 __all__ = ["CollectionOutput", "keep_places", "places_of"]
 
@@ -74,19 +74,20 @@ class CollectionOutput(JobOutput):
         """Raise UsageError where something else than a collection would be replaced."""
         check_output(self.name, "collection", overwrite=True, ours=is_collection, folder=True)
 
-    def commit(self, staging: Staging) -> bool:
-        """Put a collection that was made beside the output in its place; tell whether it was.
+    def commit(self, staging: Staging, others: Sequence[Staging]) -> bool:
+        """Commit other outputs, then put a collection that was made beside the output in its place; tell whether it was.
 
         The old one goes when the block of `staging` ends.
         """
         target = Path(self.name)
         if self.path == target:
+            commit_together(others)
             return False
         with contextlib.ExitStack() as stack:
             if is_collection(target):
                 stack.enter_context(self.description.alone(target))
-            self._check_replaced()  # something else may be there by now
-            staging.commit(self.path)
+            staging.check, staging.made = self._check_replaced, self.path  # something else may be there by now
+            commit_together([*others, staging])
             self.path = target
         return True
 

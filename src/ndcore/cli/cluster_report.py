@@ -13,11 +13,11 @@ from ndcore.cli import summary
 from ndcore.cli.cluster_build import Built
 from ndcore.cli.cluster_output import places_of
 from ndcore.cli.inputs import repeated
-from ndcore.clusters.assignments import largest_clusters
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.clustering import Clustering
 from ndcore.files.provenance import Place
 from ndcore.human import counted, human_bytes, pasted, printable
+from ndcore.pairs.assignments import largest_clusters
 from ndcore.report.collection import from_clustering
 from ndcore.report.page import render
 

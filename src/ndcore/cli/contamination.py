@@ -37,6 +37,7 @@ from ndcore.files.sources import STDIN, Inputs, is_url, sizes
 from ndcore.progress import reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.contamination_result import RULES
+from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
 __all__ = ["add_contamination"]
@@ -111,9 +112,7 @@ def run_contamination(options: ContaminationOptions) -> int:
         if page is not None:
             page.write(contamination_page(searched, account, options.command_line))
         write_summary(output, account)
-        output.commit()
-        if page is not None:
-            page.commit()
+        commit_together([each.staging for each in (page, output) if each is not None])
         options.outcome.written = True
     print_account(options, account, lambda: print_report(account, options, sys.stdout), time.monotonic() - begun)
     return 0

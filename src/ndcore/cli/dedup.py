@@ -36,6 +36,7 @@ from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_paths import STDOUT
 from ndcore.human import printable
+from ndcore.storage.staging import commit_together
 
 __all__ = ["add_dedup"]
 
@@ -83,7 +84,7 @@ def run_dedup(options: DedupOptions) -> int:
         return estimate(options, found, known)
     with contextlib.ExitStack() as stack:
         run = Run(options, found, known, stack)
-        outputs = [each for each in (output, *tables.values(), page) if each is not None]
+        outputs = [each for each in (*tables.values(), page, output) if each is not None]
         for each in outputs:
             stack.enter_context(each)
         if output is None and run.texts.documents is not None:
@@ -94,8 +95,7 @@ def run_dedup(options: DedupOptions) -> int:
         account = _write(findings, output, stdout)
         if page is not None:
             page.write(dedup_page(findings, account))
-        for each in outputs:
-            each.commit()
+        commit_together([each.staging for each in outputs])
         options.outcome.written = True
     print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]),
                   time.monotonic() - begun)

@@ -72,6 +72,9 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
     """
     if options.drop == "contained" and options.cluster != "star":
         raise UsageError(f"--drop contained makes stars, and --clustering {options.cluster} does not; leave one of them out")
+    if options.drop == "contained" and options.filter == "lsh":
+        raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
+                         "find documents that resemble each other: leave --filter out")
     needing = {
         "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
         "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,

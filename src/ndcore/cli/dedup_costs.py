@@ -20,23 +20,30 @@ LARGEST = 20  # losses that are listed
 SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search
 
 
-def describe_filter(found: FilterDesign | PrefixFilter) -> dict[str, Any]:
-    """Return the parameters of a filter, and the probability that it misses a pair at the threshold."""
+def describe_filter(result: NearDuplicates) -> dict[str, Any]:
+    """Return the parameters of the filter, the probability that it misses a pair at the threshold, and why it was chosen."""
+    found, choice = result.filter, result.filter_choice
     described: dict[str, Any] = plain(found)
-    return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss}
+    return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss,
+            "choice": None if choice is None else plain(choice)}
 
 
 def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
 
-    Sizes of shingle sets are estimated from the signatures of at most `SAMPLED` documents, so no text is read again.
+    Sizes of shingle sets come from at most `SAMPLED` documents, estimated where they have signatures, so no text is read
+    again.
     """
     documents = result.sources
     if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
         return None
     compared = np.flatnonzero(documents.valid & result.leaders.compared)
     sample = compared[_spread(len(compared), SAMPLED)]
-    sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
+    if documents.rows is not None:
+        sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
+    else:
+        assert result.found.verifier is not None  # of a rule for which the sets of all were formed
+        sizes = result.found.verifier.sets.sizes(sample).astype(np.float64)
     shingles = float(sizes.sum())
     looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
     whole = round(shingles * len(compared) / max(1, len(sample)))

@@ -11,14 +11,14 @@ from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings
 from ndcore.dedup.lost import SOUGHT
-from ndcore.dedup.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import SETS_IN_MEMORY
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.sources import Inputs, sizes
 from ndcore.filters.prefix import SHINGLE_BYTES
 from ndcore.filters.search import design_filter
+from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
+from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
 
 __all__ = ["estimate"]
@@ -42,7 +42,7 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
 
     copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
     several = len(options.thresholds)
-    reading = int(rules.needs_all_sets)  # of its own for the sets of all documents
+    reading = int(rules.needs_all_sets and not rules.forms_sets)  # of its own for the sets of all documents
     again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)
     sets = partial(_sets, rules, limit) if rules.needs_all_sets else None
     costs = Costs(memory, lambda *_: Range(0, several * copied), again, 20, sets)

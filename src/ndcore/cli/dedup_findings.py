@@ -185,7 +185,7 @@ class Findings:
             "verdict": {"id": result.recipe.id, "parameters": json.loads(result.recipe.to_json())},
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
-            "filter": describe_filter(result.filter),
+            "filter": describe_filter(result),
             "complete_filter": cost_of_completeness(result),
             "common": plain(result.common),
             "common_shingles": result.common_shingles,

@@ -71,9 +71,10 @@ def add_duplicates(group: Group) -> None:
     )
     group.add_argument(
         "--filter", choices=FILTERS, default="auto",
-        help="how candidate pairs are found. auto: LSH, which misses a pair at the threshold with a probability of at most "
-        "0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of temporary disk for "
-        "each shingle. --drop contained always misses none (default auto)",
+        help="how candidate pairs are found. lsh: by MinHash bands, which misses a pair at the threshold with a probability "
+        "of at most 0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of "
+        "temporary disk for each shingle. auto: the cheaper one, by an estimate from the first documents; --drop contained "
+        "always misses none (default auto)",
     )
     group.add_argument(
         "--against", action="append", default=[], metavar="IN",

@@ -24,7 +24,7 @@ import numpy as np
 from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
-from ndcore.dedup.first_pass import sketch_corpus
+from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import Rejected
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import WHOLE

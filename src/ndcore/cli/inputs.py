@@ -14,6 +14,7 @@ from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
+from ndcore.files.ordering import as_strings
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, Source, TextForm
 from ndcore.human import counted, printable
@@ -122,9 +123,7 @@ def only_rejected(documents: Documents) -> DocumentError | None:
 def say_how_ordered(ranking: Ranking | None) -> None:
     """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
     if ranking is not None and ranking.strings:
-        examples = " and ".join(f'"{printable(text, 40)}"' for text in ranking.strings)
-        print(f"ndcore: --keep compares the field '{printable(ranking.field)}' as strings, letter by letter: its values, "
-              f"for example {examples}, are not all numbers, nor all dates in ISO 8601 or RFC 2822", file=sys.stderr)
+        print(f"ndcore: {as_strings(ranking.field, ranking.strings)}", file=sys.stderr)
 
 
 def ids_of(collection: Documents | Sketches) -> Sequence[str | int] | Ids:

@@ -105,7 +105,7 @@ class JobOutput:
         if there["source"] != self.source:
             return ""
         if there["finished"]:
-            return self._finished() if isinstance(error, KeyboardInterrupt) else ""
+            return self._finished()
         if not self.description.is_begun(self.path):
             self.remove()
             return ""
@@ -113,5 +113,5 @@ class JobOutput:
         return f"what was done so far is in {self.path}: {same} goes on from there"
 
     def _finished(self) -> str:
-        """Return what to say where the run was interrupted after everything was finished."""
+        """Return what to say where the run ended early after everything was finished."""
         return ""

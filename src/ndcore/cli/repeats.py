@@ -45,6 +45,7 @@ from ndcore.progress import by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
 from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
 __all__ = ["add_repeats"]
@@ -147,9 +148,9 @@ def run_repeats(options: RepeatsOptions) -> int:
     if options.dry_run:
         return _dry_run(options, found[0], shingling)
     with contextlib.ExitStack() as stack:
-        for each in (output, table):
-            if each is not None:
-                stack.enter_context(each)
+        outputs = [each for each in (table, output) if each is not None]
+        for each in outputs:
+            stack.enter_context(each)
         work = None
         if output is not None:  # held by now, so no other command works in the directory of the work
             work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
@@ -166,9 +167,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         account = account_of(result, sides, written, options.output, saved)
         if output is not None:
             write_summary(output, account)
-            output.commit()
-        if table is not None:
-            table.commit()
+        commit_together([each.staging for each in outputs])
         options.outcome.written = True
         if work is not None:
             work.remove()

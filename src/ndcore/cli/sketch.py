@@ -34,7 +34,7 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.values import integer, modulus, positive, threshold
-from ndcore.dedup.first_pass import sketch_corpus
+from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output

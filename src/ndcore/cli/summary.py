@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from ndcore.dedup.classes import describe_classes
+from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.rules import COMMON_CLASSES
 from ndcore.files.documents import Documents, Rejected
 from ndcore.files.errors import DocumentError
@@ -309,7 +310,9 @@ def promise(summary: dict[str, Any]) -> str:
     """Say which pairs the filter may have missed, and what a complete one would cost."""
     miss, complete = summary["filter"]["miss"], summary["complete_filter"]
     if not miss:
-        return "No pair at or above the threshold is missed: the filter is complete."
+        choice = summary["filter"]["choice"]
+        why = "" if choice is None else f" It was chosen because {FilterChoice(**choice)}."
+        return f"No pair at or above the threshold is missed: the filter is complete.{why}"
     sentence = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
     if complete is None:
         return sentence

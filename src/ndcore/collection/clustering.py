@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.chains import Chains
 from ndcore.collection.classes import CLASSES
 from ndcore.collection.ids import Names
 from ndcore.collection.phase3_pairs import CommonValues, CountedPairs, counted_pairs
@@ -20,6 +18,8 @@ from ndcore.collection.phase4_clusters import ClusterLabels, PairedCollection, e
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
 from ndcore.collection.shelf import Shelf
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.chains import Chains
 from ndcore.readonly import NamedColumns, frozen
 
 __all__ = ["Clustering", "Containments"]

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from ndcore._cluster import components, star_ascending
 from ndcore._types import Bools, Floats, Ints
-from ndcore.clusters.chains import Chains, chains, guarded
-from ndcore.clusters.greedy import greedy_clusters
-from ndcore.clusters.pairs import Pairs
 from ndcore.collection.classes import CONTAINED, KEPT, NEAR
 from ndcore.collection.phase3_pairs import CommonValues, common_values, counted_pairs
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.collection.shelf import Shelf
+from ndcore.pairs.chains import Chains, chains, guarded
+from ndcore.pairs.greedy import greedy_clusters
+from ndcore.pairs.scored import Pairs
 
 __all__ = ["ClusterLabels", "PairedCollection", "enough_members", "make_clusters", "weigh"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from ndcore._sets import distinct
 from ndcore._types import Bools, Ints, Text, UInts
 from ndcore.checks import checked_int
-from ndcore.clusters.common_values import Holders
 from ndcore.collection.parts import cut_into_parts
 from ndcore.collection.phase3_pairs import PAIR_BYTES, RANGE, ROOM, CommonValues, CountedPairs
 from ndcore.collection.segments import Overlaps
 from ndcore.human import counted
+from ndcore.pairs.common_values import Holders
 from ndcore.progress import Progress
 from ndcore.readonly import Frozen
 from ndcore.recipe import Recipe

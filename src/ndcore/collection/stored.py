@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import Ints, UInts
-from ndcore.clusters.chains import Chains
 from ndcore.collection import slots
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.ids import Names
@@ -20,6 +19,7 @@ from ndcore.collection.phase4_clusters import ClusterLabels, PairedCollection
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.collection.shelf import DirectoryShelf, part_name
+from ndcore.pairs.chains import Chains
 from ndcore.storage.container import CorruptFile
 
 __all__ = ["Groups", "StoredCollection", "check_samples", "open_stored", "save_clusters"]

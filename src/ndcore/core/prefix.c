@@ -27,6 +27,7 @@ enum {
     AHEAD = 64,                /* values between a prefetch and its use; a power of two */
     SHORT_PREFIX = 64,         /* probes, up to which insertion finds them faster than a radix sort */
     CALL_VISITS = 1 << 20,     /* holders that one call visits, about */
+    KINDS = 256,               /* counters that are told apart before entries are sorted */
 };
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -84,11 +85,29 @@ void nd_marks_add(const nd_marks *m, const nd_entry *e, size_t n)
     }
 }
 
-/* Puts the `least` >= 1 first of n entries by (key, id) in front, sorted; ids ascend in e, which has room for n more. */
+/* Drops entries that cannot be among the `least` first of n by (key, id), as their keys tell; returns how many stay, in their
+ * order. Keys from KINDS − 1 on are one kind. */
+static size_t drop_last(nd_entry *e, size_t n, size_t least)
+{
+    size_t counts[KINDS] = {0}, most = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        counts[nd_min((size_t)e[i].key, KINDS - 1)]++;
+    for (size_t before = counts[0]; before < least; before += counts[most])
+        most++;
+    for (size_t i = 0; i < n; i++) {
+        e[kept] = e[i];
+        kept += nd_min((size_t)e[i].key, KINDS - 1) <= most;
+    }
+    return kept;
+}
+
+/* Puts the `least` >= 1 first of n entries by (key, id) in front, sorted; ids ascend in e, which has room for n more. Most
+ * values that are shared at all are shared by few documents, so that few entries are sorted. */
 static void sort_least(nd_entry *e, size_t n, size_t least)
 {
     if (least > SHORT_PREFIX) {
-        sort_entries(e, e + n, n);
+        const size_t kept = drop_last(e, n, least);
+        sort_entries(e, e + kept, kept);
         return;
     }
     for (size_t i = 1; i < n; i++) {

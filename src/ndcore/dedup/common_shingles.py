@@ -11,7 +11,7 @@ from ndcore._candidates import Counts
 from ndcore._types import Bools, Ints, UInts
 from ndcore.dedup.leaders import Leaders
 from ndcore.dedup.rules import COMMON_CLASSES
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import ShingleSets
 
 __all__ = ["CommonShingles", "find_common", "without_common"]
 
@@ -54,7 +54,7 @@ def find_common(sets: ShingleSets, leaders: Leaders, valid: Bools, share: float)
     -----
     Reads the sets three times: counters of 16 bits, which give upper bounds, leave few shingles to be counted exactly.
     """
-    own = np.arange(len(leaders.order))
+    own = np.arange(len(leaders.version))
     groups = np.zeros(len(own), np.int64) if leaders.by is None else leaders.by
     counted = valid & (leaders.version == own)
     documents = np.bincount(leaders.leader[counted], minlength=len(own))  # of each class, at its leader

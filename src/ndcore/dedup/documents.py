@@ -1,30 +1,273 @@
-"""The documents of a run, then those to compare against, with what the first pass found out about each."""
+"""The documents of a run, then those to compare against, and the first pass, which finds out about each.
+
+The first pass makes the signature of every document, or, where a rule needs the shingle sets of all documents, these sets.
+Digests are made where they may be needed: documents with equal tokens have equal signatures, and equal sets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Bools, Ints, Text
+from ndcore._batch import Batch
+from ndcore._candidates import row_hashes
+from ndcore._entries import sample_keys
+from ndcore._sets import distinct
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_documents, check_numbered
-from ndcore.dedup.first_pass import Reading, read_corpus
+from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.recipe import Recipe
+from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.storage.spill import column_limit, spooled_together
+from ndcore.storage.spill import SpooledArray, column_limit, spooled_together
 from ndcore.text.agreement import Agreement
-from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
+from ndcore.text.corpus import Corpus, as_corpus, corpus_pieces, indexed_texts
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, first_equal, read_digests
+from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Documents", "Side", "read_documents"]
+__all__ = ["Documents", "FirstPass", "Reading", "Side", "read_documents", "sketch_corpus"]
+
+HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
+
+
+# ---- a piece of texts
+
+
+class Reading(NamedTuple):
+    """What the first pass found out about n documents.
+
+    Attributes
+    ----------
+    hashes : uint64 (n,)
+        Of the signatures, or of the shingle sets: documents with equal tokens have equal ones.
+    digests : uint8 (n, 32)
+        Writable. BLAKE2b-128 of the bytes (of the original, for a document without shingles), then of the canonical tokens.
+    known : bool (n,)
+        Documents whose digests are set.
+    lengths : int64 (n,)
+        In bytes; None for sketches.
+    valid : bool (n,)
+        Documents with shingles.
+    invalid_bytes : int
+        Bytes outside well-formed UTF-8 sequences, of all documents together.
+    keys : uint8 (n, 16) or None
+        Digests of the keys that near-duplicates must agree in.
+    rows : uint32 or uint64 (n, num_perm) or None
+        Signatures; None where sets were formed.
+    sets : (int64, uint64, int64) or None
+        Of a piece: the documents that have a set, and these sets, as values and offsets.
+    """
+
+    hashes: UInts
+    digests: NDArray[np.uint8]
+    known: Bools
+    lengths: Ints | None
+    valid: Bools
+    invalid_bytes: int
+    keys: NDArray[np.uint8] | None
+    rows: AnyArray | None
+    sets: tuple[Ints, UInts, Ints] | None
+
+
+Choice = Callable[[list[Reading], bool], bool]
+"""Of the readings of the first documents, with a set each, and whether more follow: whether to form sets of these too."""
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """How the first pass reads texts.
+
+    Attributes
+    ----------
+    sketcher : MinHasher
+    agreement : Agreement or None
+    set_key : int or None
+        Form shingle sets, and hash them with this key. None: make signatures.
+    shared : bool
+        Of documents with equal bytes in a piece, the first one alone gets a set.
+    later : bool
+        Digest only what costs no more reading: documents without shingles, and equal ones of a piece.
+    """
+
+    sketcher: MinHasher
+    agreement: Agreement | None = None
+    set_key: int | None = None
+    shared: bool = False
+    later: bool = False
+
+    def __call__(self, piece: tuple[int, Sequence[Text]]) -> Reading:
+        """Read a piece: the position of its first document, and its texts.
+
+        Texts with the same bytes are sketched once, and digested, unless the unit is a callable: it may return other tokens.
+        """
+        first, texts = piece
+        shingling = self.sketcher.shingling
+        raw = Batch(texts)
+        firsts = None
+        if not callable(shingling.unit) and shingling.short != "error" and (self.set_key is None or self.shared):
+            firsts = raw.firsts()
+        if firsts is None:
+            reading = self._read(first, texts, raw, np.full(len(texts), not self.later))
+        else:
+            reading = self._read_repeats(texts, firsts)
+        keys = None if self.agreement is None else self.agreement.digests(texts, first)
+        return reading._replace(lengths=raw.lengths(), keys=keys)
+
+    def _read(self, first: int, texts: Sequence[Text], raw: Batch, wanted: Bools) -> Reading:
+        """Read texts, and digest the wanted ones and those without shingles; `raw` holds their bytes."""
+        shingling = self.sketcher.shingling
+        batch = raw if shingling.reads_bytes else shingling.batch(texts)
+        rows = sets = canonical = None
+        if self.set_key is None:
+            every = bool(wanted.all())
+            done: Any = self.sketcher.sketch_batch(batch, first, digest if every else None)
+            rows, valid, invalid_bytes, canonical = done.rows, done.valid, done.invalid_bytes, done.hashed if every else None
+            hashes = row_hashes(rows)
+        else:
+            bags, bounds, invalid_bytes = shingling.shingler.fingerprints(batch, first)
+            values, offsets = distinct(bags, bounds)
+            hashes, valid = sample_keys(values, offsets, None, self.set_key), np.diff(offsets) > 0
+            sets = np.arange(len(texts)), values.copy(), offsets
+        known = wanted | ~valid
+        digests = np.zeros((len(texts), 32), np.uint8)
+        which = np.flatnonzero(known)
+        if len(which):
+            if canonical is None:
+                canonical = shingling.shingler.canonical(batch, digest, which)
+            for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
+                digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
+        return Reading(hashes, digests, known, None, valid, invalid_bytes, None, rows, sets)
+
+    def _read_repeats(self, texts: Sequence[Text], firsts: Ints) -> Reading:
+        """Read the texts that are their own first, digest those that others repeat, and give each what its first has."""
+        own = firsts == np.arange(len(texts))
+        number = (np.cumsum(own) - 1)[firsts]
+        different, others = (take(texts, np.flatnonzero(which)) for which in (own, ~own))
+        wanted = (np.bincount(number) > 1) | (not self.later)
+        read = self._read(0, different, Batch(different), wanted)
+        digests, valid, invalid_bytes = read.digests[number], read.valid[number], read.invalid_bytes
+        if invalid_bytes:
+            shingling = self.sketcher.shingling
+            invalid_bytes += shingling.shingler.fingerprints(shingling.batch(others))[2]
+        for i in np.flatnonzero(~own & ~valid).tolist():
+            if isinstance(text := texts[i], Extracted):  # the bytes of its original may be others
+                digests[i, :16] = np.frombuffer(original_digest(text), np.uint8)
+        rows = None if read.rows is None else read.rows[number]
+        sets = None if read.sets is None else (np.flatnonzero(own), *read.sets[1:])
+        return Reading(read.hashes[number], digests, read.known[number], None, valid, invalid_bytes, None, rows, sets)
+
+
+def read_corpus(
+    corpus: Corpus, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None,
+    report: Progress, digest_all: bool = False, choose: Choice | None = None,
+) -> Reading:
+    """Read every document; the next batch is read while threads work on the last. Sets are added to `sets`.
+
+    Digests tell apart documents with the same signature, and documents without shingles. If single documents can be read
+    again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested here,
+    otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
+
+    choose: tells of the readings of the first documents, with a set each, whether to form sets of the rest, or signatures.
+    """
+    later = not digest_all and getattr(corpus, "random_access", False) and not callable(how.sketcher.shingling.unit)
+    how = replace(how, later=later)
+    columns = _Columns(how, sets, memory_limit)
+    pieces = corpus_pieces(corpus)
+    if choose is not None:
+        first = list(_head(pieces))
+        following = next(pieces, None)
+        pieces = chain([] if following is None else [following], pieces)
+        head = list(map_pieces(replace(how, shared=False), first, threads))
+        if not choose(head, following is not None):
+            how = columns.how = replace(how, set_key=None)
+            head = [_as_signatures(reading, how.sketcher) for reading in head]
+        for reading in head:
+            columns.append(reading)
+    for reading in map_pieces(how, pieces, threads):
+        columns.append(reading)
+        report("sketching", len(columns), None)
+    return columns.reading()
+
+
+def _head(pieces: Iterator[tuple[int, Sequence[Text]]]) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Take the first pieces, of at least HEAD documents or HEAD_BYTES."""
+    documents = size = 0
+    while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+        documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
+        yield piece
+
+
+def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
+    """Replace the sets of a piece, one for each document, by signatures."""
+    assert reading.sets is not None
+    _, values, offsets = reading.sets
+    rows = sketcher.sketch_hashes(values, offsets).values
+    return reading._replace(rows=rows, hashes=row_hashes(rows), sets=None)
+
+
+class _Columns:
+    """The readings of the pieces of a corpus, end to end."""
+
+    def __init__(self, how: FirstPass, sets: ShingleSets | None, memory_limit: int | None) -> None:
+        limit = column_limit(memory_limit)
+        self.how, self.sets = how, sets
+        self.rows = SpooledArray(f"uint{how.sketcher.bits}", memory_limit, (how.sketcher.num_perm,))
+        self.digests, self.keys = SpooledArray(np.uint8, limit, (32,)), SpooledArray(np.uint8, limit, (16,))
+        self.hashes, self.lengths = SpooledArray(np.uint64, limit), SpooledArray(np.int64, limit)
+        self.known, self.valid = SpooledArray(np.bool_), SpooledArray(np.bool_)
+        self.invalid_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def append(self, reading: Reading) -> None:
+        """Append the reading of the next piece."""
+        if reading.sets is not None and self.sets is not None:
+            owners, values, offsets = reading.sets
+            self.sets.append(self.sets.n + owners, values, offsets)
+            self.sets.n += len(reading.valid)
+        for column, part in ((self.rows, reading.rows), (self.hashes, reading.hashes), (self.digests, reading.digests),
+                             (self.known, reading.known), (self.lengths, reading.lengths), (self.valid, reading.valid),
+                             (self.keys, reading.keys)):
+            if part is not None:
+                column.append(part)
+        self.invalid_bytes += reading.invalid_bytes
+
+    def reading(self) -> Reading:
+        """Return the columns."""
+        return Reading(
+            self.hashes.array(), self.digests.array("r+"), self.known.array(), self.lengths.array(), self.valid.array(),
+            self.invalid_bytes, None if self.how.agreement is None else self.keys.array(),
+            self.rows.array() if self.how.set_key is None else None, None,
+        )
+
+
+def sketch_corpus(
+    corpus: Corpus, sketcher: MinHasher, *, threads: int | None = None, report: Progress
+) -> tuple[Sketches, int]:
+    """Sketch a collection for later runs without its texts; return (sketches with digests, invalid bytes)."""
+    read = read_corpus(corpus, FirstPass(sketcher), None, threads=threads, memory_limit=None, report=report, digest_all=True)
+    assert read.rows is not None
+    sketches = Sketches(
+        read.rows, sketcher.recipe, sizes=sizes_of_rows(read.rows, read.valid, sketcher.recipe), sizes_exact=~read.valid,
+        valid=read.valid, digests=read.digests,
+    )
+    return sketches, read.invalid_bytes
+
+
+# ---- all documents
 
 
 class Side:
@@ -39,24 +282,24 @@ class Side:
         self.corpus = None if self.sketches is not None else as_corpus(given)
 
     def read(
-        self, sketcher: MinHasher, agreement: Agreement | None, *, threads: int | None, memory_limit: int | None,
-        report: Progress,
+        self, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None, report: Progress,
+        choose: Choice | None,
     ) -> Reading:
-        """Sketch the texts, or take the sketches; RecipeMismatch if another recipe made them."""
+        """Read the texts, or take the sketches; RecipeMismatch if another recipe made them."""
         if self.corpus is not None:
-            return read_corpus(self.corpus, sketcher, threads=threads, memory_limit=memory_limit, report=report,
-                               agreement=agreement)
+            return read_corpus(self.corpus, how, sets, threads=threads, memory_limit=memory_limit, report=report,
+                               choose=choose)
         assert self.sketches is not None
-        sketcher.recipe.check(self.sketches.recipe)
+        how.sketcher.recipe.check(self.sketches.recipe)
         rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
         known = np.full(len(rows), digests is not None)
         digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
-        return Reading(rows, digests, known, None, self.sketches.valid, 0, None)
+        return Reading(row_hashes(rows), digests, known, None, self.sketches.valid, 0, None, rows, None)
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Signatures and digests by position: 0 … n − 1 are the documents, the others come from `against`.
+    """What is known of documents by position: 0 … n − 1 are the documents, the others come from `against`.
 
     `corpora` are the texts of either side, None for sketches. Other columns are as in `Reading`; digests are set only where
     `known`, and `digest` adds more. `keys` are there if near-duplicates must agree in any. `given` are the sketches that
@@ -65,17 +308,18 @@ class Documents:
 
     corpora: tuple[Corpus | None, Corpus | None]
     n: int
-    rows: AnyArray
+    hashes: UInts
     digests: NDArray[np.uint8]
     known: Bools
     valid: Bools
     keys: NDArray[np.uint8] | None
+    rows: AnyArray | None
     invalid_bytes: int
     sketcher: MinHasher
     given: Sketches | None
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.valid)
 
     @property
     def recipe(self) -> Recipe:
@@ -114,21 +358,54 @@ class Documents:
         self.digests[which, 16:] = self.digests[firsts, 16:]
         self.known[which] = True
 
+    def sketches(self, *, report: Progress) -> Sketches:
+        """Return signatures and digests of the first side, made now as far as the first pass needed none."""
+        if self.given is not None:
+            return self.given
+        first, n = self.corpora[0], self.n
+        assert first is not None
+        if self.rows is None:
+            return sketch_corpus(first, self.sketcher, report=report)[0]
+        self.digest(~self.known & (np.arange(len(self)) < n), threads=None, report=report)
+        rows, valid = self.rows[:n], self.valid[:n]
+        return Sketches(rows, self.recipe, sizes=sizes_of_rows(rows, valid, self.recipe), sizes_exact=~valid, valid=valid,
+                        digests=self.digests[:n])
+
 
 def read_documents(
-    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, threads: int | None,
-    memory_limit: int | None, report: Progress,
-) -> tuple[Documents, Ints | None]:
-    """Return the documents of both sides, end to end, and the lengths of the first side's texts in bytes."""
-    readings = [
-        side.read(sketcher, agreement, threads=threads, memory_limit=memory_limit, report=report) for side in sides
-    ]
-    rows, digests, known, _, valid, _, keys = zip(*readings, strict=True)
-    check_numbered(sum(map(len, rows)), "documents", "remove near-duplicates in parts, each --against those before it")
+    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice, shared: bool,
+    threads: int | None, memory_limit: int | None, report: Progress,
+) -> tuple[Documents, Ints | None, ShingleSets | None]:
+    """Read the documents of both sides, end to end.
+
+    Parameters
+    ----------
+    form_sets : bool or callable
+        Form shingle sets in place of signatures; a callable decides it by the readings of the first documents.
+    shared : bool
+        Documents with equal bytes may share a set: no rule keeps them apart, and the first in order is the first to keep.
+
+    Returns
+    -------
+    Documents, the lengths of the first side's texts in bytes, and the sets that were formed
+    """
+    how = FirstPass(sketcher, agreement, secrets.randbits(61) if form_sets else None, shared)
+    sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None
+    choose = form_sets if callable(form_sets) else None
+    readings: list[Reading] = []
+    for side in sides:
+        readings.append(side.read(how, sets, threads=threads, memory_limit=memory_limit, report=report, choose=choose))
+        if choose is not None and readings[0].rows is not None:
+            how, sets = replace(how, set_key=None), None
+        choose = None
+    hashes, digests, known, _, valid, _, keys, rows, _ = zip(*readings, strict=True)
+    check_numbered(sum(map(len, valid)), "documents", "remove near-duplicates in parts, each --against those before it")
     limit = column_limit(memory_limit)
     documents = Documents(
-        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(rows[0]), spooled_together(rows, memory_limit),
+        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(valid[0]), spooled_together(hashes, limit),
         spooled_together(digests, limit, "r+"), end_to_end(known), end_to_end(valid),
-        None if agreement is None else spooled_together(keys, limit), readings[0].invalid_bytes, sketcher, sides[0].sketches,
+        None if agreement is None else spooled_together(keys, limit),
+        None if sets is not None else spooled_together(rows, memory_limit), readings[0].invalid_bytes, sketcher,
+        sides[0].sketches,
     )
-    return documents, readings[0].lengths
+    return documents, readings[0].lengths, sets

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ndcore._types import AnyArray
 from ndcore.dedup.classes import CLASSES, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.leaders import Leaders
@@ -107,7 +108,7 @@ def explain(
     texts = _texts(documents, i, j)
     exact = overlap(texts[i], texts[j], documents.shingling) if len(texts) == len({i, j}) else None
     both = bool(documents.valid[i] and documents.valid[j])
-    equal = (documents.rows[i] == documents.rows[j]) & both
+    equal = (_signature(documents, texts, i) == _signature(documents, texts, j)) & both
     shared = 0
     if isinstance(design, FilterDesign):
         shared = int(np.count_nonzero(equal[: design.groups * design.group_size].reshape(design.groups, -1).all(axis=1)))
@@ -141,6 +142,13 @@ def _texts(documents: Documents, *positions: int) -> dict[int, Any]:
         if len(found) == len(set(positions)):
             break
     return found
+
+
+def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:
+    """Return the signature of a document, made of its text where the run needed none."""
+    rows: AnyArray = documents.sketcher.sketch(texts[i]).values if documents.rows is None else documents.rows[i : i + 1]
+    row: AnyArray = rows[0]
+    return row
 
 
 def _counted_scores(

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._types import AnyArray, Bools, Ints
-from ndcore.clusters.assign import join_stars, represent
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.dedup.documents import Documents
-from ndcore.dedup.first_pass import alike
-from ndcore.dedup.rules import Rules
-from ndcore.dedup.verify import Scored
+from ndcore.pairs.assign import KeepOrder
 from ndcore.progress import Progress
 from ndcore.text.digests import first_equal
 
-__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered"]
+__all__ = ["Leaders", "find_leaders", "keep_order", "number_labels", "ordered", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -28,10 +24,8 @@ class Leaders:
 
     Attributes
     ----------
-    order : int64 (documents,)
-        Positions in keep order; the documents of `against` come first.
-    fixed : bool (documents,)
-        Documents of `against`, which are never dropped.
+    keep : KeepOrder
+        The documents of `against` come first, and are never dropped.
     version : int64 (documents,)
         The first document in keep order with the same label of ``one_per``. Only documents that are their own version
         are compared with others.
@@ -43,8 +37,7 @@ class Leaders:
         The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
     """
 
-    order: Ints
-    fixed: Bools
+    keep: KeepOrder
     version: Ints
     leader: Ints
     by: Ints | None
@@ -53,22 +46,9 @@ class Leaders:
     @property
     def compared(self) -> Bools:
         """bool (documents,): their own version and their own leader."""
-        own = np.arange(len(self.order))
+        own = np.arange(len(self.version))
         compared: Bools = (self.version == own) & (self.leader == own)
         return compared
-
-    @cached_property
-    def rank(self) -> Ints:
-        """int64 (documents,): the place of each in keep order."""
-        rank = np.empty(len(self.order), np.int64)
-        rank[self.order] = np.arange(len(rank))
-        return rank
-
-    def choose_representatives(self, pairs: Scored, rules: Rules) -> Ints:
-        """Choose a representative for each leader, given the accepted pairs of leaders."""
-        if rules.cluster == "components":
-            return represent(len(self.order), *pairs.pairs, self.order, self.fixed, rules.cluster)
-        return join_stars(*pairs.joins(rules.threshold), self.order, self.fixed, best=rules.cluster == "star")
 
 
 def find_leaders(
@@ -76,29 +56,40 @@ def find_leaders(
 ) -> Leaders:
     """Find versions, then identical and lexically equivalent documents.
 
-    Lexically equivalent documents have the same signature, so digests are read again only where signatures coincide.
+    Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
     """
     positions = np.arange(len(documents))
     version = _find_versions(one_per, order)
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
-    suspects = alike(documents.rows, digestible)
+    suspects = repeated(documents.hashes, digestible)
     documents.digest(suspects & ~documents.known, threads=threads, report=report)
     if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
         live &= suspects | ~documents.valid
     known = np.flatnonzero(documents.known & live)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = positions
+    keep = KeepOrder.of(order, positions >= documents.n)
     valid, digests = documents.valid[known], documents.digests[known]
     keys, group = None, by
     if documents.keys is not None:
-        identical = _first_of_class(digests[:, :16], [documents.valid, by], known, rank)
+        identical = _first_of_class(digests[:, :16], [documents.valid, by], known, keep.rank)
         keys = _number_rows(documents.keys)[identical]  # of the first of identical documents
         group = keys if by is None else _number_rows(np.stack([by, keys], axis=1).view(np.uint8))
         keys = np.where(documents.valid, keys, 0)  # without shingles the bytes alone decide
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
-    leader = _first_of_class(deciding, [documents.valid, by, keys], known, rank)
-    return Leaders(order, positions >= documents.n, version, leader, by, group)
+    leader = _first_of_class(deciding, [documents.valid, by, keys], known, keep.rank)
+    return Leaders(keep, version, leader, by, group)
+
+
+def repeated(hashes: UInts, among: Bools) -> Bools:
+    """Tell which documents among these share their hash with another of them. O(n log n)."""
+    which = np.flatnonzero(among)
+    hashes = hashes[which]
+    order = hashes.argsort()
+    hashes = hashes[order]
+    follows = hashes[1:] == hashes[:-1]
+    found = np.zeros(len(among), np.bool_)
+    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
+    return found
 
 
 def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:

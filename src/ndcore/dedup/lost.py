@@ -6,7 +6,7 @@ import numpy as np
 
 from ndcore._candidates import Counts
 from ndcore._types import Bools, Ints, UInts
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import cut
 
 __all__ = ["count_lost"]

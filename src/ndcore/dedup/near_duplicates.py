@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.documents import Side, read_documents
+from ndcore.dedup.filter_choice import FilterChooser
 from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
-from ndcore.dedup.long_runs import settle_runs
 from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.dedup.search import find_pairs
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
+from ndcore.pairs.long_runs import settle_runs
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
@@ -39,7 +41,7 @@ def near_duplicates(
     shingling: Shingling | None = None,
     num_perm: int = 84,
     seed: int = 1,
-    filter: Literal["auto", "complete"] | FilterDesign = "auto",
+    filter: Literal["auto", "lsh", "complete"] | FilterDesign = "auto",
     drop: Literal["resembling", "contained"] = "resembling",
     against: Iterable[str | bytes] | Corpus | Sketches | str | os.PathLike[str] | None = None,
     keep: Literal["first", "longest"] | Priorities = "first",
@@ -79,11 +81,12 @@ def near_duplicates(
     shingling : Shingling, optional
         None: words, 5 to a shingle; with sketches, the shingling of their recipe.
     num_perm, seed : int
-        Length and seed of the signatures. filter="auto" raises num_perm if it must. Sketches bring their own.
-    filter : "auto", "complete" or FilterDesign
-        How candidate pairs are found. "auto": by LSH bands and rows of design_filter(threshold), which misses a pair at the
+        Length and seed of the signatures. filter="auto" and "lsh" raise num_perm if they must. Sketches bring their own.
+    filter : "auto", "lsh", "complete" or FilterDesign
+        How candidate pairs are found. "lsh": by LSH bands and rows of design_filter(threshold), which misses a pair at the
         threshold with a probability of at most 0.001. "complete": by prefix filtering over the shingles of all documents,
-        which misses none.
+        which misses none. "auto": the cheaper of the two, by an estimate from the first documents (see
+        `NearDuplicates.filter_choice`); LSH for fewer than 2,048 texts, with sketches, and where another option needs it.
     drop : "resembling" or "contained"
         "contained": a document is dropped if an earlier one in keep order, which is kept, has at least `threshold` of its
         shingles (the containment); of several it joins the one that has most. Only with cluster="star". The complete filter
@@ -94,7 +97,7 @@ def near_duplicates(
         Keep order: the first of several near-duplicates is kept. Priorities: one per document, smallest first, ties by
         position; an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.clusters.assign.represent`. Components may join documents by chains of others.
+        See `ndcore.pairs.assign.represent`. Components may join documents by chains of others.
     max_holders : int
         Of documents that share a feature (with the complete filter: a shingle) with more than this many, only pairs with a
         representative are listed; see `NearDuplicates.common`. It changes no label.
@@ -173,19 +176,28 @@ def near_duplicates(
     memory = _halve(memory_limit)
     sides = _sides(texts, against, rules)
     sketcher, design = plan_sketches(sides, rules, shingling, num_perm, seed, filter)
+    chooser = FilterChooser.of(sides, rules, sketcher, design)
     with reporting(progress) as report:
-        documents, lengths = read_documents(sides, sketcher, agreement, threads=threads, memory_limit=memory, report=report)
+        documents, lengths, sets = read_documents(
+            sides, sketcher, agreement, form_sets=chooser or rules.forms_sets,
+            shared=by is None and one_per is None and isinstance(keep, str), threads=threads, memory_limit=memory,
+            report=report,
+        )
+        if chooser is not None and sets is not None:
+            rules, design = replace(rules, filter="complete"), PrefixFilter(rules.threshold)
         if ids is not None and len(ids) != documents.n:
             raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
         order = keep_order(keep, documents, lengths)
         del lengths
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
-        search, verifier = find_pairs(documents, leaders, rules, sketcher, design, threads=threads, memory_limit=memory,
+        search, verifier = find_pairs(documents, sets, leaders, rules, design, threads=threads, memory_limit=memory,
                                       report=report)
-        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders, rules, report)
+        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders.keep, report,
+                            threshold=rules.threshold, cluster=rules.cluster, reassign=rules.reassign)
         found = Found.of(draft, search, verifier, rules)
-        return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids)
+        return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids,
+                        filter_choice=None if chooser is None else chooser.choice)
 
 
 def _halve(memory_limit: int | str | None) -> int | None:

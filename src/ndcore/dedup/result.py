@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
-from ndcore.clusters.assignments import Assignments
-from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.candidates import Search
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
+from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.long_runs import Draft, settle_runs
 from ndcore.dedup.lost import count_lost
-from ndcore.dedup.reassign import reassign
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import ShingleSets
-from ndcore.dedup.verify import Scored, Verifier
+from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.assign import reassign
+from ndcore.pairs.assignments import Assignments
+from ndcore.pairs.candidates import Search
+from ndcore.pairs.long_runs import Draft, settle_runs
+from ndcore.pairs.scored import Pairs, Scored
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
-from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.collisions import expected_spurious
 
@@ -72,6 +72,10 @@ class NearDuplicates(Assignments):
         The parameters that decided.
     filter : FilterDesign or PrefixFilter
         The filter, with its miss probability at the threshold.
+    filter_choice : FilterChoice or None
+        Why filter="auto" took it: ``complete``, whether it is the complete one; ``ratio``, the estimated time of the
+        complete filter, where LSH takes 1; ``sampled``, the first documents, from which it was estimated; ``fits``, whether
+        the shingle sets are not too large. None where there was no choice.
     common : list of dict
         Features (group −1: shingles) that more than max_holders documents share: the ``group``, the number of ``holders``,
         the first of them (``example``), and how many of them stand for themselves (``representatives``). Each holder was
@@ -96,6 +100,7 @@ class NearDuplicates(Assignments):
     threshold: float
     rules: Rules
     filter: FilterDesign | PrefixFilter
+    filter_choice: FilterChoice | None
     common: list[dict[str, int]]
     common_shingles: int
     invalid_bytes: int
@@ -147,16 +152,10 @@ class NearDuplicates(Assignments):
     def sketches(self) -> Sketches:
         """Signatures and digests of the n documents, to save and use in place of the texts.
 
-        `near_duplicates` digests only documents that share their signature. The first use reads the others again, to digest
-        them.
+        `near_duplicates` digests only documents that share their signature, and makes no signatures where it needs the
+        shingle sets of all documents. The first use reads the documents again for what is missing.
         """
-        documents, n = self.sources, len(self)
-        if documents.given is not None:
-            return documents.given
-        documents.digest(~documents.known & (np.arange(len(documents)) < n), threads=None, report=resolve(None))
-        rows, valid = documents.rows[:n], self.valid
-        return Sketches(rows, documents.recipe, sizes=sizes_of_rows(rows, valid, documents.recipe), sizes_exact=~valid,
-                        valid=valid, digests=documents.digests[:n])
+        return self.sources.sketches(report=resolve(None))
 
     @property
     def recipe(self) -> Recipe:
@@ -188,7 +187,7 @@ class NearDuplicates(Assignments):
         design, valid = self.filter, self.sources.valid
         if isinstance(design, PrefixFilter):
             return 0.0
-        bits = min(64, 8 * self.sources.rows.dtype.itemsize * design.group_size)
+        bits = min(64, self.sources.sketcher.bits * design.group_size)
         new, old = (int(np.count_nonzero(side)) for side in np.split(valid, [len(self)]))
         whole, within_new, within_old = (
             expected_spurious(documents, bits, design.groups, design.need) for documents in (new + old, new, old)
@@ -261,11 +260,13 @@ class NearDuplicates(Assignments):
             raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
                              "representatives (see common); call rethreshold on the original")
         if found.search is None:
-            draft = Draft(pairs, self.leaders.choose_representatives(pairs, rules), [])
+            draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster), [])
         else:
             assert found.verifier is not None
-            draft = settle_runs(pairs, found.search, found.verifier, self.leaders, rules, resolve(None), again=True)
-        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids)
+            draft = settle_runs(pairs, found.search, found.verifier, self.leaders.keep, resolve(None), threshold=threshold,
+                                cluster=rules.cluster, reassign=rules.reassign, again=True)
+        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids,
+                        filter_choice=self.filter_choice)
 
     @property
     def verified(self) -> Bools:
@@ -321,11 +322,11 @@ def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
 
 def conclude(
     draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
-    filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None,
+    filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None, filter_choice: FilterChoice | None,
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, resemblances and scores of all documents."""
     n, pairs = documents.n, draft.pairs
-    of_leaders = reassign(draft.labels, pairs, leaders.rank, rules.threshold) if rules.reassign else draft.labels
+    of_leaders = reassign(draft.labels, pairs, leaders.keep.rank, rules.threshold) if rules.reassign else draft.labels
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
     label = of_leaders[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
@@ -343,7 +344,7 @@ def conclude(
     resemblance[older] = score[older] = np.nan
     lost = _lost(documents, leaders, label, found.verifier.sets) if rules.lost and found.verifier is not None else None
     return NearDuplicates(
-        label, resemblance, score, lost, rules.threshold, rules, filter, draft.common, found.common_shingles,
+        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, draft.common, found.common_shingles,
         documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
     )
 

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
-from ndcore.clusters.assign import CLUSTERINGS
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import DROPS, PrefixFilter
+from ndcore.pairs.assign import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
 __all__ = ["COMMON_CLASSES", "FILTERS", "Rules"]
 
-FILTERS = ("auto", "complete")
+FILTERS = ("auto", "lsh", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
@@ -28,7 +28,7 @@ class Rules:
     ----------
     threshold : float
     filter : str
-        "auto", "complete", or "design" for a FilterDesign.
+        "auto", "lsh", "complete", or "design" for a FilterDesign. "auto" is "complete" where that was chosen.
     drop, cluster, verify : str
     must_agree : tuple of str
         Names of the keys.
@@ -54,7 +54,7 @@ class Rules:
         """Check the parameters before anything is read; TypeError or ValueError if one is not accepted."""
         design = isinstance(filter, FilterDesign)
         if not design and not (isinstance(filter, str) and filter in FILTERS):
-            raise ValueError(f"filter must be 'auto', 'complete' or a FilterDesign, got {filter!r}")
+            raise ValueError(f"filter must be 'auto', 'lsh', 'complete' or a FilterDesign, got {filter!r}")
         rules = cls(filter="design" if design else str(filter), must_agree=agreement.names if agreement else (), **given)
         rules._check()
         return rules
@@ -76,8 +76,8 @@ class Rules:
         if self.contained and self.cluster != "star":
             raise ValueError(f"drop='contained' needs cluster='star', got {self.cluster!r}: containment has a direction, "
                              "and only in a star each document is contained in its representative")
-        if self.contained and self.filter == "design":
-            raise ValueError("drop='contained' needs filter='auto' or 'complete': a FilterDesign finds documents that "
+        if self.contained and self.filter in ("lsh", "design"):
+            raise ValueError("drop='contained' needs filter='auto' or 'complete': LSH finds documents that "
                              "resemble each other, and an excerpt resembles its source little")
 
     @property
@@ -101,6 +101,16 @@ class Rules:
     def needs_all_sets(self) -> bool:
         """True: the shingle sets of all documents are needed, not only of candidates."""
         return self.prefix is not None or self.drop_common is not None or self.lost
+
+    @property
+    def forms_sets(self) -> bool:
+        """True: the first pass forms the shingle sets of all documents, and no signatures."""
+        return self.needs_all_sets and self.verify == "fingerprints"  # tuples of tokens are numbered for compared texts only
+
+    @property
+    def chooses(self) -> bool:
+        """True: whether LSH or the complete filter finds the candidates is still open."""
+        return self.filter == "auto" and not self.needs_all_sets and self.verify == "fingerprints"
 
     def refuse_sketches(self) -> None:
         """Raise ValueError if a rule needs the texts."""

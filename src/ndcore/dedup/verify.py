@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
-from ndcore.clusters.pairs import Pairs
-from ndcore.dedup.bitmaps import SetBitmaps
-from ndcore.dedup.candidates import Search
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.candidates import Search
+from ndcore.pairs.scored import Scored
+from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
 from ndcore.progress import Progress
-from ndcore.readonly import rebuilt
-from ndcore.sketch.sketcher import end_to_end
 
-__all__ = ["Scored", "Verifier", "read_sets"]
+__all__ = ["Verifier", "read_sets"]
 
 ROWS = 4096  # pairs of signatures that are compared at a time
 WORTH_BITMAPS = 4  # pairs for each set, from which bitmaps cost less than they spare
-
-
-class Scored(NamedTuple):
-    """Pairs of documents a[i] < b[i], their resemblances and scores: of a in b, and of b in a."""
-
-    a: Ints
-    b: Ints
-    resemblance: Floats
-    of_a: Floats
-    of_b: Floats
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return rebuilt, (Scored, *self)
-
-    @property
-    def score(self) -> Floats:
-        """float64 (pairs,): the larger of both scores."""
-        larger: Floats = np.fmax(self.of_a, self.of_b)
-        return larger
-
-    @property
-    def pairs(self) -> Pairs:
-        """The pairs without scores."""
-        return Pairs(self.a, self.b, self.resemblance)
-
-    def where(self, mask: Bools | Ints) -> Scored:
-        """Select the pairs of a mask, or in the order of positions."""
-        a, b, resemblance, of_a, of_b = self
-        return Scored(a[mask], b[mask], resemblance[mask], of_a[mask], of_b[mask])
-
-    def accepted(self, threshold: float) -> Scored:
-        """Select the pairs whose score reaches the threshold, one way at least."""
-        return self.where(self.score >= threshold)
-
-    def joins(self, threshold: float) -> tuple[Ints, Ints, Floats]:
-        """Return (members, others, scores): which document may join which, each pair either way if both scores allow it."""
-        members, others = np.concatenate([self.a, self.b]), np.concatenate([self.b, self.a])
-        scores = np.concatenate([self.of_a, self.of_b])
-        enough = scores >= threshold
-        return members[enough], others[enough], scores[enough]
-
-    @staticmethod
-    def merged(parts: list[Scored], total: int) -> Scored:
-        """Merge pairs of documents below `total`: each once, sorted by a, then b."""
-        if not parts:
-            none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
-            return Scored(none, none, nothing, nothing, nothing)
-        whole = Scored._make(end_to_end(column) for column in zip(*parts, strict=True))
-        numbers = whole.a * total + whole.b
-        if (numbers[1:] > numbers[:-1]).all():  # as the pairs of one search are
-            return whole
-        return whole.where(np.unique(numbers, return_index=True)[1])
 
 
 class Verifier:
@@ -103,6 +48,11 @@ class Verifier:
         if self._bitmaps is None:
             self._bitmaps = SetBitmaps(self.compared, search.runs.documents, self.rank, contained=self.rules.contained)
         return self._bitmaps
+
+    @property
+    def threads(self) -> int | None:
+        """Threads that compare; None: one for each CPU."""
+        return self.sets.threads
 
     @property
     def compared(self) -> ShingleSets:
@@ -152,9 +102,10 @@ class Verifier:
     def _estimates(self, a: Ints, b: Ints) -> Floats:
         """Estimate the resemblance of each pair: the share of minima that agree."""
         rows, out = self.documents.rows, np.empty(len(a), np.float64)
+        assert rows is not None or not len(a)  # sketches have signatures
         for start in range(0, len(a), ROWS):
             part = slice(start, start + ROWS)
-            out[part] = (rows[a[part]] == rows[b[part]]).mean(axis=1)
+            out[part] = (rows[a[part]] == rows[b[part]]).mean(axis=1)  # type: ignore[index]
         return out
 
     def _large_enough(self, a: Ints, b: Ints) -> Bools:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import datetime
-import math
-import re
 from array import array
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from ndcore._jsonl import Lines
 from ndcore._types import Ints
-from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
+from ndcore.files.ordering import comparable, is_missing, kind_of, no_values
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 from ndcore.storage.spill import SpooledColumn
 
 LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
-
-_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 
 
 class Ids:
@@ -63,30 +58,37 @@ class Ids:
         return int(text) if self._is_int.values()[position] else text
 
     def __iter__(self) -> Iterator[str | int]:
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            yield from self.take(np.arange(start, min(start + ROWS_AT_ONCE, len(self))))
+        for first, packed in self._runs():
+            yield from self._typed(packed, slice(first, first + len(packed)))
 
     def take(self, positions: Ints) -> list[str | int]:
         """Return the ids of the documents at these positions, which exist."""
-        packed = self._packed(positions)
+        ends = self._ends.values()
+        starts = np.where(positions > 0, ends[positions - 1], 0)
+        return self._typed(PackedStrings.between(True, self._text.values(), starts, ends[positions]), positions)
+
+    def _typed(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
+        """Return the ids at positions, whose texts these are."""
         found: list[str | int] = packed.tolist()
         for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
             found[i] = int(found[i])
         return found
 
-    def _packed(self, positions: Ints) -> PackedStrings:
-        """Return the texts of the ids at these positions."""
-        ends = self._ends.values()
-        stops = ends[positions]
-        starts = np.where(positions > 0, ends[positions - 1], 0)
-        return PackedStrings.between(True, self._text.values(), starts, stops)
+    def _runs(self) -> Iterator[tuple[int, PackedStrings]]:
+        """Yield the texts of all ids in runs, each with its first position."""
+        text, ends = self._text.values(), self._ends.values()
+        begin = 0
+        for first in range(0, len(ends), ROWS_AT_ONCE):
+            stops = ends[first : first + ROWS_AT_ONCE]
+            bounds = np.concatenate([np.zeros(1, np.int64), stops - begin])
+            yield first, PackedStrings(True, text[begin : stops[-1]], bounds, len(stops))
+            begin = int(stops[-1])
 
     def repeated(self) -> int:
         """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
         hashes = np.empty(len(self), np.int64)
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            part = np.arange(start, min(start + ROWS_AT_ONCE, len(self)))
-            hashes[part] = list(map(hash, self._packed(part).tolist()))
+        for first, packed in self._runs():
+            hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))
         ordered = np.sort(hashes)
         shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         seen: set[tuple[type, str | int]] = set()
@@ -143,9 +145,9 @@ class Ranking:
 
     def check(self, value: Any) -> None:
         """Raise RecordError where `value` (None: missing) cannot be ordered among the values before it."""
-        if _is_missing(value):
+        if is_missing(value):
             return
-        kind = _kind(value)
+        kind = kind_of(value)
         if not kind:
             raise RecordError(f"the field {self.field!r} is {describe(value)}; --keep needs numbers, strings or dates")
         if self._kind and kind != self._kind:
@@ -156,8 +158,8 @@ class Ranking:
 
     def append(self, value: Any) -> None:
         """Add one value, which `check` has passed."""
-        missing = _is_missing(value)
-        self._kind = self._kind if missing else _kind(value)
+        missing = is_missing(value)
+        self._kind = self._kind if missing else kind_of(value)
         self.missing += missing
         self._values.append(None if missing else value)
 
@@ -167,56 +169,15 @@ class Ranking:
         O(n log n). ValueError where no document has a value: there is no such field.
         """
         if self._values and self.missing == len(self._values):
-            raise ValueError(f"no field {self.field!r} to keep documents by: of {len(self._values):,} none has it, but for "
-                             "nulls and blanks")
+            raise ValueError(no_values(self.field, len(self._values)))
         values = {value: value for value in self._values if value is not None}  # in their order, each once
         if self._kind == "string":
-            values, self.strings = _comparable(list(values))
+            values, self.strings = comparable(list(values))
         rank, last, latest = {}, -1, None
         for value, key in sorted(values.items(), key=lambda item: item[1], reverse=self.descending):
             last += last < 0 or key != latest
             rank[value], latest = last, key
         return np.fromiter((rank.get(value, len(rank)) for value in self._values), np.int64, len(self._values))
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether there is nothing to order: null, or a blank string, as an empty cell of CSV."""
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
-    first: dict[str, str] = {}
-    for name, convert in (("number", _number), ("date", parsed_date)):
-        keys = {}
-        for text in texts:
-            try:
-                keys[text] = convert(text)
-            except RecordError:
-                continue
-            first.setdefault(name, text)
-        if len(keys) == len(texts):
-            return keys, []
-        neither = [text for text in texts if text not in keys and not _NUMBER.fullmatch(text)]
-    return {text: text for text in texts}, [*neither[:2], *(first[name] for name in ("date", "number") if name in first)][:2]
-
-
-def _number(text: str) -> Decimal:
-    """Convert a decimal number. RecordError where it is not one."""
-    if not _NUMBER.fullmatch(text):
-        raise RecordError(f"{describe(text)} is not a number")
-    return Decimal(text.strip())
-
-
-def _kind(value: Any) -> str:
-    """Name the kind of a value for ordering; empty where it cannot be ordered."""
-    if isinstance(value, (bool, int, float)):
-        return "" if isinstance(value, float) and math.isnan(value) else "number"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, datetime.datetime):
-        return "date and time with a zone" if value.tzinfo else "date and time"
-    return "date" if isinstance(value, datetime.date) else ""
 
 
 class Grouping:

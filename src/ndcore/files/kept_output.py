@@ -102,7 +102,7 @@ def _changed_state(data: bytes, folder: Path, kept: Bools) -> bytes:
 def _copy_lines(documents: Documents, index: int, flags: Bools, target: Path) -> None:
     """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
     starts, ends = documents.line_spans(index)
-    with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", 0) as original:
+    with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
         for start, stop, _ in ranges(starts[flags], ends[flags]):
             _copy_range(original, file, start, stop)
 

@@ -24,8 +24,9 @@ CLUSTERS = "clusters.jsonl"
 class OutputDirectory:
     """A directory that is built under a hidden name beside its final one and renamed at the end.
 
-    Use it in a ``with`` block, write below `building`, then `commit`. Left without `commit`, for whatever reason,
-    nothing is under the final name, and what stood there before still stands. One job at a time is in the block.
+    Use it in a ``with`` block, write below `building`, then commit its `staging`, together with other outputs. Left without,
+    for whatever reason, nothing is under the final name, and what stood there before still stands. One job at a time is in
+    the block.
 
     Raises
     ------
@@ -39,10 +40,10 @@ class OutputDirectory:
     def __init__(self, path: str, overwrite: bool = False) -> None:
         self.path = path
         self._overwrite = overwrite
-        self._staging = Staging(path)
+        self.staging = Staging(path, self._check)
         self._building: Path | None = None
         self.inside: tuple[str, ...] = ()
-        self._staging.recover()
+        self.staging.recover()
         self._check()
 
     def _check(self) -> None:
@@ -60,14 +61,14 @@ class OutputDirectory:
                 raise UsageError(f"the input {source.path} lies in the output {self.path}; give another output name")
 
     def __enter__(self) -> OutputDirectory:
-        self._staging.__enter__()
+        self.staging.__enter__()
         try:
             self._check()  # another job may have ended since
-            self._staging.new.mkdir()
+            self.staging.new.mkdir()
         except BaseException:
-            self._staging.__exit__(None, None, None)
+            self.staging.__exit__(None, None, None)
             raise
-        self._building = self._staging.new
+        self._building = self.staging.new
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -75,19 +76,13 @@ class OutputDirectory:
             if isinstance(error, OSError):
                 name_place(error, self.path, inside=self._building)
             self._building = None
-        self._staging.__exit__(kind, error, trace)
+        self.staging.__exit__(kind, error, trace)
 
     @property
     def building(self) -> Path:
         """The hidden directory; only inside the ``with`` block."""
         assert self._building is not None
         return self._building
-
-    def commit(self) -> None:
-        """Give the directory its final name; replace what stands there only now."""
-        self._check()
-        self._staging.commit()
-        self._building = None
 
     def below(self, *names: str) -> Path:
         """Return the path of a file to write; its directories are made."""

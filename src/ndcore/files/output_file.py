@@ -18,7 +18,8 @@ __all__ = ["OutputFile"]
 class OutputFile:
     """A file whose path is checked before there is anything to write.
 
-    Use it in a ``with`` block: write inside `making`, then `commit`. Left without `commit`, the file does not change.
+    Use it in a ``with`` block: write inside `making`, then `commit`, or commit its `staging` together with other outputs.
+    Left without, the file does not change.
 
     Parameters
     ----------
@@ -38,16 +39,15 @@ class OutputFile:
         inputs: Iterable[str] = (),
     ) -> None:
         self.path = path
-        self._check = partial(check_output, path, what, overwrite=overwrite, ours=ours)
         check_output(path, what, overwrite=overwrite, ours=ours, inputs=inputs)
-        self._staging = Staging(path)
+        self.staging = Staging(path, partial(check_output, path, what, overwrite=overwrite, ours=ours))
 
     def __enter__(self) -> Self:
-        self._staging.__enter__()
+        self.staging.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._staging.__exit__(None, None, None)
+        self.staging.__exit__(None, None, None)
 
     @contextlib.contextmanager
     def making(self, need: int = 0) -> Iterator[Path]:
@@ -55,11 +55,10 @@ class OutputFile:
 
         `need`: the bytes that it takes, if known.
         """
-        new = self._staging.new
+        new = self.staging.new
         with naming(self.path, inside=new, need=need):
             yield new
 
     def commit(self) -> None:
         """Give the file its name."""
-        self._check()  # another job may have ended since
-        self._staging.commit()
+        self.staging.commit()

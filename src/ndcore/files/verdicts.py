@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.clusters.assignments import largest_clusters
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite_all
 from ndcore.files.provenance import Place
+from ndcore.pairs.assignments import largest_clusters
 
 ROWS = 1 << 14  # documents whose lines are made at a time
 DESCRIBED = 1 << 10  # documents that are described at a time

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ndcore._candidates import BEFORE, PROPOSED, Bitmaps, RunPairs
 from ndcore._cluster import star_ascending
 from ndcore._types import AnyArray, Floats, Ints
-from ndcore.dedup.candidates import Runs
-from ndcore.dedup.long_runs import merge_runs
+from ndcore.pairs.candidates import Runs
+from ndcore.pairs.long_runs import merge_runs
 from ndcore.phases.columns import Batches, as_batch, byte_rows, bytes_of, drop_empty, numbers
 from ndcore.phases.verification import Judgement, take_sets
 

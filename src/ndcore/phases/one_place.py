@@ -12,8 +12,8 @@ import numpy as np
 
 from ndcore._types import Bools
 from ndcore.checks import checked_int
-from ndcore.dedup.candidates import find_candidates
 from ndcore.filters.design import FilterDesign
+from ndcore.pairs.candidates import find_candidates
 from ndcore.phases.columns import arrow, as_batch, byte_rows, numbers
 from ndcore.phases.sketches import sketch_documents
 from ndcore.progress import resolve

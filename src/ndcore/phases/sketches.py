@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._candidates import FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
-from ndcore.dedup.first_pass import read_piece
+from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, drop_empty
 from ndcore.sketch.minhash import MinHasher
@@ -43,8 +43,8 @@ def sketch_documents(batches: Batches, *, text: str, sketcher: MinHasher, design
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
             n = len(piece)
-            reading = read_piece(sketcher, False, None, (first, piece))
-            assert reading.lengths is not None  # as they are of texts
+            reading = FirstPass(sketcher)((first, piece))
+            assert reading.rows is not None
             judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
             entries = judge.entries(tables, 0, design.groups, np.arange(n))
             features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Floats, Ints
-from ndcore.clusters.assignments import largest_clusters
+from ndcore.pairs.assignments import largest_clusters
 from ndcore.report.model import MEMBERS, ChosenClusters, Excerpts, Member, ShownCluster, View
 
 __all__ = ["choose_clusters"]

@@ -69,7 +69,7 @@ def from_near_duplicates(
     name_of = name or (lambda position: _named(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
     review = None if result.lost is None else ReviewList(result)
-    excerpts = read_excerpts(sources.corpora, (0, n), len(sources.rows), None if review is None else review.visits)
+    excerpts = read_excerpts(sources.corpora, (0, n), len(sources), None if review is None else review.visits)
     seen = choose_clusters(
         result.labels, lambda positions: class_names(classes[positions]), result.resemblance, threshold=result.threshold,
         name=name_of,
@@ -157,7 +157,7 @@ def _parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: int) ->
 def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     """Say what a reader should know before trusting the numbers."""
     miss, given = result.filter.miss, []
-    if not all(has_text[: 1 + (len(result.sources.rows) > len(result))]):
+    if not all(has_text[: 1 + (len(result.sources) > len(result))]):
         given.append(
             "Texts that were given as saved sketches are not at hand: their resemblances are estimates, and nothing of "
             f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide."
@@ -181,6 +181,7 @@ def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
     given = {
         "threshold": f"{result.threshold:g}",
         "filter": filter_words,
+        "chosen because": "" if result.filter_choice is None else str(result.filter_choice),
         "missed at the threshold": f"{design.miss:.3g}",
         "drop": rules.drop,
         "must_agree": ", ".join(rules.must_agree),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
-from ndcore.human import printable
+from ndcore.files.ordering import as_strings
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
@@ -50,10 +50,7 @@ def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]
     shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind}
     given = open_input(work, options.input, "documents", by=options.by, order=options.keep, **shared)
     if given.strings:
-        examples = " and ".join(f'"{printable(text, 40)}"' for text in given.strings)
-        print(f"ndcore.spark: --keep compares the field '{printable(options.keep[0])}' as strings, letter by letter, for "
-              f"example {examples}, also where all are numbers or dates; give a column of numbers or timestamps for their "
-              "order", file=sys.stderr)
+        print(f"ndcore.spark: {as_strings(options.keep[0], given.strings)}", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
     result = near_duplicates(
         given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,

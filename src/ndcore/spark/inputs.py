@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
+from ndcore.files.ordering import no_values, sort_keys
 from ndcore.files.records import Fields
 from ndcore.files.sources import Source, is_url
 from ndcore.spark.documents import type_of
-from ndcore.spark.read_files import DOCUMENTS, read_documents
+from ndcore.spark.read_files import DOCUMENTS, KEYS, read_documents
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["Input", "descending", "open_input"]
+
+_KEYS = [part.split()[0] for part in KEYS.split(", ")]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Input:
     by_tags : DataFrame or None
         The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     strings : tuple of str
-        Where priorities are strings: the first and the last of them, letter by letter.
+        Where priorities are strings, compared as strings: examples that say why.
     """
 
     rows: DataFrame
@@ -78,22 +81,22 @@ def open_input(
     field = order[0] if order[1] else None
     if parquet or (parquet is None and _is_parquet(paths)):
         rows = work.spark.read.parquet(*paths)
-        priority = None if field is None else _priority(rows, field, field, order[1] == "desc")
+        priority, strings = (None, ()) if field is None else _of_column(work, rows, order)
         if by is not None:
             type_of(rows, by, "--by")
-        return Input(rows, text, ident, by, priority, False, None, () if field is None else _strings(work, rows, field))
+        return Input(rows, text, ident, by, priority, False, None, strings)
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
     others = tuple(dict.fromkeys(name for name in (by, field) if name is not None))
     fields = Fields((text,), ident or "id", ident is not None, others, frozenset(name for name in others if name != by))
     kept = _read(work, sources, fields, html, by, field, step)
-    priority = None if field is None else _of_number_or_name(kept, field, order[1] == "desc")
+    keys = {key: _column(key) for key in _KEYS}
+    priority, strings = (None, ()) if field is None else _ordered(work, kept, keys, order)
     lines = all(source.kind == "jsonl" for source in sources)
     by_tags = kept.where("by_tags").select("file", "record", "id")
-    strings = () if field is None else _strings(work, kept, "name")
-    keys = "id" if ident else ["file", "record"]
-    return Input(kept, "text", keys, "label" if by else None, priority, lines, by_tags, strings)
+    key = "id" if ident else ["file", "record"]
+    return Input(kept, "text", key, "label" if by else None, priority, lines, by_tags, strings)
 
 
 def _is_parquet(paths: list[str]) -> bool:
@@ -122,46 +125,81 @@ def _read(
     return work.keep(read, step)
 
 
-def _of_number_or_name(rows: DataFrame, field: str, falling: bool) -> Column:
-    """Return the priorities of a field that is a number or a string in all records. ValueError where it is both or none."""
-    kinds = rows.selectExpr("count(number) as number", "count(name) as name").collect()[0].asDict()
-    used = [name for name, count in kinds.items() if count]
-    if len(used) != 1:
-        what = "numbers in some records and strings in others" if used else "missing in all records"
-        raise ValueError(f"the field {field!r} of --keep is {what}; --keep needs one type throughout")
-    return _priority(rows, used[0], field, falling)
-
-
-def _strings(work: Work, rows: DataFrame, name: str) -> tuple[str, ...]:
-    """Return the first and the last value of a column of strings, letter by letter; nothing of another column."""
+def _keys(name: str) -> dict[str, Column]:
+    """Return the columns of `SortKeys` of a column of strings."""
     from pyspark.sql import functions as F
 
-    if rows.schema[name].dataType.typeName() != "string":
-        return ()
-    work.describe("strings of --keep")
-    column = _present(F.col(f"`{name.replace('`', '``')}`"))
-    ends = rows.agg(F.min(column).alias("first"), F.max(column).alias("last")).collect()[0]
-    return tuple(dict.fromkeys(text for text in ends if text is not None))
+    keys = F.udf(sort_keys, KEYS, useArrow=False)(_column(name))
+    return {key: keys.getField(key) for key in _KEYS}
 
 
-def _present(column: Column) -> Column:
-    """Return a column of strings with null for blank ones, as `Ranking` has them."""
+def _column(name: str) -> Column:
+    """Return a column by its name, whatever is in it."""
     from pyspark.sql import functions as F
 
-    return F.when(column.rlike(r"\S"), column)
+    return F.col(f"`{name.replace('`', '``')}`")
 
 
-def _priority(rows: DataFrame, name: str, field: str, falling: bool) -> Column:
+def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
+    """Choose what documents are compared by, as `Ranking` does: numbers, dates, or strings.
+
+    Returns
+    -------
+    Column
+        Priorities, the smallest first.
+    tuple of str
+        Where strings are compared as strings: examples that say why.
+
+    Raises
+    ------
+    ValueError
+        No document has a value, or some have values of another kind.
+    """
+    from pyspark.sql import functions as F
+
+    work.describe("values of --keep")
+    field, falling = order[0], order[1] == "desc"
+    number, date, name = (keys[key] for key in _KEYS[1:])
+    neither = F.when(number.isNull() & date.isNull(), name)
+    told = rows.agg(
+        F.count("*").alias("documents"), F.collect_set(keys["kind"]).alias("kinds"),
+        *(F.count(keys[key]).alias(key) for key in _KEYS), F.min(neither).alias("first"), F.max(neither).alias("last"),
+        F.min(F.when(date.isNotNull(), name)).alias("a_date"), F.min(F.when(number.isNotNull(), name)).alias("a_number"),
+    ).collect()[0]
+    if not told.kinds:
+        raise ValueError(no_values(field, told.documents))
+    if len(told.kinds) > 1:
+        raise ValueError(f"the field {field!r} is a {' in some records and a '.join(sorted(told.kinds))} in others; --keep "
+                         "needs one type throughout")
+    chosen = next(key for key in _KEYS[1:] if told[key] == told["kind"])
+    examples = dict.fromkeys(bytes(text) for text in (told["first"], told["last"], told.a_date, told.a_number) if text)
+    strings = [text.decode("utf-8", "surrogatepass") for text in examples][:2] if chosen == "name" else []
+    return _priority(keys[chosen], "binary", falling), tuple(strings)
+
+
+def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
+    """Do the same for a column of Parquet, which has one type."""
+    from pyspark.sql import functions as F
+
+    field = order[0]
+    kind = type_of(rows, field, f"--keep {field}")
+    if kind.typeName() == "string":
+        return _ordered(work, rows, _keys(field), order)
+    work.describe("values of --keep")
+    column = _column(field)
+    if kind.typeName() in ("float", "double"):
+        column = F.nanvl(column, F.lit(None).cast(kind))
+    documents, values = rows.agg(F.count("*"), F.count(column)).collect()[0]
+    if documents and not values:
+        raise ValueError(no_values(field, documents))
+    return _priority(column, kind.typeName(), order[1] == "desc"), ()
+
+
+def _priority(column: Column, kind: str, falling: bool) -> Column:
     """Return priorities, the smallest first, by a column; documents without a value come last."""
     from pyspark.sql import functions as F
 
-    kind = type_of(rows, name, f"--keep {field}")
-    column = F.col(f"`{name.replace('`', '``')}`")
-    if kind.typeName() in ("float", "double"):
-        column = F.nanvl(column, F.lit(None).cast(kind))
-    if kind.typeName() == "string":
-        column = _present(column)
-    value = descending(column, kind.typeName()) if falling else column
+    value = descending(column, kind) if falling else column
     return F.struct(column.isNull().alias("missing"), value.alias("value"))
 
 

@@ -108,7 +108,8 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
     p.add_argument("--html", choices=("page", "main"), help="text of HTML, and of text fields")
     p.add_argument("--threshold", type=float, default=0.8, metavar="T", help="Jaccard similarity (default 0.8)")
     p.add_argument("--keep", type=_keep, default=("first", ""), metavar="RULE",
-                   help="first, longest, FIELD:desc or FIELD:asc (default first: by key)")
+                   help="first, longest, FIELD:desc or FIELD:asc (default first: by key). Strings that are all numbers, or "
+                   "all dates (ISO 8601, RFC 2822), are compared as such")
     p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")
     for name, default in (("--max-holders", 1000), ("--min-shingles", 0), ("--num-perm", 84), ("--seed", 1)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +10,7 @@ from ndcore.files.archived_pages import Contents
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import html_reader
 from ndcore.files.json_records import RecordParser
+from ndcore.files.ordering import SortKeys, sort_keys
 from ndcore.files.raw_records import raw_records
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
@@ -18,10 +18,10 @@ from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
 from ndcore.text.inputs import as_bytes, is_by_tags
 
-__all__ = ["DOCUMENTS", "read_documents"]
+__all__ = ["DOCUMENTS", "KEYS", "read_documents"]
 
-DOCUMENTS = ("file string, record bigint, id string, text binary, label string, number double, name string, line binary, "
-             "by_tags boolean")
+KEYS = "kind string, number binary, date binary, name binary"  # `SortKeys`; "text" is the document's
+DOCUMENTS = f"file string, record bigint, id string, text binary, label string, {KEYS}, line binary, by_tags boolean"
 BYTES = 16 << 20  # of texts in a batch, about
 ROWS = 10_000
 
@@ -32,7 +32,7 @@ def read_documents(
     """Read the documents of the sources at the positions in the column ``at``, as rows of DOCUMENTS.
 
     ``record`` counts from 1, and is 0 for a file that is one document. ``label`` is the field of labels, as JSON;
-    ``number`` and ``name`` are the field that orders, by its type; ``line`` is a line of JSONL as it stands; ``by_tags`` is
+    KEYS are of the field that orders; ``line`` is a line of JSONL as it stands; ``by_tags`` is
     true of a page that no parser read (see `html_reader`).
 
     Raises
@@ -93,25 +93,18 @@ def _lines(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[R
         yield record, line.rstrip(b"\r\n")
 
 
-def _ordering(source: Source, record: Record, value: Any, order: str | None) -> tuple[float | None, str | None]:
-    """Return the value that orders a record as a number or as a string. DocumentError where it is neither."""
-    if value is None:
-        return None, None
-    if isinstance(value, (bool, int, float)):
-        return float(value), None
-    if isinstance(value, datetime.datetime):
-        return value.timestamp(), None
-    if isinstance(value, str):
-        return None, value
-    raise DocumentError(source.path, record.number, f"the field {order!r} is {value!r:.40}; --keep needs numbers, "
-                                                    "strings or dates")
+def _ordering(source: Source, record: Record, value: Any, order: str | None) -> SortKeys:
+    """Return what orders a record. DocumentError where it cannot be ordered."""
+    try:
+        return sort_keys(value)
+    except RecordError as error:
+        raise DocumentError(source.path, record.number, f"the field {order!r} is {error}") from None
 
 
 def _as_batch(rows: list[tuple[Any, ...]]) -> Any:
     """Make a record batch of rows of DOCUMENTS."""
     pa = arrow()
-    kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64(),
-             "boolean": pa.bool_()}
+    kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
     names = [part.split() for part in DOCUMENTS.split(", ")]
     arrays = [pa.array(column, kinds[kind]) for column, (_, kind) in zip(zip(*rows, strict=True), names, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, [name for name, _ in names])

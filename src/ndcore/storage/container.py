@@ -29,7 +29,6 @@ allocated, only plain types are accepted, nothing is unpickled.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import mmap as _mmap
@@ -56,7 +55,7 @@ from ndcore.storage.container_header import (
     corrupt,
     read_head,
 )
-from ndcore.storage.disk_space import FULL, name_place, naming
+from ndcore.storage.disk_space import name_place, naming, sync
 from ndcore.storage.lock import held_file
 from ndcore.storage.staging import sweep
 
@@ -261,24 +260,6 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
         raise
     if durable:
         sync(target.parent)  # the renaming itself
-
-
-def sync(place: Path) -> None:
-    """Wait until a file or the entries of a directory are on disk, where the system can tell.
-
-    Raises OSError where the disk failed or is full; other errors mean that the system cannot tell.
-    """
-    try:
-        descriptor = os.open(place, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno == errno.EIO or error.errno in FULL:
-            raise OSError(error.errno, error.strerror, os.fspath(place)) from None
-    finally:
-        os.close(descriptor)
 
 
 # ---- reading

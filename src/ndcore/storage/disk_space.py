@@ -1,8 +1,9 @@
-"""Make errors of full disks useful: they name the path that the user gave, the free space and the space needed."""
+"""Wait until files are on disk; make errors of full disks useful: they name the path that the user gave, and the room."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from ndcore.human import human_bytes
 
-__all__ = ["FULL", "TEMPORARY", "name_place", "naming"]
+__all__ = ["FULL", "TEMPORARY", "name_place", "naming", "sync", "sync_tree"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TEMPORARY = "temporary files; set TMPDIR to a directory with room"
@@ -63,3 +64,39 @@ def naming(path: str | os.PathLike[str], *, inside: Path | None = None, need: in
     except OSError as error:
         name_place(error, path, inside=inside, need=need, hint=hint)
         raise
+
+
+def sync(place: Path) -> None:
+    """Wait until a file or the entries of a directory are on disk, where the system can tell.
+
+    Raises OSError where the disk failed or is full; other errors mean that the system cannot tell.
+    """
+    try:
+        descriptor = os.open(place, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno == errno.EIO or error.errno in FULL:
+            raise OSError(error.errno, error.strerror, os.fspath(place)) from None
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(place: Path) -> None:
+    """Wait until everything below a directory is on disk, where the system can tell. Raises OSError as `sync`.
+
+    A file at a time takes 3 ms each on a disk that needs one; the whole file system is asked once instead.
+    """
+    try:
+        whole = ctypes.CDLL(None, use_errno=True).syncfs
+    except (TypeError, AttributeError):  # Windows, which tells nothing of directories, and macOS
+        getattr(os, "sync", lambda: None)()
+        return
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        if whole(descriptor) and ctypes.get_errno() in (errno.EIO, *FULL):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fspath(place))
+    finally:
+        os.close(descriptor)

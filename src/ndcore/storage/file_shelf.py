@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
 from ndcore.storage import container
+from ndcore.storage.disk_space import sync
 
 __all__ = ["SUFFIX", "FileShelf", "consecutive", "part_name"]
 
@@ -125,7 +126,7 @@ class FileShelf:
     def sync(self) -> None:
         """Wait until the disk has all files."""
         for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
-            container.sync(place)
+            sync(place)
 
     def _files(self) -> list[Path]:
         """List all files, sorted."""

@@ -39,7 +39,7 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
 
 COLUMN = 1 << 20  # bytes of a column that stay in memory where memory is limited
 ROWS = 1 << 16  # of arrays that are joined, at a time
-BLOCK = 48 << 20  # bytes of chunks that are joined: malloc keeps freed memory of smaller ones, and returns larger ones
+BLOCK = 48 << 20  # bytes of a block at most: malloc returns memory of this size once it is freed
 
 
 def column_limit(memory_limit: int | None) -> int | None:
@@ -68,9 +68,8 @@ class SpooledArray:
         self.nbytes = 0
         self._shape = shape
         self._rows = 0
-        self._chunks: list[AnyArray] = []
-        self._joined = 0  # of the chunks, the first ones
-        self._loose = 0  # bytes of the other ones
+        self._blocks: list[AnyArray] = []
+        self._free: AnyArray | None = None  # what is left of the last block
         self._file: IO[bytes] | None = None
 
     def __len__(self) -> int:
@@ -78,29 +77,49 @@ class SpooledArray:
 
     def append(self, chunk: AnyArray) -> None:
         """Append rows, which are not changed afterwards; all chunks have the same shape beyond the first dimension."""
+        chunk = np.ascontiguousarray(chunk, self.dtype)
         self._shape = chunk.shape[1:]
         self._rows += len(chunk)
         self.nbytes += chunk.nbytes
-        self._chunks.append(np.ascontiguousarray(chunk, self.dtype))
-        self._loose += chunk.nbytes
         if self._file is not None or (self.limit is not None and self.nbytes > self.limit):
-            self._spill()
-        elif self._loose > BLOCK:
-            self._chunks[self._joined :] = [np.concatenate(self._chunks[self._joined :])]
-            self._joined, self._loose = len(self._chunks), 0
+            self._spill(chunk)
+        elif chunk.nbytes >= BLOCK:
+            self._end_block()
+            self._blocks.append(chunk)
+        elif chunk.size:
+            self._copy(chunk)
+
+    def _copy(self, chunk: AnyArray) -> None:
+        """Copy rows into blocks, so that the memory of the chunk can be used again at once."""
+        while len(chunk):
+            if self._free is None or not len(self._free):
+                self._end_block()
+                rows = max(1, min(BLOCK, max(chunk.nbytes, self.nbytes - chunk.nbytes)) // chunk[:1].nbytes)
+                self._blocks.append(np.empty((rows, *self._shape), self.dtype))
+                self._free = self._blocks[-1]
+            count = min(len(chunk), len(self._free))
+            self._free[:count] = chunk[:count]
+            chunk, self._free = chunk[count:], self._free[count:]
+
+    def _end_block(self) -> None:
+        """Leave the rows out of the last block that were not needed."""
+        if self._free is not None:
+            self._blocks[-1] = self._blocks[-1][: len(self._blocks[-1]) - len(self._free)]
+            self._free = None
 
     @property
     def spilled(self) -> bool:
         """Whether rows are in a temporary file."""
         return self._file is not None and self.nbytes > 0
 
-    def _spill(self) -> None:
+    def _spill(self, chunk: AnyArray) -> None:
         if self._file is None:
             self._file = temporary_file(self)
+        self._end_block()
         with writing_temporary():
-            for chunk in self._chunks:
-                self._file.write(chunk.data.cast("B") if chunk.size else b"")
-        self._chunks.clear()
+            for rows in (*self._blocks, chunk):
+                self._file.write(rows.data.cast("B") if rows.size else b"")
+        self._blocks.clear()
 
     def array(self, mode: Literal["r", "r+"] = "r") -> AnyArray:
         """Return all rows as one array, a memory map of this mode if they were spilled.
@@ -112,15 +131,16 @@ class SpooledArray:
             with writing_temporary():  # of what is still in memory
                 self._file.flush()
             return np.memmap(self._file, self.dtype, mode, shape=shape)
-        if len(self._chunks) == 1:
-            return self._chunks.pop()
+        self._end_block()
+        if len(self._blocks) == 1:
+            return self._blocks.pop()
         whole = np.empty(shape, self.dtype)
         at = 0
-        self._chunks.reverse()
-        while self._chunks:  # each is freed once it is copied
-            chunk = self._chunks.pop()
-            whole[at : at + len(chunk)] = chunk
-            at += len(chunk)
+        self._blocks.reverse()
+        while self._blocks:  # each is freed once it is copied
+            rows = self._blocks.pop()
+            whole[at : at + len(rows)] = rows
+            at += len(rows)
         return whole
 
 

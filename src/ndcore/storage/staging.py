@@ -3,6 +3,8 @@
 ``.NAME.ndcore.tmp`` has a file ``lock``, and the output in the making at ``new/NAME``. Where an output is replaced and the
 system cannot exchange two directories, the old one is moved to ``old/NAME`` first, and back again if that is as far as the
 job came.
+
+A job with several outputs gives them their names together (`commit_together`).
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ import secrets
 import shutil
 import stat
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from ndcore._types import AnyPath
+from ndcore.storage.disk_space import naming, sync, sync_tree
 from ndcore.storage.lock import TEMPORARY, CannotLock, Lock
 
-__all__ = ["Staging", "sweep"]
+__all__ = ["Staging", "commit_together", "sweep"]
 
 ADVICE = "another job writes this output: wait until it has ended, or give another name"
 LOCK, NEW, OLD = "lock", "new", "old"
@@ -35,6 +39,14 @@ class Staging:
     ----------
     path : path
         The output: a file or a directory, there or not, in a directory that is there.
+    check : callable, optional
+        Raises an error where what has the name of the output may not be replaced; `commit` asks it.
+
+    Attributes
+    ----------
+    made : Path or None
+        A directory beside the output that was made instead of `new`, because it outlives a killed job. It is not exchanged
+        with the old output: after a kill nobody could tell which of the two has its name.
 
     Raises
     ------
@@ -47,8 +59,9 @@ class Staging:
     stays, but for an output that it was about to replace.
     """
 
-    def __init__(self, path: AnyPath) -> None:
-        self._named = os.fspath(path)
+    def __init__(self, path: AnyPath, check: Callable[[], None] = lambda: None) -> None:
+        self._named, self.check = os.fspath(path), check
+        self.made: Path | None = None
         self.target = Path(os.path.realpath(path))
         self._place = self.target.parent / _name_of(self.target.name)
         self._lock: Lock | None = None
@@ -118,26 +131,62 @@ class Staging:
         (self._place / NEW).mkdir(exist_ok=True)
         return self._place / NEW / self.target.name
 
-    def commit(self, made: Path | None = None) -> None:
-        """Give the output its name, in place of what has it now, which goes at the end of the block.
+    def commit(self) -> None:
+        """Give the output its name, in place of what has it now, which goes at the end of the block."""
+        commit_together([self])
 
-        `made` is a directory beside the output that was made instead of `new`, because it outlives a killed job. It is not
-        exchanged with the old output: after a kill nobody could tell which of the two has its name.
-        """
-        new = self.new if made is None else made
-        if not new.is_dir():
-            new.replace(self.target)
-        elif not os.path.lexists(self.target):
-            new.rename(self.target)
-        elif made is not None or not exchange(new, self.target):
-            old = self._place / OLD
-            old.mkdir()
-            self.target.rename(old / self.target.name)
+    @property
+    def _made(self) -> Path:
+        """What gets the name."""
+        return self.made or self.new
+
+    def _prepare(self) -> None:
+        """Check the name, and wait until what was made is on disk."""
+        self.check()  # another job may have ended since
+        made = self._made
+        with naming(self._named, inside=made):
+            self._identity = made.stat()
+            (sync_tree if made.is_dir() else sync)(made)
+
+    def _take_name(self) -> None:
+        """Give the output its name; keep what had it."""
+        made = self._made
+        if not os.path.lexists(self.target):
+            made.rename(self.target)
+        elif self.made is not None or not exchange(made, self.target):
+            old = self._place / OLD / self.target.name
+            old.parent.mkdir()
             try:
-                new.rename(self.target)
-            except BaseException:
-                (old / self.target.name).rename(self.target)
-                raise
+                os.link(self.target, old)  # a file keeps its name until the new one has it
+            except OSError:
+                self.target.rename(old)
+            made.replace(self.target)
+
+    def _give_back(self) -> None:
+        """Give the name back to what had it, if the output has it."""
+        made = self._made
+        if os.path.lexists(self.target) and os.path.samestat(self._identity, self.target.lstat()):
+            if os.path.lexists(made):
+                exchange(made, self.target)
+            else:
+                self.target.rename(made)
+        _put_back(self._place)
+
+
+def commit_together(jobs: Sequence[Staging]) -> None:
+    """Give several outputs their names, the main one last; all of them, or none where one fails.
+
+    All are checked, and on disk, before the first one gets its name. A process that is killed between two names leaves the
+    later outputs as they were: where the main one is new, so are the others.
+    """
+    for job in jobs:
+        job._prepare()
+    with contextlib.ExitStack() as undo:
+        for job in jobs:
+            undo.callback(job._give_back)
+            with naming(job._named, inside=job._made):
+                job._take_name()
+        undo.pop_all()
 
 
 def sweep(folder: Path) -> None:

@@ -7,8 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-from ndcore.storage.container import CorruptFile, sync
-from ndcore.storage.disk_space import naming
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import naming, sync
 from ndcore.storage.staging import Staging
 from ndcore.store.directory import Directory
 from ndcore.store.frames import SHIFT

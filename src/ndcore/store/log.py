@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ndcore._types import AnyPath
-from ndcore.storage.container import CorruptFile, sync
-from ndcore.storage.disk_space import name_place, naming
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import name_place, naming, sync
 from ndcore.store.frames import HEADER, MOST_FILES, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
 from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start, tag_in
 

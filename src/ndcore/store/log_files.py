@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from ndcore.storage.container import CorruptFile, sync
-from ndcore.storage.disk_space import naming
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import naming, sync
 from ndcore.store.frames import SHIFT, Piece, header_of, read_fully, walk
 
 __all__ = ["START", "LogFile", "LogFiles", "begin_file", "is_log", "logs_in", "numbers_in", "read_start", "tag_in"]

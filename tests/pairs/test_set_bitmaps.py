@@ -9,8 +9,7 @@ import pytest
 
 from ndcore import Shingling
 from ndcore._candidates import BEFORE, Bitmaps, RunPairs
-from ndcore.dedup.bitmaps import SetBitmaps
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
 from ndcore.reference.resemblance import containment, resemblance
 
 KERNEL = "bitmaps"

@@ -10,10 +10,10 @@ import pytest
 
 from ndcore import Shingling
 from ndcore._candidates import Counts
-from ndcore.dedup import prefix_candidates
-from ndcore.dedup.prefix_candidates import find_prefix_candidates
-from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs import prefix_candidates
+from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.reference import prefix as reference
 from ndcore.reference.resemblance import containment, resemblance
 

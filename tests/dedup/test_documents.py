@@ -7,7 +7,9 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.dedup.first_pass import alike, read_corpus
+from ndcore.dedup.documents import FirstPass, read_corpus
+from ndcore.dedup.leaders import repeated
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import SpooledCorpus, as_corpus
@@ -27,7 +29,8 @@ def texts_with_repeats(n: int, seed: int = 1) -> list[str | bytes]:
 
 def read(texts, sketcher=None, **how):
     with reporting(None) as report:
-        return read_corpus(texts if hasattr(texts, "batches") else as_corpus(texts), sketcher or nd.MinHasher(8), threads=1,
+        return read_corpus(texts if hasattr(texts, "batches") else as_corpus(texts),
+                           FirstPass(sketcher or nd.MinHasher(8), how.pop("agreement", None)), None, threads=1,
                            memory_limit=None, report=report, **how)
 
 
@@ -104,12 +107,61 @@ def test_columns_with_repeats():
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_alike_are_equal_rows_among_those_asked_for():
-    rows = np.array([[1, 2, 3], [4, 5, 6], [1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 2, 3]], np.uint32)
-    assert alike(rows, np.ones(6, np.bool_)).tolist() == [True, True, True, True, False, True]
-    assert alike(rows, np.array([True, True, False, False, True, False])).tolist() == [False] * 6
-    assert alike(rows, np.array([True, True, False, False, True, True])).tolist() == [True, False, False, False, False, True]
-    assert alike(rows[:0], np.ones(0, np.bool_)).tolist() == []
+def test_documents_with_one_hash_are_repeated():
+    hashes = np.array([3, 5, 3, 5, 7, 3], np.uint64)
+    for among, expected in (([1] * 6, [1, 1, 1, 1, 0, 1]), ([1, 1, 0, 0, 1, 0], [0] * 6),
+                            ([1, 1, 0, 0, 1, 1], [1, 0, 0, 0, 0, 1])):
+        assert repeated(hashes, np.array(among, np.bool_)).tolist() == np.array(expected, np.bool_).tolist()
+    assert repeated(hashes[:0], np.ones(0, np.bool_)).tolist() == []
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_sets_of_the_first_pass_are_those_of_the_texts(shared):
+    texts = texts_with_repeats(90)
+    sketcher = nd.MinHasher(8, shingling=nd.Shingling(width=2))
+    sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=1)
+    with reporting(None) as report:
+        found = read_corpus(as_corpus(texts), FirstPass(sketcher, set_key=5, shared=shared), sets, threads=1,
+                            memory_limit=None, report=report)
+    signatures = read(texts, sketcher)
+    for name in ("valid", "lengths", "invalid_bytes"):
+        assert np.array_equal(getattr(found, name), getattr(signatures, name)), name
+    assert found.known[~found.valid].all() and not (found.known & ~signatures.known).any()
+    assert np.array_equal(found.digests[found.known], signatures.digests[found.known])
+    assert found.rows is None and sets.n == len(texts)
+    expected = [np.unique(sketcher.shingling.fingerprints(text)).tolist() for text in texts]
+    stored = {position: values[begin:end].tolist() for positions, values, offsets in sets.chunks()
+              for position, begin, end in zip(positions.tolist(), offsets[:-1], offsets[1:], strict=True)}
+    assert all(expected[position] == members for position, members in stored.items())
+    raw = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    assert sorted(stored) == ([i for i, text in enumerate(raw) if raw.index(text) == i] if shared else list(range(len(raw))))
+    hashes = {tuple(members): hashed for members, hashed in zip(expected, found.hashes.tolist(), strict=True)}
+    assert [hashes[tuple(members)] for members in expected] == found.hashes.tolist()
+    assert len(set(hashes.values())) == len(hashes)
+
+
+@pytest.mark.parametrize("rules", [{"filter": "complete"}, {"drop": "contained"}, {"lost": True}, {"drop_common": 0.5}])
+def test_a_run_with_all_sets_makes_signatures_when_they_are_asked_for(rules, monkeypatch):
+    texts = texts_with_repeats(90, seed=2)
+    expected = nd.near_duplicates(texts, shingling=nd.Shingling(width=2)).sketches
+    with monkeypatch.context() as patch:
+        patch.setattr(nd.MinHasher, "sketch_batch", lambda *arguments: pytest.fail("a signature was made"))
+        result = nd.near_duplicates(texts, shingling=nd.Shingling(width=2), **rules)
+    for name in ("values", "valid", "digests", "sizes"):
+        np.testing.assert_array_equal(getattr(result.sketches, name), getattr(expected, name), err_msg=name)
+
+
+@pytest.mark.parametrize("rules", [{"filter": "complete"}, {"drop": "contained"}, {"lost": True}, {"drop_common": 0.5}])
+def test_copies_in_any_order_and_under_any_label_have_their_sets(rules):
+    """The copy to keep may be a later one, or each label may have its own: none may share the set of the first."""
+    texts = ["to be or not to be that is it", "to be or not to be that is it today", "to be or not to be that is it"] * 4
+    how = {"shingling": nd.Shingling(width=2), "threshold": 0.8, **rules}
+    backwards = nd.near_duplicates(texts, keep=np.arange(12)[::-1].copy(), **how)
+    assert set(backwards.labels.tolist()) == {11}
+    labels = nd.near_duplicates(texts, by=[i // 3 for i in range(12)], **how).labels
+    assert labels.tolist() == [3 * (i // 3) for i in range(12)]
+    first = nd.near_duplicates(texts, one_per=["a", "b", "a", *map(str, range(9))], **how)
+    assert set(first.labels.tolist()) == {0}
 
 
 @pytest.mark.parametrize("filter", ["auto", "complete"])

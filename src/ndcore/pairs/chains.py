@@ -13,8 +13,8 @@ import numpy as np
 
 from ndcore._cluster import components
 from ndcore._types import Floats, Ints
-from ndcore.clusters.assign import represent
-from ndcore.clusters.pairs import Pairs
+from ndcore.pairs.assign import represent
+from ndcore.pairs.scored import Pairs
 from ndcore.readonly import NamedColumns
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]

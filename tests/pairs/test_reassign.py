@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import ndcore as nd
-from ndcore.dedup.reassign import reassign
-from ndcore.dedup.verify import Scored
+from ndcore.pairs.assign import reassign
+from ndcore.pairs.scored import Scored
 
 WORDS = nd.Shingling(width=1)
 

@@ -10,8 +10,8 @@ import pytest
 from deduplicated import EVERY_PAIR, WORDS
 
 import ndcore as nd
-from ndcore.dedup.candidates import Runs
-from ndcore.dedup.long_runs import merge_runs
+from ndcore.pairs.candidates import Runs
+from ndcore.pairs.long_runs import merge_runs
 
 COMPLETE = {"shingling": WORDS, "filter": "complete"}
 FILTERS = [COMPLETE, {"shingling": WORDS, **EVERY_PAIR}]
@@ -30,8 +30,8 @@ def chains(seed: int, n: int = 60) -> list[str]:
 @pytest.mark.parametrize("reassign", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_do_not_depend_on_max_holders(filter, cluster, reassign, seed, monkeypatch):
-    monkeypatch.setattr("ndcore.dedup.long_runs.BLOCK", 7)
-    monkeypatch.setattr("ndcore.dedup.long_runs.PART", 3)
+    monkeypatch.setattr("ndcore.pairs.long_runs.BLOCK", 7)
+    monkeypatch.setattr("ndcore.pairs.long_runs.PART", 3)
     texts = chains(seed)
     how = {**filter, "threshold": 0.6, "cluster": cluster, "reassign": reassign, "against": chains(seed + 9, 10)}
     whole = nd.near_duplicates(texts, max_holders=1000, **how)
@@ -75,7 +75,7 @@ def test_components_are_joined_across_runs_that_are_not_expanded(filter, seed):
     assert 1 < len(limited.kept) < 60
 
 
-@pytest.mark.parametrize("filter", ["auto", "complete"])
+@pytest.mark.parametrize("filter", ["lsh", "complete"])
 def test_copies_of_pages_of_one_template_are_dropped(filter):
     """1,200 pages at a resemblance of 0.70, of which no two are near-duplicates, and a copy at 0.81 of each."""
     rng = random.Random(4)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ndcore._candidates import Counts, Marks, Pairs, entries, runs
 from ndcore._entries import sort_entries
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.dedup.candidates import Runs
-from ndcore.dedup.shingle_sets import ShingleSets
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.candidates import Runs
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledArray
@@ -59,6 +59,12 @@ class PrefixCandidates:
             while (found := finder.next(PAIRS)) is not None:
                 if len(found[0]):
                     yield found
+
+    @property
+    def meetings(self) -> int:
+        """The ordered pairs that meet in runs, once for each run, without the runs that were not expanded."""
+        sizes, whole = np.diff(self._index.ends, prepend=0), self._index.whole.astype(np.int64)
+        return int((whole * (2 * sizes - whole - 1)).sum())
 
     @property
     def most_listed(self) -> int:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.dedup import shingle_sets
-from ndcore.dedup.shingle_sets import ShingleSets
+from ndcore.pairs import shingle_sets
+from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.text.corpus import as_corpus, indexed_texts
 
 

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ndcore._candidates import AFTER, BEFORE, PROPOSED, RunPairs
 from ndcore._cluster import star_ascending
 from ndcore._types import AnyArray, Bools, Ints
-from ndcore.dedup.candidates import Runs, Search
-from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.rules import Rules
-from ndcore.dedup.verify import Scored, Verifier
+from ndcore.pairs.assign import KeepOrder
+from ndcore.pairs.candidates import Runs, Search
+from ndcore.pairs.scored import Scored
+from ndcore.pairs.shingle_sets import SetBitmaps
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
-__all__ = ["Draft", "settle_runs"]
+__all__ = ["Comparison", "Draft", "settle_runs"]
 
 BLOCK = 1024  # documents that are decided together
 PART = 128  # documents of a block that a thread compares
 
 
+class Comparison(Protocol):
+    """What compares documents."""
+
+    @property
+    def threads(self) -> int | None:
+        """Threads that compare; None: one for each CPU."""
+
+    def bitmaps(self, search: Search) -> SetBitmaps:
+        """Return bitmaps of the sets that are compared, in keep order, with a row for each document in a run."""
+
+    def verify(self, a: Ints, b: Ints, threshold: float) -> Scored:
+        """Return the accepted pairs of these, each with the smaller position first."""
+
+
 class Draft(NamedTuple):
-    """Accepted pairs of leaders, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
+    """Accepted pairs, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
 
     pairs: Scored
     labels: Ints
@@ -32,8 +46,8 @@ class Draft(NamedTuple):
 
 
 def settle_runs(
-    pairs: Scored, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules, report: Progress, *,
-    again: bool = False,
+    pairs: Scored, search: Search, comparison: Comparison, keep: KeepOrder, report: Progress, *, threshold: float,
+    cluster: str, reassign: bool, again: bool = False,
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
 
@@ -49,25 +63,25 @@ def settle_runs(
     long = search.runs.sizes > search.most_listed
     runs = search.runs.where(long) if again else search.runs
     if len(runs.groups):
-        meetings = _Meetings(runs, search, verifier, leaders, rules)
+        meetings = _Meetings(runs, search, comparison, keep, threshold)
         found = list(_settle_stars(pairs, meetings, report))
-        if rules.reassign:
+        if reassign:
             found += meetings.compare(meetings.documents, AFTER)
-        pairs = Scored.merged([pairs, *found], len(leaders.order))
-        if rules.cluster == "components":
-            roots = leaders.choose_representatives(pairs, rules)
-            pairs = Scored.merged([pairs, *meetings.connect(roots)], len(leaders.order))
-    labels = leaders.choose_representatives(pairs, rules)
+        pairs = Scored.merged([pairs, *found], len(keep.order))
+        if cluster == "components":
+            roots = keep.choose(pairs, threshold, cluster)
+            pairs = Scored.merged([pairs, *meetings.connect(roots)], len(keep.order))
+    labels = keep.choose(pairs, threshold, cluster)
     return Draft(pairs, labels, _accounts(search.runs.where(long), labels))
 
 
 class _Meetings:
     """The documents of runs in keep order, and the pairs of them that meet in a run."""
 
-    def __init__(self, runs: Runs, search: Search, verifier: Verifier, leaders: Leaders, rules: Rules) -> None:
-        self.runs = runs = merge_runs(runs, search.most_listed, len(leaders.order))
-        self.search, self.verifier, self.leaders, self.rules = search, verifier, leaders, rules
-        self.bitmaps = verifier.bitmaps(search)
+    def __init__(self, runs: Runs, search: Search, comparison: Comparison, keep: KeepOrder, threshold: float) -> None:
+        self.runs = runs = merge_runs(runs, search.most_listed, len(keep.order))
+        self.search, self.comparison, self.keep, self.threshold = search, comparison, keep, threshold
+        self.bitmaps = comparison.bitmaps(search)
         rows = self.bitmaps.row[runs.documents]
         self.documents = self.bitmaps.documents[np.unique(rows)]
         listed = (runs.sizes <= search.most_listed).astype(np.uint8)
@@ -80,18 +94,18 @@ class _Meetings:
     def _kernel(self, order: Ints, listed: AnyArray, labels: Ints | None) -> RunPairs:
         """Make a kernel for the runs, with their members in this order."""
         rows = self.bitmaps.row[self.runs.documents[order]]
-        return RunPairs(self.bitmaps.kernel, self.rules.threshold, self.runs.begins, rows, listed, self.runs.whole[order],
+        return RunPairs(self.bitmaps.kernel, self.threshold, self.runs.begins, rows, listed, self.runs.whole[order],
                         labels)
 
     def compare(self, documents: Ints, which: int, kernel: RunPairs | None = None) -> Iterator[Scored]:
         """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
         work, rows_of = kernel or self.kernel, self.bitmaps.row[documents]
         parts = [rows_of[start : start + PART] for start in range(0, len(documents), PART)]
-        threads = self.verifier.compared.threads
+        threads = self.comparison.threads
         for others, rows in map_pieces(lambda part: work.meet(part, which), parts, threads if len(parts) > 1 else 1):
             a, b = self.bitmaps.documents[others], self.bitmaps.documents[rows]
             allowed = self.search.allows(a, b)
-            yield self.verifier.verify(a[allowed], b[allowed], self.rules.threshold)
+            yield self.comparison.verify(a[allowed], b[allowed], self.threshold)
 
     def propose(self, documents: Ints) -> None:
         """Propose documents as representatives."""
@@ -129,9 +143,9 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
     Before a block is compared, all representatives before it are known. Its documents that join none of them are proposed as
     representatives, so they meet the others of the block too.
     """
-    rank, threshold = meetings.leaders.rank, meetings.rules.threshold
-    stars = _Stars(pairs, meetings.leaders, threshold)
-    fixed = meetings.leaders.fixed[meetings.documents]
+    rank = meetings.keep.rank
+    stars = _Stars(pairs, meetings.keep, meetings.threshold)
+    fixed = meetings.keep.fixed[meetings.documents]
     meetings.propose(meetings.documents[fixed])
     meetings.settle(meetings.documents[fixed], fixed[fixed])
     documents = meetings.documents[~fixed]
@@ -158,9 +172,9 @@ class _Stars:
     Documents are numbered by their ranks here: `begin` … `end` − 1 are those that are decided next.
     """
 
-    def __init__(self, pairs: Scored, leaders: Leaders, threshold: float) -> None:
-        self.leaders, self.threshold = leaders, threshold
-        self.labels, self.best = np.arange(len(leaders.order)), np.full(len(leaders.order), -1.0)
+    def __init__(self, pairs: Scored, keep: KeepOrder, threshold: float) -> None:
+        self.keep, self.threshold = keep, threshold
+        self.labels, self.best = np.arange(len(keep.order)), np.full(len(keep.order), -1.0)
         self.begin = self.end = 0
         members, others = self._joins(pairs)
         order = np.argsort(members, kind="stable")
@@ -170,8 +184,8 @@ class _Stars:
     def _joins(self, pairs: Scored) -> tuple[Ints, Ints]:
         """Return the ranks of documents that may join an earlier one, and of the earlier ones."""
         members, others, _ = pairs.joins(self.threshold)
-        free = ~self.leaders.fixed[members]
-        members, others = self.leaders.rank[members[free]], self.leaders.rank[others[free]]
+        free = ~self.keep.fixed[members]
+        members, others = self.keep.rank[members[free]], self.keep.rank[others[free]]
         earlier = others < members
         return members[earlier], others[earlier]
 
@@ -190,7 +204,7 @@ class _Stars:
         joined = np.zeros(len(self.labels), np.bool_)
         for members, others in self.joining:
             joined[members[(others < self.begin) & (self.labels[others] == others)]] = True
-        return joined[self.leaders.rank[documents]]
+        return joined[self.keep.rank[documents]]
 
     def settle(self) -> None:
         """Decide."""
@@ -200,7 +214,7 @@ class _Stars:
 
     def represent(self, documents: Ints) -> Bools:
         """Tell which of these represent themselves, of those decided on."""
-        ranks = self.leaders.rank[documents]
+        ranks = self.keep.rank[documents]
         own: Bools = self.labels[ranks] == ranks
         return own
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.dedup.candidates import find_candidates
 from ndcore.filters.design import FilterDesign
+from ndcore.pairs.candidates import find_candidates
 from ndcore.progress import reporting
 from ndcore.reference import features
 
@@ -129,7 +129,7 @@ def test_pairs_and_runs_do_not_depend_on_threads(need, memory_limit, monkeypatch
     """Also where long runs of one group decide which pairs of the next are written."""
     rows, design = rows_with_repeats(120), FilterDesign.of(3, 2, need, threshold=0.5)
     expected = [found(rows, design, max_holders=most, threads=1) for most in (8, 1000)]
-    monkeypatch.setattr("ndcore.dedup.candidates.BLOCK", 1)  # a group is a piece of work
+    monkeypatch.setattr("ndcore.pairs.candidates.BLOCK", 1)  # a group is a piece of work
     for threads in (1, 2, 3):
         for most, those in zip((8, 1000), expected, strict=True):
             assert found(rows, design, max_holders=most, memory_limit=memory_limit, threads=threads) == those

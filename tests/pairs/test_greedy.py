@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore import ModSketcher, Shingling
-from ndcore.clusters.greedy import greedy_clusters
+from ndcore.pairs.greedy import greedy_clusters
 from ndcore.reference import fourphase
 from ndcore.reference.fourphase import Sketch
 

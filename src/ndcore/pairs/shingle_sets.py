@@ -1,13 +1,18 @@
-"""The shingle sets of documents: read once, kept in bounded memory, compared exactly pair by pair."""
+"""The shingle sets of documents: read once, kept in bounded memory, compared exactly pair by pair.
+
+Bitmaps of the sets reject most pairs below a threshold at the cost of a cache line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ndcore._candidates import Bitmaps
 from ndcore._cluster import components
 from ndcore._sets import common, differences, distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
@@ -16,12 +21,13 @@ from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
 from ndcore.text.shingling import Shingling
 
-__all__ = ["ShingleSets"]
+__all__ = ["SetBitmaps", "ShingleSets"]
 
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
 CHUNK = 1 << 19  # members of the sets of a chunk, about
 BATCH = 1 << 18  # pairs that are compared in one order
 PAIRS = 1 << 12  # pairs that a thread compares at a time
+NEAR = 1 << 20  # pairs whose bitmaps are compared at a time
 
 _Piece = tuple[Ints, Sequence[Text]]
 _Sets = tuple[Ints, UInts, Ints]
@@ -42,7 +48,6 @@ class ShingleSets:
         self.n = n
         self.threads = threads
         self.limit = limit
-        self._number = np.full(n, -1, np.int64)  # of a document's set
         self._positions: list[Ints] = []  # of the sets, in stored order
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
@@ -58,7 +63,7 @@ class ShingleSets:
 
     def empty(self) -> ShingleSets:
         """Return sets of the same shingling, with none so far."""
-        return ShingleSets(self.shingling, len(self._number), tokens=self._known is not None, threads=self.threads,
+        return ShingleSets(self.shingling, self.n, tokens=self._known is not None, threads=self.threads,
                            limit=self.limit)
 
     def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
@@ -70,17 +75,27 @@ class ShingleSets:
 
     def append(self, positions: Ints, values: UInts, offsets: Ints) -> None:
         """Add the sets values[offsets[i] : offsets[i + 1]] of the documents at these positions."""
-        self._number[positions] = np.arange(len(self), len(self) + len(positions))
         self._positions.append(positions)
         self._sets.append(values, offsets)
 
+    @cached_property
+    def _owners(self) -> Ints:
+        """int64 (sets,): the document of each set."""
+        return np.concatenate([np.empty(0, np.int64), *self._positions])
+
+    @cached_property
+    def _number(self) -> Ints:
+        """int64 (documents,): the set of each document, or -1."""
+        number = np.full(self.n, -1, np.int64)
+        number[self._owners] = np.arange(len(self))
+        return number
+
     def chunks(self) -> Iterator[_Sets]:
         """Yield (positions, values, offsets) of all sets in stored order, a few MB at a time. Values are read-only."""
-        positions = self._positions = [np.concatenate([np.empty(0, np.int64), *self._positions])]
-        offsets = self._sets.offsets
+        positions, offsets = self._owners, self._sets.offsets
         for part in cut(np.diff(offsets), CHUNK):
             begin, end = offsets[part.start], offsets[part.stop]
-            yield positions[0][part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
+            yield positions[part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
 
     def has(self, positions: Ints) -> Bools:
         """Tell which of these documents have been read."""
@@ -149,3 +164,45 @@ def _by_component(x: Ints, y: Ints) -> Ints:
     first, second = ends[: len(x)].astype(np.int64), ends[len(x) :].astype(np.int64)
     roots = components(first, second, np.arange(len(numbers)))
     return np.lexsort((second, first, roots[first]))
+
+
+# ---- bitmaps
+
+
+class SetBitmaps:
+    """A row for each document with a set, and for each of `others`, in the order of `rank`.
+
+    No pair of a document without a set is rejected, for nothing is known of it.
+
+    Attributes
+    ----------
+    kernel : Bitmaps
+        With one row more, which stands for all other documents.
+    row : uint32 (documents,)
+    documents : int64 (rows,)
+    """
+
+    def __init__(self, sets: ShingleSets, others: Ints, rank: Ints, *, contained: bool) -> None:
+        wanted = np.zeros(len(rank), np.bool_)
+        wanted[others] = True
+        for positions, _, _ in sets.chunks():
+            wanted[positions] = True
+        positions = np.flatnonzero(wanted)
+        self.documents = positions = positions[np.argsort(rank[positions], kind="stable")]
+        self.row = np.full(len(rank), len(positions), np.uint32)
+        self.row[positions] = np.arange(len(positions), dtype=np.uint32)
+        sizes = np.zeros(len(positions) + 1, np.uint32)
+        has_set = sets.has(positions)
+        sizes[:-1][has_set] = sets.sizes(positions[has_set])
+        self.kernel = Bitmaps(sizes, contained)
+        for documents, values, offsets in sets.chunks():
+            self.kernel.add(self.row[documents], values, offsets)
+
+    def near(self, a: Ints, b: Ints, threshold: float) -> Bools:
+        """Tell which pairs of documents may reach the threshold; all that do are among them."""
+        out = np.empty(len(a), np.bool_)
+        for start in range(0, len(a), NEAR):
+            part = slice(start, start + NEAR)
+            near: NDArray[np.uint8] = self.kernel.near(self.row[a[part]], self.row[b[part]], threshold)
+            out[part] = near.view(np.bool_)
+        return out

@@ -7,12 +7,15 @@ DOI 10.1109/SEQUEN.1997.666900.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ndcore._cluster import components, star
 from ndcore._types import Bools, Floats, Ints
+from ndcore.pairs.scored import Scored
 
-__all__ = ["CLUSTERINGS", "join_stars", "represent"]
+__all__ = ["CLUSTERINGS", "KeepOrder", "join_stars", "reassign", "represent"]
 
 CLUSTERINGS = ("star", "components", "greedy")
 
@@ -65,3 +68,51 @@ def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: 
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(members, minlength=n), out=starts[1:])
     return star(starts, others[by_member], scores[by_member], order, fixed.astype(np.uint8), best)
+
+
+class KeepOrder(NamedTuple):
+    """The order in which documents are decided on.
+
+    Attributes
+    ----------
+    order : int64 (documents,)
+        Positions in keep order.
+    rank : int64 (documents,)
+        The place of each in keep order.
+    fixed : bool (documents,)
+        Documents that are representatives in any case; they come first.
+    """
+
+    order: Ints
+    rank: Ints
+    fixed: Bools
+
+    @classmethod
+    def of(cls, order: Ints, fixed: Bools) -> KeepOrder:
+        """Derive the places from the order."""
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(rank))
+        return cls(order, rank, fixed)
+
+    def choose(self, pairs: Scored, threshold: float, cluster: str) -> Ints:
+        """Choose a representative for each document, given the accepted pairs."""
+        if cluster == "components":
+            return represent(len(self.order), *pairs.pairs, self.order, self.fixed, cluster)
+        return join_stars(*pairs.joins(threshold), self.order, self.fixed, best=cluster == "star")
+
+
+def reassign(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> Ints:
+    """Return new labels: each dropped document joins the kept one of its pairs with the highest score.
+
+    Of several the first by `rank`, the place in keep order. A document without such a pair stays, and the kept documents
+    remain the same. O(pairs · log pairs).
+    """
+    kept = labels == np.arange(len(labels))
+    members, others, scores = pairs.joins(threshold)
+    movable = ~kept[members] & kept[others]
+    members, others, scores = members[movable], others[movable], scores[movable]
+    best_first = np.lexsort((rank[others], -scores, members))
+    found, first = np.unique(members[best_first], return_index=True)
+    moved = labels.copy()
+    moved[found] = others[best_first][first]
+    return moved

@@ -1,0 +1,159 @@
+"""Choose between LSH and the complete filter, by an estimate of what both cost from the first documents.
+
+LSH pays for signatures, and for every pair of documents that share a band: among pages of one template these are nearly all.
+The complete filter pays for sorted shingle sets and for pairs that share a rare shingle, and misses no pair. So it is the
+better choice for short documents, and for templates. The estimate counts; it measures no time, so the choice is the same on
+every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ndcore._candidates import FeatureTables, Judge
+from ndcore._types import AnyArray, Ints
+from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading, Side
+from ndcore.dedup.rules import Rules
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
+from ndcore.human import counted
+from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.progress import resolve
+from ndcore.sketch.minhash import MinHasher
+from ndcore.text.corpus import TextCorpus
+from ndcore.text.shingling import FEATURE_POLYNOMIAL
+
+__all__ = ["FilterChoice", "FilterChooser"]
+
+LEAST = 128  # documents with different sets to estimate from
+SMALL = 2048  # documents, below which both filters take milliseconds
+ASSUMED = 100_000  # documents of a collection whose number is known when it has been read
+
+# Nanoseconds of one core (AMD EPYC, family 25 model 17, AVX-512, 2026-11-25; bench/templates.py). Ratios count.
+SIGNATURE_DOCUMENT, SIGNATURE_SHINGLE = 16.0, 0.085  # for each minimum of a signature
+SET_DOCUMENT, SET_SHINGLE = 250.0, 42.0
+PAIR = 5.0  # of documents that share a band, or a rare shingle
+ROOM = 4 << 30  # bytes of shingle sets of a collection whose number of documents is known
+ROOM_RATIO = 4  # shingle sets to signatures, in bytes, otherwise
+
+
+@dataclass(frozen=True)
+class FilterChoice:
+    """Why ``filter="auto"`` took LSH or the complete filter.
+
+    Attributes
+    ----------
+    complete : bool
+    ratio : float
+        The estimated time of the complete filter; 1 is the time of LSH.
+    sampled : int
+        The first documents, from which it was estimated.
+    fits : bool
+        The shingle sets are not too large for the complete filter.
+    """
+
+    complete: bool
+    ratio: float
+    sampled: int
+    fits: bool
+
+    def __str__(self) -> str:
+        first = counted(self.sampled, "document")
+        if self.complete:
+            return f"the complete filter takes about {self.ratio:.2g} of the time of LSH, by the first {first}"
+        if self.fits:
+            return f"LSH takes about {1 / self.ratio:.2g} of the time of the complete filter, by the first {first}"
+        return f"the complete filter would have to keep too many shingles, by the first {first}"
+
+
+class FilterChooser:
+    """Chooses a filter once the first documents were read; `choice` is None before, and where too few are different."""
+
+    choice: FilterChoice | None
+
+    def __init__(self, sketcher: MinHasher, design: FilterDesign, expected: int | None) -> None:
+        self.sketcher, self.design, self.expected, self.choice = sketcher, design, expected, None
+
+    @classmethod
+    def of(
+        cls, sides: Sequence[Side], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
+    ) -> FilterChooser | None:
+        """Return what chooses for these documents; None where there is no choice."""
+        if not rules.chooses or not isinstance(design, FilterDesign) or any(side.corpus is None for side in sides):
+            return None
+        corpus = sides[0].corpus
+        expected = len(corpus.texts) if isinstance(corpus, TextCorpus) else None
+        return None if expected is not None and expected < SMALL else cls(sketcher, design, expected)
+
+    def __call__(self, head: Sequence[Reading], more: bool) -> bool:
+        """Choose, given the readings of the first documents; True: the complete filter, which needs sets.
+
+        How many documents are in a piece does not matter: the first HEAD count, or HEAD_BYTES, and others must follow.
+        """
+        lengths = [reading.lengths for reading in head if reading.lengths is not None]
+        ends = np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))
+        first = min(HEAD, 1 + int(np.searchsorted(ends, HEAD_BYTES)))
+        if more or first < len(ends):
+            self.choice = _estimate(head, first, self.sketcher, self.design, self.expected)
+        return self.choice is not None and self.choice.complete
+
+
+def _estimate(
+    head: Sequence[Reading], first: int, sketcher: MinHasher, design: FilterDesign, expected: int | None
+) -> FilterChoice | None:
+    """Estimate what both filters cost; None where there are too few different documents to tell.
+
+    Parameters
+    ----------
+    head : sequence of Reading
+        Of the first documents, with a set each.
+    first : int
+        Documents that count.
+    sketcher, design : MinHasher, FilterDesign
+        The signatures and bands of LSH.
+    expected : int or None
+        Documents of the whole collection, if it is known.
+
+    Notes
+    -----
+    O(shingles of the first documents); pairs are counted and not listed.
+    """
+    hashes, valid = (np.concatenate([getattr(reading, name) for reading in head])[:first] for name in ("hashes", "valid"))
+    different = np.unique(hashes, return_index=True)[1]
+    active = np.sort(different[valid[different]])
+    if len(active) < LEAST:
+        return None
+    sets, rows = ShingleSets(sketcher.shingling, 0, tokens=False, threads=1), []
+    for reading in head:
+        assert reading.sets is not None
+        count = min(len(reading.valid), first - sets.n)
+        owners, values, offsets = reading.sets[0][:count], reading.sets[1], reading.sets[2][: count + 1]
+        values = values[: offsets[-1]]
+        sets.append(sets.n + owners, values, offsets)
+        sets.n += count
+        rows.append(sketcher.sketch_hashes(values, offsets).values)
+    signatures = np.concatenate(rows)
+    n, num_perm = len(active), sketcher.num_perm
+    whole = (ASSUMED if expected is None else expected) * n / sets.n
+    shingles = float(sets.sizes(active).mean())
+    growth = (whole / n) ** 2 / 2  # of ordered pairs
+    lsh = whole * num_perm * (SIGNATURE_DOCUMENT + SIGNATURE_SHINGLE * shingles)
+    lsh += PAIR * growth * min(_meetings(signatures, active, design), n**2)
+    candidates = find_prefix_candidates(sets, active, PrefixFilter(design.threshold), max_holders=max(2, sets.n),
+                                        first_fixed=sets.n, threads=1, report=resolve(None))
+    complete = whole * (SET_DOCUMENT + SET_SHINGLE * shingles) + PAIR * growth * min(candidates.meetings, n**2)
+    room = ROOM_RATIO * signatures.itemsize * num_perm
+    fits = SHINGLE_BYTES * shingles <= (room if expected is None else max(room, ROOM / whole))
+    return FilterChoice(complete <= lsh and fits, complete / lsh, sets.n, fits)
+
+
+def _meetings(rows: AnyArray, active: Ints, design: FilterDesign) -> int:
+    """Count the ordered pairs that share a band, once for each band."""
+    judge = Judge(rows, design.groups, design.group_size, design.need, 0, len(rows))
+    entries = judge.entries(FeatureTables(FEATURE_POLYNOMIAL), 0, design.groups, active)
+    holders = [np.unique(group, return_counts=True)[1] for group in entries[:, 0].reshape(design.groups, len(active))]
+    return sum(int((size * (size - 1)).sum()) for size in holders)

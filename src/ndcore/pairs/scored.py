@@ -1,0 +1,81 @@
+"""Verified pairs of documents, and their scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ndcore._types import Bools, Floats, Ints
+from ndcore.readonly import NamedColumns, rebuilt
+from ndcore.sketch.sketcher import end_to_end
+
+__all__ = ["Pairs", "Scored"]
+
+
+class _Pairs(NamedTuple):
+    a: Ints
+    b: Ints
+    resemblance: Floats
+
+
+class Pairs(NamedColumns, _Pairs):  # type: ignore[misc]
+    """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
+
+    __slots__ = ()
+
+    def where(self, mask: Bools) -> Pairs:
+        """Select the pairs of a mask."""
+        return Pairs(self.a[mask], self.b[mask], self.resemblance[mask])
+
+
+class Scored(NamedTuple):
+    """Pairs of documents a[i] < b[i], their resemblances and scores: of a in b, and of b in a."""
+
+    a: Ints
+    b: Ints
+    resemblance: Floats
+    of_a: Floats
+    of_b: Floats
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return rebuilt, (Scored, *self)
+
+    @property
+    def score(self) -> Floats:
+        """float64 (pairs,): the larger of both scores."""
+        larger: Floats = np.fmax(self.of_a, self.of_b)
+        return larger
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs without scores."""
+        return Pairs(self.a, self.b, self.resemblance)
+
+    def where(self, mask: Bools | Ints) -> Scored:
+        """Select the pairs of a mask, or in the order of positions."""
+        a, b, resemblance, of_a, of_b = self
+        return Scored(a[mask], b[mask], resemblance[mask], of_a[mask], of_b[mask])
+
+    def accepted(self, threshold: float) -> Scored:
+        """Select the pairs whose score reaches the threshold, one way at least."""
+        return self.where(self.score >= threshold)
+
+    def joins(self, threshold: float) -> tuple[Ints, Ints, Floats]:
+        """Return (members, others, scores): which document may join which, each pair either way if both scores allow it."""
+        members, others = np.concatenate([self.a, self.b]), np.concatenate([self.b, self.a])
+        scores = np.concatenate([self.of_a, self.of_b])
+        enough = scores >= threshold
+        return members[enough], others[enough], scores[enough]
+
+    @staticmethod
+    def merged(parts: list[Scored], total: int) -> Scored:
+        """Merge pairs of documents below `total`: each once, sorted by a, then b."""
+        if not parts:
+            none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
+            return Scored(none, none, nothing, nothing, nothing)
+        whole = Scored._make(end_to_end(column) for column in zip(*parts, strict=True))
+        numbers = whole.a * total + whole.b
+        if (numbers[1:] > numbers[:-1]).all():  # as the pairs of one search are
+            return whole
+        return whole.where(np.unique(numbers, return_index=True)[1])
