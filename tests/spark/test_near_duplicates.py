@@ -130,7 +130,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     ({"id": []}, "id names no columns"),
     ({}, "id is None, and the rows are not read from Parquet files"),
     ({"id": "id", "text": "body"}, "text='body': there is no such column"),
-    ({"id": "id", "filter": "complete"}, "filter='complete' is not available on Spark"),
+    ({"id": "id", "filter": "complete"}, "filter='complete' is not available on Spark, because it counts shingles"),
     ({"id": "id", "threshold": 2}, "threshold"),
     ({"id": "id", "keep": "last"}, "keep must be 'first', 'longest' or a Column of priorities, got 'last'"),
     ({"id": "id", "task_pairs": 0}, "task_pairs is 0; it must be at least 1"),

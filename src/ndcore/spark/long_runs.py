@@ -27,12 +27,14 @@ class LongRuns:
     ----------
     sets : DataFrame
         As of `read_sets`, where these documents have ``runs``, their features.
+    either : bool
+        Compare documents that represent themselves with earlier ones, too.
     """
 
-    def __init__(self, work: Work, sets: DataFrame, judgement: Judgement) -> None:
+    def __init__(self, work: Work, sets: DataFrame, judgement: Judgement, *, either: bool) -> None:
         from pyspark.sql import functions as F
 
-        self.work, self.judgement = work, judgement
+        self.work, self.judgement, self.either = work, judgement, either
         names = [name for name in ("rank", "runs", "scope") if name in sets.columns]
         ours = sets.where("runs is not null")
         whole = ours.where("parts = 1").selectExpr(*names, "array(members) as members", "length(members) as size")
@@ -61,18 +63,26 @@ class LongRuns:
         """The pairs; some may be there twice."""
         return self.found.where("a < b")
 
+    def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
+        """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
+        joined = labels.selectExpr("rank as a")
+        pairs = self.pairs.join(joined, "a", "left_anti").select("a", "b", "resemblance")
+        if not self.either:
+            return pairs
+        return pairs.union(self.pairs.join(joined.selectExpr("a as b"), "b", "left_anti").select("a", "b", "resemblance"))
+
     def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Compare until every document that represents itself by the labels was compared; return the labels.
 
         pairs: of other runs. choose: chooses representatives by pairs.
         """
         waiting = self.holders.select("rank", "size").join(pairs.selectExpr("b as rank"), "rank", "left_anti")
-        self._compare(waiting, self.holders, either=False)
+        self._compare(waiting, self.holders, settling=True)
         while True:
             labels = choose(pairs.union(self.pairs))
             waiting = self.holders.select("rank", "size").join(labels, "rank", "left_anti")
             waiting = waiting.join(self.found.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
-            if not self._compare(waiting, self.holders, either=False):
+            if not self._compare(waiting, self.holders, settling=True):
                 return labels
 
     def connect(self, entries: DataFrame, roots: DataFrame) -> None:
@@ -92,23 +102,23 @@ class LongRuns:
         main = counts.groupBy("run").agg(F.expr("max_by(root, struct(count, -root))").alias("main"))
         outside = entries.join(main, "run").where("root != main").select("rank").distinct()
         outside = self.work.keep(self.holders.select("rank", "size").join(outside, "rank"), "long runs: documents outside")
-        self._compare(outside, placed, either=True)
+        self._compare(outside, placed, settling=False)
 
-    def _compare(self, waiting: DataFrame, holders: DataFrame, *, either: bool) -> bool:
+    def _compare(self, waiting: DataFrame, holders: DataFrame, *, settling: bool) -> bool:
         """Compare the documents that wait (``rank`` and ``size``), block by block; tell whether there was one.
 
-        In an order of ranks, and not `either` way round, those that an earlier one represents are left out.
+        settling: those that an earlier one represents are left out. Else each is compared with all others.
         """
-        most, last = FIRST, -1
+        most, last, either = FIRST, -1, self.either or not settling
         while len((block := self._next(waiting, holders, most)).ranks):
             last = int(block.ranks.max())
-            if not either:
+            if settling:
                 block = find_representatives(block, judgement=self.judgement)
             found = self.work.apply(holders, compare_holders, SCORED, block=block, judgement=self.judgement, either=either)
             found = self.work.keep(found, "long runs: accepted pairs")
             self._tables.append(found)
             waiting = waiting.where(f"rank > {last}")
-            if not either:
+            if settling:
                 waiting = waiting.join(found.selectExpr("b as rank"), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
