@@ -45,12 +45,12 @@ def test_a_dictionary_is_trained_again(tmp_path, monkeypatch):
 
 
 def test_a_crash_before_the_switch_leaves_the_old_store(tmp_path, monkeypatch):
-    from ndcore.store import compaction
+    from ndcore.store import directory
 
     with opened(tmp_path, **settings()) as store:
         list(store.decide_many([(i, f"{TEXT} {i}", i) for i in range(20)]))
         before = list(store.clusters())
-        monkeypatch.setattr(compaction, "rewrite", lambda *arguments: 1 / 0)
+        monkeypatch.setattr(directory, "rewrite", lambda *arguments: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.compact()
         assert list(store.clusters()) == before and store.decide("more", "else").kept

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ndcore.store.pages import Item
-from ndcore.store.verdict import Verdict
+from ndcore.store.verdict import Item, Verdict
 
 __all__ = ["MicroBatches"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,15 +15,12 @@ from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
-from ndcore.store.verdict import Date, Key, Version, microseconds
+from ndcore.store.verdict import Date, Item, Key, Version, microseconds
 from ndcore.text.agreement import Agreement
 from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
-__all__ = ["Item", "Page", "Pages", "Preparer", "Sketched", "shingle_set", "shingle_sets", "token_digest"]
-
-Item: TypeAlias = tuple[Key | None, Text, Date]
-
+__all__ = ["Page", "Pages", "Preparer", "Sketched", "shingle_set", "shingle_sets", "token_digest"]
 
 def token_digest(shingling: Shingling, text: Text) -> bytes:
     """Digest the canonical tokens of a text."""

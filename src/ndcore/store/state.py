@@ -13,13 +13,12 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import Index, TailedIndex
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
 from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import Settings
-from ndcore.store.tail import TailedIndex
 
 __all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
            "kinds", "mixed", "repeated", "shared"]
@@ -197,11 +196,13 @@ class State(RecordReader):
             self._at = position
             self._change(record.changes, features or {})
 
-    def place(self, numbers: Ints, positions: Ints) -> None:
-        """Set the positions of all records that waited: last versions of these documents, in the order of the log."""
+    def write(self, records: Sequence[int], payloads: Sequence[bytes]) -> None:
+        """Write the records that wait to the log: last versions of documents, by number, as bytes."""
+        numbers, positions = np.array(records, np.int64), np.array(self.log.append(payloads), np.int64)
         self.waiting.clear()
         live = self.live.having(numbers)
         self.columns.set_last(numbers[live], positions[live])
+        self.cover(int(positions[-1]) + 1)
 
     def cover(self, position: int) -> None:
         """Note that the indexes know all records before a position."""
