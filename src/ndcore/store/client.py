@@ -200,8 +200,6 @@ class StoreClient:
 class ClientSession:
     """A session of a store in another process; the methods of `Session`."""
 
-    name: str
-
     def __init__(self, client: StoreClient, name: str) -> None:
         self.name, self._call = name, partial(client._call, session=name)
 

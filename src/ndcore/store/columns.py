@@ -78,8 +78,6 @@ class DocumentColumns:
     Blocks are mapped files; an array is copied to memory when it changes, until the block is written.
     """
 
-    n: int
-
     def __init__(self) -> None:
         self.n = 0
         self.blocks: list[Block] = []

@@ -101,13 +101,7 @@ def _knows(state: State, there: State, number: int) -> bool:
     known = state.find(document.name, state.preparer.hashed(document.name))
     if known is None or state.last(known).date != last.date:
         return False
-    here = state.last(known)
-    return _whole(state, here) == _whole(there, last)
-
-
-def _whole(state: State, last: Document | Sighting) -> bytes:
-    """Return the digest of the bytes of a version."""
-    return last.whole if isinstance(last, Sighting) else state.whole(last)
+    return state.whole(state.last(known)) == there.whole(last)
 
 
 def _is_whole(state: State, number: int) -> bool:

@@ -68,12 +68,6 @@ class OwnLock:
 class Directory:
     """An open directory. `state` is what is live; the caller holds `lock` around all calls."""
 
-    path: Path
-    manifest: Manifest
-    settings: Settings
-    preparer: Preparer
-    read_only: bool
-
     def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
         self.read_only, self._lock, self.closed = lock is None, lock, False

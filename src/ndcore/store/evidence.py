@@ -50,13 +50,6 @@ class Evidence:
         Of documents among many that share features with a page (`RecordReader.near`).
     """
 
-    kind: str
-    shingling: Shingling
-    num_perm: int
-    exact: bool
-    codec: TextCodec
-    bitmaps: NumberedBitmaps
-
     def __init__(self, settings: Settings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
         self.num_perm, self._settings = settings.num_perm, settings
@@ -65,10 +58,6 @@ class Evidence:
         self._cached = 0
         self.bitmaps = NumberedBitmaps(settings.threshold, BITMAPS)
         self.codec = TextCodec()
-
-    def share(self, other: Evidence) -> None:
-        """Read and write as other evidence of the same store does."""
-        self.codec = other.codec
 
     def pack(self, page: Page) -> bytes:
         """Return the evidence of a page."""

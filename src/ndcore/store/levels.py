@@ -66,13 +66,6 @@ class Levels:
         Tables that wait, the oldest first.
     """
 
-    lock: threading.Condition
-    changed: Callable[[], None]
-    directory: Path
-    name: str
-    state: Generation
-    path: Path
-
     def __init__(self, directory: Path, name: str, state: Generation, changed: Callable[[], None]) -> None:
         self.directory, self.name, self.state, self.changed = directory, name, state, changed
         self.path = directory / f"{name}.index"

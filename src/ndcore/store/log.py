@@ -39,17 +39,11 @@ class Log:
         Names of files that are not there, and should be.
     """
 
-    directory: Path
-    tag: bytes
-    read_only: bool
-    cut: int
-    missing: list[str]
-
     def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
         self.directory, self.tag, self.read_only, self.cut = directory, tag, read_only, 0
         self._files = LogFiles(directory, tag)
         self._numbers: list[int] = []
-        self.missing = []
+        self.missing: list[str] = []
         self._offset = 0  # where the next frame goes, in the last file
         self._synced = -1  # all payloads before this position are on disk
         self._marked = True  # nothing was appended since the last mark

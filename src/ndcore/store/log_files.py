@@ -45,8 +45,6 @@ class LogFile:
     """An open file, closed when nobody reads it any more."""
 
     __slots__ = ("descriptor",)
-    descriptor: int
-
     def __init__(self, path: Path, flags: int) -> None:
         self.descriptor = -1
         self.descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
@@ -128,10 +126,6 @@ def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
 
 class LogFiles:
     """The files of a log in a directory, opened as they are needed, and what was found damaged in them."""
-
-    directory: Path
-    tag: bytes
-    closed: bool
 
     def __init__(self, directory: Path, tag: bytes) -> None:
         self.directory, self.tag, self.closed = directory, tag, False

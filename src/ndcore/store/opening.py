@@ -104,17 +104,6 @@ class Checkpoints:
     everything. The tail behind it is read again on opening.
     """
 
-    place: Path
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    generation: int
-    names: list[str]
-    covered: int
-    lost: int
-    read_again: bool
-    dropped: bool
-
     def __init__(self, place: Path, settings: Settings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
         self.place, self.settings, self.preparer, self.log = place, settings, preparer, log
         self.read_only = read_only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
-from ndcore.store.pages import Page, Preparer, Sketched, token_digest
+from ndcore.store.pages import Page, Pages, Preparer, Sketched, token_digest
 from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
+from ndcore.store.verdict import Item
 from ndcore.text.inputs import as_bytes, digest
 
 __all__ = ["FEW", "RecordReader"]
@@ -33,12 +35,6 @@ class RecordReader:
     waiting : dict
         Records of last versions that are not in the log yet, by number, or their bytes.
     """
-
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    columns: DocumentColumns
-    evidence: Evidence
 
     def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
@@ -164,6 +160,12 @@ class RecordReader:
                 record.scope ^= int(self.preparer.agreed([self.evidence.text(record.evidence)])[0])
         return record.scope
 
+    def packed_pages(self, items: Sequence[Item]) -> Pages:
+        """Prepare pages with their evidence."""
+        pages = self.preparer.pages(items)
+        self.evidence.pack_many(pages)
+        return pages
+
     # ---- comparing
 
     def near(self, page: Page, numbers: Ints) -> Ints:
@@ -195,8 +197,8 @@ class RecordReader:
         for i in numbers:
             evidence.hold_bitmap(i, None if evidence.cached(i) else self.document(i).evidence)
 
-    def whole(self, of: Page | Document) -> bytes:
-        """Return the digest of the bytes of a page or document."""
+    def whole(self, of: Page | Document | Sighting) -> bytes:
+        """Return the digest of the bytes of a page or version."""
         if not of.whole and isinstance(of, Document):
             of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
         return of.whole

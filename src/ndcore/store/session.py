@@ -30,7 +30,7 @@ class _Fork(State):
         layers = [TailedIndex(cast(Index, index), *shape) for index, shape in zip(state.indexes, shapes, strict=True)]
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
                          Bitmap(state.kept.bits.copy()), Indexes(*layers))
-        self.evidence.share(state.evidence)
+        self.evidence.codec = state.evidence.codec
         self._own: dict[int, Document] = {}
 
     def document(self, number: int) -> Document:
@@ -94,8 +94,6 @@ class Session:
     something else is kept or removed meanwhile, the next call decides again on all pages of the session, without reading
     their texts.
     """
-
-    name: str
 
     def __init__(
         self, directory: Directory, name: str, sessions: dict[str, Session],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,19 +34,16 @@ COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not ke
 
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
-
 Searched: TypeAlias = Index | TailedIndex
 
 
+@dataclass
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Index | TailedIndex
-    digests: Index | TailedIndex
-    keys: Index | TailedIndex
-
-    def __init__(self, features: Searched, digests: Searched, keys: Searched) -> None:
-        self.features, self.digests, self.keys = features, digests, keys
+    features: Searched
+    digests: Searched
+    keys: Searched
 
     def __iter__(self) -> Iterator[Searched]:
         return iter((self.features, self.digests, self.keys))
@@ -77,11 +74,6 @@ class State(RecordReader):
     tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
     bytes is a *variant*, as leaders are too; others are copies. Only leaders are compared, and a class has one label.
     """
-
-    live: Bitmap
-    kept: Bitmap
-    count: int
-    clusters: int
 
     def __init__(
         self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns, live: Bitmap, kept: Bitmap,

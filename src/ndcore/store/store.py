@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -204,8 +203,7 @@ class Store:
             As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
-        work = partial(self._directory.preparer.packed_pages, self._state.evidence)
-        for pages in map_pieces(work, batches_of(items), count):
+        for pages in map_pieces(self._state.packed_pages, batches_of(items), count):
             with self._lock:
                 verdicts = self._decide(pages)
             yield from verdicts
@@ -453,7 +451,7 @@ class Store:
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
         """Decide on the pages of a micro-batch."""
-        pages = self._directory.preparer.packed_pages(self._state.evidence, items)
+        pages = self._state.packed_pages(items)
         with self._lock:
             verdicts = self._decide(pages)
             if self._each:
