@@ -242,7 +242,8 @@ class Batch:
         """Add a page that becomes a document to the run."""
         state, pages, run = self.state, self.pages, self._run
         number = state.n + len(run)
-        label, flags, packed = number if place.label is None else place.label, place.role | self._flags[i], pages.packed[i]
+        label, flags = number if place.label is None else place.label, place.role | self._flags[i]
+        packed = pages.packed[i] if pages.codec is state.evidence.codec else None
         digests = pages[i].whole + pages[i].tokens if flags & DIGESTED else b""
         payload = encode_new(number, label, flags, place.verdict, pages.dates[i], digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)

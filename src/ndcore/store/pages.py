@@ -16,6 +16,7 @@ from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
+from ndcore.store.text_codec import TextCodec
 from ndcore.store.verdict import Date, Item, Key, Version, microseconds
 from ndcore.text.agreement import Agreement
 from ndcore.text.inputs import as_bytes, digest, original_digest
@@ -77,6 +78,7 @@ class Page:
     row_hash: int
     shingling: Shingling
     packed: bytes | None = None  # its evidence
+    codec: TextCodec | None = None  # which compressed it, where that may be of an earlier compaction
     crowded: bool = False
     past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
     revised: bool = False  # its text is of a later, lexical version, and its digests are not of this text
@@ -161,6 +163,7 @@ class Pages:
     row_hashes: UInts
     shingling: Shingling
     sets: Sequence[UInts] | None = None
+    codec: TextCodec | None = None
     packed: list[bytes | None] = field(init=False)
     carried: Bools = field(init=False)
 
@@ -178,7 +181,7 @@ class Pages:
             np.stack([page.row for page in pages]), _as_array([page.row_hash for page in pages]), pages[0].shingling,
         )
         made.carried = np.array([bool(page.past) or page.revised for page in pages])
-        made.packed, made._made = [page.packed for page in pages], list(pages)
+        made._made = list(pages)
         return made
 
     def __len__(self) -> int:
@@ -197,7 +200,7 @@ class Pages:
         if page is None:
             page = Page(self.keys[i], self.names[i], int(self.hashed[i]), self.dates[i], self.texts[i], bool(self.valid[i]),
                         self.features[i], int(self.scopes[i]), self.rows[i], int(self.row_hashes[i]), self.shingling)
-            page.packed = self.packed[i]
+            page.packed, page.codec = self.packed[i], self.codec
             if self.sets is not None:
                 page.set_shingles(self.sets[i])
             self._made[i] = page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
-from ndcore.store.pages import Page, Pages, Preparer, Sketched, token_digest
+from ndcore.store.pages import Page, Preparer, Sketched, token_digest
 from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.verdict import Item
 from ndcore.text.inputs import as_bytes, digest
 
 __all__ = ["FEW", "RecordReader"]
@@ -159,12 +157,6 @@ class RecordReader:
             if self.settings.must_agree and record.valid:
                 record.scope ^= int(self.preparer.agreed([self.evidence.text(record.evidence)])[0])
         return record.scope
-
-    def packed_pages(self, items: Sequence[Item]) -> Pages:
-        """Prepare pages with their evidence."""
-        pages = self.preparer.pages(items)
-        self.evidence.pack_many(pages)
-        return pages
 
     # ---- comparing
 

@@ -54,7 +54,7 @@ class _Held(Page):
         super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.features,
                          page.scope, page.row, page.row_hash, page.shingling)
         self.set_digests(page.whole, page.tokens)
-        self.packed = evidence.pack(page)
+        self.packed, self.codec = evidence.pack(page), evidence.codec
         self._evidence = evidence
         if evidence.kind == "sketch" and self.valid:
             self.set_size(evidence.size(self.packed))

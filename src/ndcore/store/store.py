@@ -203,7 +203,7 @@ class Store:
             As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
-        for pages in map_pieces(self._state.packed_pages, batches_of(items), count):
+        for pages in map_pieces(self._packed, batches_of(items), count):
             with self._lock:
                 verdicts = self._decide(pages)
             yield from verdicts
@@ -449,9 +449,15 @@ class Store:
         self._directory.check_usable()
         return self._directory.state
 
+    def _packed(self, items: Sequence[Item]) -> Pages:
+        """Prepare pages with their evidence."""
+        pages = self._directory.preparer.pages(items)
+        self._state.evidence.pack_many(pages)
+        return pages
+
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
         """Decide on the pages of a micro-batch."""
-        pages = self._state.packed_pages(items)
+        pages = self._packed(items)
         with self._lock:
             verdicts = self._decide(pages)
             if self._each:
