@@ -11,7 +11,7 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync
 from ndcore.storage.staging import Staging
 from ndcore.store.directory import Directory
-from ndcore.store.frames import SHIFT
+from ndcore.store.log_files import SHIFT
 from ndcore.store.manifest import Manifest
 from ndcore.store.segments import read_generation
 

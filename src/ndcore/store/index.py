@@ -280,12 +280,6 @@ class Index:
         self.flush()
         self._levels.merge_all(drop, threads)
 
-    def refresh(self) -> bool:
-        """Follow the process that writes: open its newest generation. Return whether there was one."""
-        if not self._read_only:
-            raise ValueError(f"{self._levels.path} was opened to write; only a reader refreshes")
-        return self._levels.refresh()
-
     def check(self) -> list[str]:
         """Verify all checksums of the files, and that lists can be read; return what is wrong."""
         return self._levels.check(self.groups)

@@ -1,6 +1,6 @@
 """The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
 
-An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`frames`). Files are
+An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files are
 never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
 """
 
@@ -15,8 +15,23 @@ from pathlib import Path
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import name_place, naming, sync
-from ndcore.store.frames import HEADER, MOST_FILES, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
-from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start, tag_in
+from ndcore.store.log_files import (
+    HEADER,
+    MOST_FILES,
+    MOST_HEADER,
+    MOST_PAYLOAD,
+    SHIFT,
+    START,
+    LogFile,
+    LogFiles,
+    begin_file,
+    frame_header,
+    is_mark,
+    numbers_in,
+    read_fully,
+    read_start,
+    tag_in,
+)
 
 __all__ = ["Log"]
 
