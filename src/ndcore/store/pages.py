@@ -237,7 +237,9 @@ class Preparer:
     def sketched(self, named: Sequence[Key | None], texts: Sequence[Text]) -> Sketched:
         """Sketch texts, at least one, under keys in their normal form."""
         done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
-        scopes = _as_array([self.scope_of(key) for key in named]) ^ np.where(done.valid, self.agreed(texts), np.uint64(0))
+        scopes = _as_array([self.scope_of(key) for key in named])
+        if self._agreement is not None:
+            scopes[done.valid] ^= self.agreed(texts)[done.valid]
         sets = shingle_sets(self.shingling, texts) if self.settings.min_shingles else None
         features = self.features(done.rows, scopes, sets, lambda i: digest(as_bytes(texts[i])))
         return Sketched(done.valid, scopes, done.rows, row_hashes(done.rows), features, sets)
