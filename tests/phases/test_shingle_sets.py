@@ -56,13 +56,15 @@ def test_sets_in_parts(members, monkeypatch):
     wanted = set(range(0, len(texts), 2))
     shingling = nd.Shingling(width=2)
     batches = cut_batches(rng, SCHEMA, list(zip(range(len(texts)), hashes, texts, strict=True)))
-    found = defaultdict(list)
-    for i, _, part, values, of_bytes in rows_of(form_sets(
+    found, counts = defaultdict(list), {}
+    for i, _, part, parts, values, of_bytes in rows_of(form_sets(
             batches, text="text", shingling=shingling, wanted=filter_of([hashes[i] for i in wanted], 64))):
         assert part == len(found[i]) and len(values) <= 8 * members
         assert of_bytes == hashlib.blake2b(texts[i].encode(), digest_size=16).digest()
         found[i].append(values)
+        assert part < parts == counts.setdefault(i, parts)
     assert wanted <= set(found) and len(found) < len(texts)
+    assert all(len(parts) == counts[i] for i, parts in found.items())
     for i, parts in found.items():
         got = np.frombuffer(b"".join(parts), "<u8").tolist()
         assert got == sorted(set(shingling.fingerprints(texts[i]).tolist()))

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.sql import functions as F
 
 from ndcore.spark import cluster, hamming_join, near_duplicates, sketch
-from ndcore.spark.documents import key_columns, refuse_unstable, scope_of, with_keys
+from ndcore.spark.documents import key_columns, label_of, refuse_unstable, with_keys
 
 
 def test_columns_with_odd_names(spark):
@@ -29,7 +29,7 @@ def test_columns_with_odd_names(spark):
 ])
 def test_equal_labels_have_one_scope(spark, kind, equal, other):
     df = spark.createDataFrame([(value,) for value in (*equal, other)], f"label {kind}").coalesce(1)
-    first, second, third = (row.scope for row in df.select(scope_of(df, F.col("label")).alias("scope")).collect())
+    first, second, third = (row.scope for row in df.select(label_of(df, "label", "by").alias("scope")).collect())
     assert first == second != third and len(first) == 16
 
 
@@ -37,14 +37,14 @@ def test_equal_labels_have_one_scope(spark, kind, equal, other):
 def test_a_missing_label(spark, kind, value):
     df = spark.createDataFrame([(value,)], f"label {kind}")
     with pytest.raises(Exception, match="a label is missing"):
-        df.select(scope_of(df, F.col("label")).alias("scope")).collect()
+        df.select(label_of(df, "label", "by").alias("scope")).collect()
 
 
 def test_two_instants_of_a_night_in_november_are_two_labels(spark):
     with settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
         df = spark.range(2).selectExpr("timestamp_seconds(1793511000 + 3600 * id) as label")  # 01:30, before and after
         assert df.selectExpr("count(distinct string(label)) as n").first().n == 1
-        assert df.select(scope_of(df, F.col("label")).alias("scope")).distinct().count() == 2
+        assert df.select(label_of(df, "label", "by").alias("scope")).distinct().count() == 2
 
 
 UNSTABLE = {

@@ -1,40 +1,74 @@
-"""Long runs on Spark: representatives compared with what follows them, with a limit for each run."""
+"""Long runs on Spark: pages of one template get the local labels, classes and resemblances, whatever max_holders is."""
 
 from __future__ import annotations
 
-import numpy as np
+import random
+
 import pytest
+from generated import templates, windows
+from sparks import as_binary, check_common, check_verdicts, frame
 
 import ndcore as nd
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from ndcore.phases.verification import Judgement
-from ndcore.spark import long_runs
-from ndcore.spark.long_runs import LongRuns
-from ndcore.spark.stars import choose_representatives
+from ndcore.phases import shingle_sets
+from ndcore.spark import long_runs, near_duplicates
+
+WORDS = nd.Shingling(width=2)
+DESIGN = nd.FilterDesign.of(40, 1, 2, threshold=0.3)
+
+
+def pages(seed: int, n: int) -> list[bytes]:
+    """Pages of two sites, whose frames are in long runs with other texts, and parts of one text that overlap."""
+    rng = random.Random(seed)
+    return as_binary(rng.sample([*templates(rng, n), *windows(rng, n // 3)], n + n // 3))
 
 
 @pytest.mark.slow
-def test_three_clusters_in_one_run(spark, work, monkeypatch):
-    monkeypatch.setattr(long_runs, "WAVE", 1)  # so that waves are cut, and what was compared is kept
-    limit, joined, counted = 2, {1: 0, 3: 2}, 4  # the third and the fourth representative are cut
-    base = np.arange(1, 41, dtype=np.uint64)
-    members = {rank: np.sort(np.append(base + np.uint64(1000 * (rank // 2)), np.uint64(7 + rank % 2))) for rank in range(6)}
-    sets = spark.createDataFrame([(rank, 0, bytearray(values.tobytes())) for rank, values in members.items()],
-                                 "rank bigint, part bigint, members binary")
-    how = Judgement(nd.MinHasher(num_perm=8), nd.FilterDesign.of(8, 1, threshold=0.5), 0, 0.5, 0, 0)
-    rows = [how.sketcher.sketch_hashes(values, [0, len(values)]).values[0] for values in members.values()]
-    group = next(g for g in range(8) if all(rows[i][g] == rows[i + 1][g] for i in (0, 2, 4)))
-    run = group.to_bytes(2, "big") + b"run"
-    entries = spark.createDataFrame([(bytearray(run), rank) for rank in members], "run binary, rank bigint")
-    runs = LongRuns(work, entries, sets, how, limit)
-    none = spark.createDataFrame([], "a bigint, b bigint, resemblance double")
-    pairs, labels = runs.settle(none, lambda found: choose_representatives(
-        work, found, "star", first_new=0, bound=1000))
-    assert {row.rank: row.label for row in labels.collect()} == joined
-    assert {row.b: row.a for row in pairs.collect()} == joined
-    assert [(bytes(row.run), row.rank) for row in runs.compared.sort("rank").collect()] == [(run, 0), (run, 2)]
-    keys = spark.createDataFrame([(rank, (9 - rank,), rank == 5) for rank in members],
-                                 "rank bigint, key struct<id:int>, against boolean")
-    assert runs.account(labels, keys).collect() == [(group, 6, (5,), counted, 2)]
+@pytest.mark.parametrize(("cluster", "max_holders", "partitions", "side"), [
+    ("star", 2, 1, None), ("star", 5, 3, "by"), ("star", 20, 2, "against"),
+    ("greedy", 2, 4, "against"), ("greedy", 5, 1, None), ("greedy", 20, 2, "by"),
+    ("components", 2, 2, "by"), ("components", 5, 3, "against"), ("components", 20, 5, None),
+])
+def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, partitions, side):
+    """Blocks of 3, 6 and 12 documents, and sets of two parts, so that long runs take many rounds."""
+    for name, value in (("FIRST", 3), ("GROWTH", 2), ("MOST", 12), ("FEW", 2)):
+        monkeypatch.setattr(long_runs, name, value)
+    texts = pages(7 * max_holders, 90)
+    options = {"threshold": 0.7 if max_holders == 20 else 0.4, "shingling": WORDS, "filter": DESIGN, "cluster": cluster,
+               "max_holders": max_holders}
+    local, given, old = {}, {}, []
+    if side == "by":
+        local["by"], given["by"] = [i % 7 % 2 for i in range(len(texts))], "host"
+    if side == "against":
+        old = pages(7 * max_holders + 1, 30) + texts[:20:2]
+        given["against"] = frame(spark, [(f"o{i:03}", text) for i, text in enumerate(old)], "id string, text binary", 2, 1)
+        local["against"] = old
+    ids = [f"n{i:03}" for i in range(len(texts))]
+    df = frame(spark, [(id, text, i % 7 % 2) for i, (id, text) in enumerate(zip(ids, texts, strict=True))],
+               "id string, text binary, host int", partitions, max_holders)
+    got = near_duplicates(df, id="id", **options, **given)
+    expected = nd.near_duplicates(texts, **options, **local)
+    assert any(run["representatives"] > max_holders // (1 + (side == "by")) for run in expected.common)
+    check_verdicts(got, expected, ids, [f"o{i:03}" for i in range(len(old))])
+    check_common(got, expected, ids)
+    if cluster != "components":
+        names = [*ids, *(f"o{i:03}" for i in range(len(old)))]
+        a, b, _ = (column[expected.verified] for column in expected.pairs)
+        order = {name: rank for rank, name in enumerate([*names[len(ids):], *ids])}
+        found = [tuple(sorted((row.a.id, row.b.id), key=order.get)) for row in got.pairs.collect()]
+        wanted = [tuple(sorted((names[x], names[y]), key=order.get)) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.slow
+def test_sets_in_parts(spark):
+    assert shingle_sets.MEMBERS == 1 << 17
+    words = [f"w{i}" for i in range(140_000)]
+    texts = [" ".join([*words, *(f"own{i // 2}x{j}" for j in range(60_000 * (i > 3))), str(i)]) for i in range(6)]
+    options = {"threshold": 0.8, "max_holders": 2}
+    df = frame(spark, list(enumerate(texts)), "id bigint, text string", 2)
+    expected = nd.near_duplicates(texts, **options)
+    assert expected.common and not expected.mask.all()
+    check_verdicts(near_duplicates(df, id="id", **options), expected, range(len(texts)))

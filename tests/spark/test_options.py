@@ -8,7 +8,7 @@ import pytest
 
 from ndcore.cli.parser import parser
 from ndcore.spark import options
-from ndcore.spark.options import LOCAL_ONLY, parse
+from ndcore.spark.options import REFUSED, parse
 
 LEAST = ["dedup", "--input", "in", "--output", "out"]
 
@@ -47,6 +47,6 @@ def test_what_is_refused(capsys, words, message):
 def test_names_are_those_of_the_local_command():
     local = {name for action in parser(["dedup"])._subparsers._group_actions[0].choices["dedup"]._actions
              for name in action.option_strings}
-    assert set(LOCAL_ONLY) <= local
+    assert set(REFUSED) <= local
     job = {f"--{name.replace('_', '-')}" for name in options.JobOptions.__dataclass_fields__}
-    assert job - local == {"--input", "--format", "--directory", "--task-pairs"} and not job & set(LOCAL_ONLY)
+    assert job - local == {"--input", "--format", "--directory", "--task-pairs"} and not job & set(REFUSED)

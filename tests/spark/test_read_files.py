@@ -20,7 +20,7 @@ from ndcore.spark.read_files import DOCUMENTS, read_documents
 def read(path, fields=None, **options):
     sources = find([str(path)]).sources
     batches = [pa.record_batch({"at": pa.array([i], pa.int64())}) for i in range(len(sources))]
-    options = {"html": None, "label": None, "order": None, **options}
+    options = {"html": None, "label": None, "version": None, "order": None, "titles": False, **options}
     return list(read_documents(batches, sources=sources, fields=fields or Fields(), **options))
 
 
@@ -42,7 +42,7 @@ def test_files_of_every_kind(tmp_path, monkeypatch, rows):
     assert [row[3] for row in found] == texts
     assert [row[:2] for row in found] == places
     assert [row[2] for row in found] == [None, "1", None, "7", "http://example.org/1", "http://example.org/2"]
-    assert [row[9] for row in found][1:3] == [b'{"id": 1, "text": "one"}', b'{"text": "\\ud800 two"}']
+    assert [row[10] for row in found][1:3] == [b'{"id": 1, "text": "one"}', b'{"text": "\\ud800 two"}']
 
 
 def test_labels_and_order(tmp_path):
@@ -50,8 +50,9 @@ def test_labels_and_order(tmp_path):
             {"text": "c", "host": 1.5, "n": "z"}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fields = Fields(others=("host", "n"), optional=frozenset({"n"}))
-    found = rows_of(read(tmp_path, fields, label="host", order="n", html="page"))
-    assert [row[3:9] for row in found] == [
+    found = rows_of(read(tmp_path, fields, label="host", version="n", order="n", html="page"))
+    assert [row[5] for row in found] == ["3", "null", '"z"']
+    assert [(*row[3:5], *row[6:10]) for row in found] == [
         (b"a", '"x"', *sort_keys(3)), (b"b", "[1]", *[None] * 4), (b"c", "1.5", "string", None, None, b"z")]
 
 
@@ -60,7 +61,15 @@ def test_pages_that_no_parser_reads(tmp_path):
     pages = ["<p>one", "<div>" * 16_000 + "two"]
     (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": page}) for page in pages))
     (tmp_path / "b.html").write_text(pages[1])
-    assert [row[10] for row in rows_of(read(tmp_path, html="page"))] == [False, True, True]
+    assert [row[11] for row in rows_of(read(tmp_path, html="page"))] == [False, True, True]
+
+
+def test_titles_of_pages_are_not_lost(tmp_path):
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
+    (tmp_path / "a.html").write_text("<title>of a page</title><p>one two")
+    assert len(rows_of(read(tmp_path))) == 1
+    with pytest.raises(DocumentError, match="--must-agree title compares titles of HTML in ndcore dedup only"):
+        read(tmp_path, titles=True)
 
 
 @pytest.mark.parametrize(("name", "content", "fields", "message"), [

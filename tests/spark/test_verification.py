@@ -8,6 +8,8 @@ import ndcore as nd
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from pyspark.sql import functions as F
+
 from ndcore.phases.verification import Judgement
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
 from ndcore.text.inputs import digest
@@ -23,7 +25,8 @@ def test_sets_and_pairs(spark, work):
     texts = spark.createDataFrame([((i,), False, text) for i, text in enumerate(TEXTS)],
                                   "key struct<id:bigint>, against boolean, text string").repartition(3)
     wanted = spark.createDataFrame([(10 * i, (i,), False, digest(TEXTS[i].encode())) for i in (0, 1, 4)],
-                                   "rank bigint, key struct<id:bigint>, against boolean, bytes binary")
+                                   "rank bigint, key struct<id:bigint>, against boolean, bytes binary").withColumn(
+                                       "runs", F.expr("cast(null as array<bigint>)"))
     sets = read_sets(work, texts, wanted, how)
     sizes = {row.rank: len(row.members) // 8 for row in sets.collect()}
     assert sizes == {0: 6, 10: 6, 40: 8}
@@ -44,7 +47,7 @@ def test_a_second_reading_that_differs(spark, work, second, message):
     kinds = "key struct<id:string>, against boolean"
     texts = spark.createDataFrame([((name,), False, text) for name, text in second.items()], f"{kinds}, text string")
     wanted = spark.createDataFrame([(rank, (name,), False, digest(b"a b c d e")) for rank, name in enumerate("ab")],
-                                   f"rank bigint, {kinds}, bytes binary")
+                                   f"rank bigint, {kinds}, bytes binary").withColumn("runs", F.expr("array(rank)"))
     with pytest.raises(Exception) as caught:
         read_sets(work, texts, wanted, how)
     assert message in str(caught.value) and "write the rows as Parquet" in str(caught.value)

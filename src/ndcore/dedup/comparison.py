@@ -52,13 +52,12 @@ def find_pairs(
         common = find_common(sets, leaders, documents.valid, rules.drop_common)
         counted, common_shingles = without_common(sets, common, leaders), len(common)
         compared[compared] = counted.sizes(np.flatnonzero(compared)) > 0
-    active = np.flatnonzero(compared)
     search: Search
     if isinstance(filter, PrefixFilter):
         assert sets is not None
         search = find_prefix_candidates(
-            counted or sets, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
-            memory_limit=memory_limit, threads=threads, report=report,
+            counted or sets, np.flatnonzero(compared), filter, max_holders=rules.max_holders, first_fixed=documents.n,
+            by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
         )
         return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
     rows, sketched = documents.rows, counted or formed
@@ -66,9 +65,9 @@ def find_pairs(
         rows = _sketch_sets(sketched, len(documents), documents.sketcher, memory_limit)
     assert rows is not None
     search = find_candidates(
-        rows, active, filter, equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold),
-        max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, threads=threads,
-        report=report,
+        rows, np.flatnonzero(compared), filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
+        equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold), memory_limit=memory_limit,
+        threads=threads, report=report,
     )
     if sets is None:
         wanted = np.zeros(len(documents), np.bool_)

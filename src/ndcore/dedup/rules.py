@@ -19,6 +19,33 @@ FILTERS = ("auto", "lsh", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
+# Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
+_MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
+_SETS = "it counts shingles over all documents, which Spark would have to move"
+_FILES = "only the local command writes this output"
+CALLERS: dict[str, dict[str, str]] = {
+    "spark.near_duplicates": {
+        "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
+        "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
+        "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark.cluster": {
+        "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",
+        "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark.hamming_join": {
+        "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark dedup": {
+        "--drop": _SETS, "--drop-common": _SETS, "--lost": _SETS, "--filter": _SETS,
+        "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
+        **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
+        "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
+        **dict.fromkeys(("--include", "--exclude", "--hidden"), "name the files, or their directories"),
+        "--on-error": "a record that cannot be read ends the job",
+    },
+}
+
 
 @dataclass(frozen=True)
 class Rules:

@@ -12,7 +12,7 @@ from ndcore._types import Ints
 from ndcore.parallel import cut
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, byte_rows, drop_empty, numbers, row_changes
 
-__all__ = ["GROUP_BYTES", "expand_runs", "group_of_run", "list_entries", "number_rows"]
+__all__ = ["GROUP_BYTES", "expand_runs", "list_entries", "number_rows"]
 
 GROUP_BYTES = 2  # of a run's name: the group, then the feature, then the scope
 PAIRS = 1 << 18  # of a batch, about
@@ -41,11 +41,6 @@ def list_entries(batches: Batches, *, groups: int) -> Iterator[Any]:
         runs[:, :, GROUP_BYTES : GROUP_BYTES + 8] = byte_rows(batch.column("features")).reshape(n, groups, 8)
         runs[:, :, GROUP_BYTES + 8 :] = scope[:, None]
         yield as_batch(run=binary_column(runs.reshape(n * groups, -1)), rank=np.repeat(numbers(batch, "rank"), groups))
-
-
-def group_of_run(run: bytes) -> int:
-    """Return the group of a run, from its name."""
-    return int.from_bytes(run[:GROUP_BYTES], "big")
 
 
 def expand_runs(batches: Batches, *, max_holders: int, first_new: int) -> Iterator[Any]:

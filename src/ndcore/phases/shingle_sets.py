@@ -62,9 +62,9 @@ class Filter:
 def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filter) -> Iterator[Any]:
     """Form the shingle sets of the texts whose ``hash`` the filter may have.
 
-    Yields all columns but the text, with ``part`` and ``members`` (uint64, little-endian): the parts of a set one after
-    another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the digest of the
-    text, as `sketch_documents` has it.
+    Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the parts of a set
+    one after another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the
+    digest of the text, as `sketch_documents` has it.
     """
     for batch in drop_empty(batches):
         batch = batch.take(np.flatnonzero(wanted.may_have(numbers(batch, "hash"))))
@@ -73,21 +73,21 @@ def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filt
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
             values, offsets = distinct(*shingling.fingerprints_many(piece, threads=1))
-            owners, parts, bounds = _cut_sets(offsets)
+            owners, parts, counts, bounds = _cut_sets(offsets)
             digests = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
             for some in cut(np.diff(bounds), 8 * MEMBERS):
                 rows = first + owners[some]
                 columns = {name: batch.column(name).take(rows) for name in others}
                 data = values[bounds[some.start] : bounds[some.stop]].astype("<u8").view(np.uint8)
                 ends = 8 * (bounds[some.start : some.stop + 1] - bounds[some.start])
-                yield as_batch(**columns, part=parts[some], members=cut_binary(data, ends),
+                yield as_batch(**columns, part=parts[some], parts=counts[some], members=cut_binary(data, ends),
                                bytes=binary_column(digests[owners[some]]))
 
 
-def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut sets into rows of at most MEMBERS: (set of each row, its part of the set, bounds of the rows)."""
+def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Cut sets into rows of at most MEMBERS: (set of each row, which part of how many it is, bounds of the rows)."""
     counts = np.maximum(1, -(-np.diff(offsets) // MEMBERS))
     owners = np.repeat(np.arange(len(counts)), counts)
     parts = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     ends = np.minimum(offsets[owners] + (parts + 1) * MEMBERS, offsets[owners + 1])
-    return owners, parts, np.append(0, ends).astype(np.int64)
+    return owners, parts, counts[owners], np.append(0, ends).astype(np.int64)

@@ -15,6 +15,7 @@ from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, drop_
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
+from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
@@ -32,28 +33,32 @@ def read_column(batch: Any, text: str) -> Any:
     return as_texts(column)
 
 
-def sketch_documents(batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign) -> Iterator[Any]:
+def sketch_documents(
+    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign, must_agree: MustAgree = None
+) -> Iterator[Any]:
     """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
 
     New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
-    tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group).
+    tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
+    with `must_agree` ``agrees``, the digest of its keys.
     """
-    tables = FeatureTables(FEATURE_POLYNOMIAL)
+    tables, first_pass = FeatureTables(FEATURE_POLYNOMIAL), FirstPass(sketcher, Agreement.of(must_agree))
     for batch in drop_empty(batches):
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
             n = len(piece)
-            reading = FirstPass(sketcher)((first, piece))
+            reading = first_pass((first, piece))
             assert reading.rows is not None
             judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
             entries = judge.entries(tables, 0, design.groups, np.arange(n))
             features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
             deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
             kept = {name: batch.column(name).slice(first, n) for name in others}
+            agrees = {} if reading.keys is None else {"agrees": binary_column(reading.keys)}
             yield as_batch(
                 **kept, length=reading.lengths, valid=reading.valid,
                 bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding),
-                features=binary_column(features.view(np.uint8)),
+                features=binary_column(features.view(np.uint8)), **agrees,
             )
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusteringFrames", "cluster"]
 
-LOCAL_ONLY = ("ids", "guard", "memory_limit", "threads", "progress")
 SAMPLED = ("valid boolean, sound boolean, bytes binary, tokens binary, deciding binary, sample binary, modulus bigint, "
            "levels array<int>")
 MEASURED = "a bigint, b bigint, common bigint, in_a bigint, in_b bigint, resemblance double, weight double"
@@ -117,7 +116,7 @@ def cluster(
     Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, §4 and §5, DOI 10.1016/S0169-7552(97)00031-7.
     """
     imported("pyspark", "ndcore.spark")
-    refuse_options("cluster", local_only, LOCAL_ONLY)
+    refuse_options("cluster", local_only)
     check_choice("cluster", cluster, ("star", "components", "greedy"))
     settings = Settings.of(None, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run,
                            filter=filter)

@@ -41,14 +41,16 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
         raise ValueError(f"{output} exists; name another directory for --output")
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
     with files.folder(output, options.directory) as steps:
-        return _deduplicate(Work(spark, steps), options, output)
+        return _deduplicate(Work(spark, steps), options)
 
 
-def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]:
+def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
     """Read the inputs, deduplicate them, and write the output."""
     kind = {"auto": None, "parquet": True, "files": False}[options.format]
-    shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind}
-    given = open_input(work, options.input, "documents", by=options.by, order=options.keep, **shared)
+    shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind,
+                              "titles": "title" in options.must_agree}
+    given = open_input(work, options.input, "documents", by=options.by, one_per=options.one_per, order=options.keep,
+                       **shared)
     if given.strings:
         print(f"ndcore.spark: {as_strings(options.keep[0], given.strings)}", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
@@ -56,15 +58,19 @@ def _deduplicate(work: Work, options: JobOptions, output: str) -> dict[str, Any]
         given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,
         num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
         keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
-        max_holders=options.max_holders, by=given.by, min_shingles=options.min_shingles, task_pairs=options.task_pairs,
+        max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
+        min_shingles=options.min_shingles, reassign=options.reassign, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
     pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
-    return _write(work, given, result, pages, output)
+    return _write(work, options, given, result, pages)
 
 
-def _write(work: Work, given: Input, result: NearDuplicates, pages: list[DataFrame], output: str) -> dict[str, Any]:
+def _write(
+    work: Work, options: JobOptions, given: Input, result: NearDuplicates, pages: list[DataFrame]
+) -> dict[str, Any]:
     """Write the kept documents, the verdicts, the pages that no parser read if there are any, and the summary."""
+    output = options.output.rstrip("/")
     work.describe("kept documents")
     kept = result.kept(given.rows)
     if given.lines:
@@ -82,6 +88,7 @@ def _write(work: Work, given: Input, result: NearDuplicates, pages: list[DataFra
     summary = {
         "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
         **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
+        **({"version": counts.get("version", 0)} if options.one_per else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ndcore.dedup.rules import CALLERS
 from ndcore.phases.candidates import number_rows
 from ndcore.spark.work import Work
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 __all__ = [
-    "Documents", "key_columns", "key_struct", "number_documents", "refuse_missing", "refuse_options", "refuse_taken",
-    "refuse_unstable", "scope_of", "type_of", "with_keys",
+    "Documents", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing", "refuse_options",
+    "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
@@ -33,9 +34,11 @@ class Documents:
     Attributes
     ----------
     ranked : DataFrame
-        ``rank``, ``key``, ``against``, with `by` ``scope``, and the columns of the phase that sketched them.
+        ``rank``, ``key``, ``against``, with `by` or `must_agree` ``scope``, of which only equal ones are compared, and the
+        columns of the phase that sketched them.
     followers : DataFrame
-        ``rank`` and ``leader`` of documents that equal an earlier one, and ``how`` they do: identical, lexical, shingle.
+        ``rank`` and ``leader`` of documents that are not compared, and ``how`` they follow: identical, lexical, shingle; or
+        version, where the first document with their label of `one_per` follows the leader, or is it.
     first_new : int
         Documents of `against`; their ranks are lower.
     """
@@ -45,12 +48,13 @@ class Documents:
     first_new: int
 
 
-def refuse_options(function: str, given: dict[str, Any], local_only: Collection[str]) -> None:
+def refuse_options(function: str, given: dict[str, Any]) -> None:
     """Raise TypeError for options that are not parameters; the message tells which ones the local function has."""
+    refused = CALLERS[f"spark.{function}"]
     for name in given:
-        if name in local_only:
-            raise TypeError(f"{name}=… is an option of ndcore.{function}, and not available on Spark; leave it out, or use "
-                            "the local function")
+        if name in refused:
+            raise TypeError(f"{name}=… is an option of ndcore.{function}, and not available on Spark, because "
+                            f"{refused[name]}; leave it out, or use the local function")
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
@@ -142,21 +146,31 @@ def with_keys(
     return keyed
 
 
-def scope_of(df: DataFrame, by: Column) -> Column:
+def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
     """Return a binary column of 16 bytes that equal labels share; null and nan raise. TypeError for types of no labels."""
     from pyspark.sql import functions as F
 
-    kind = df.select(by.alias("by")).schema["by"].dataType
+    if isinstance(label, str):
+        type_of(df, label, role)
+        label = F.col(f"`{label.replace('`', '``')}`")
+    kind = df.select(label.alias("label")).schema["label"].dataType
     name = kind.typeName()
     if name not in _LABELS and not name.startswith("decimal"):
-        raise TypeError(f"by is of type {kind.simpleString()}; labels are booleans, numbers, strings, binary, dates or "
+        raise TypeError(f"{role} is of type {kind.simpleString()}; labels are booleans, numbers, strings, binary, dates or "
                         "timestamps: cast it to string")
-    by = refuse_missing(kind, by, "by: a label is missing (null or nan); give the document one of its own")
+    label = refuse_missing(kind, label, f"{role}: a label is missing (null or nan); give the document one of its own")
     if name in _FLOATS:
-        by = by + F.lit(0.0)  # -0.0 is 0.0
+        label = label + F.lit(0.0)  # -0.0 is 0.0
     if name == "timestamp":
-        by = F.unix_micros(by)  # as a string in the zone of the session, two instants of a night in autumn are one
-    return F.unhex(F.md5(by if name == "binary" else by.cast("string").cast("binary")))
+        label = F.unix_micros(label)  # as a string in the zone of the session, two instants of a night in autumn are one
+    return digest_of(label if name == "binary" else label.cast("string").cast("binary"))
+
+
+def digest_of(column: Column) -> Column:
+    """Return 16 bytes of the SHA-256 of a binary column."""
+    from pyspark.sql import functions as F
+
+    return F.unhex(F.substring(F.sha2(column, 256), 1, 32))
 
 
 def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
@@ -177,9 +191,11 @@ def number_documents(
     Parameters
     ----------
     sides : DataFrame
-        ``key``, ``against``, ``text``, and what `order` (SQL) and ``scope`` need.
+        ``key``, ``against``, ``text``, what `order` (SQL) needs, and perhaps labels: ``scope`` of `by`, ``version`` of
+        `one_per`.
     phase, made, given
-        What sketches them; the columns that it makes, with ``valid``, ``bytes`` and ``deciding``; its settings.
+        What sketches them; the columns that it makes, with ``valid``, ``bytes``, ``deciding`` and perhaps ``agrees``, the
+        digest of `must_agree`; its settings.
     how : str
         SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
@@ -204,10 +220,13 @@ def number_documents(
     for part, size, _ in sizes:
         starts.append((part, total))
         total += size
-    scope = [name for name in ("scope",) if name in placed.columns]
+    labels = [name for name in ("scope", "version") if name in placed.columns]
     ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
-        F.expr("start + place as rank"), "key", "against", *scope, *(field.name for field in columns))
-    return Documents(ranked, _find_followers(work, ranked, scope, how), sum(against for _, _, against in sizes))
+        F.expr("start + place as rank"), "key", "against", *labels, *(field.name for field in columns))
+    if "agrees" in ranked.columns:  # without shingles the bytes alone decide
+        of_by = F.col("scope") if "scope" in labels else F.lit(b"")
+        ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
+    return Documents(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
 
 
 def _check_keys(sketched: DataFrame) -> None:
@@ -221,13 +240,26 @@ def _check_keys(sketched: DataFrame) -> None:
         raise ValueError(f"{number} document{'s have' if number > 1 else ' has'} the key {key}; {what}")
 
 
-def _find_followers(work: Work, ranked: DataFrame, scope: list[str], how: str) -> DataFrame:
-    """Find the documents that equal an earlier one; one without a deciding digest does not."""
+def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
+    """Find the documents that equal an earlier one, but for those without a deciding digest, and the versions."""
     from pyspark.sql import functions as F
 
-    kind = ["valid", "deciding", *scope]
+    versions = None
+    if "version" in ranked.columns:
+        labelled = ranked.where("version is not null").select("version", "rank")
+        first = labelled.groupBy("version").agg(F.min("rank").alias("first"))
+        versions = labelled.join(first, "version").where("rank != first").select("rank", "first")
+        versions = work.keep(versions, "versions")
+        ranked = ranked.join(versions, "rank", "left_anti")
+    kind = ["valid", "deciding", *(name for name in ("scope",) if name in ranked.columns)]
     digests = [name for name in ("bytes", "tokens") if name in ranked.columns]
-    classes = ranked.groupBy(*kind).agg(F.min(F.struct("rank", *digests)).alias("first"), F.count("*").alias("members"))
-    joined = ranked.join(classes.where("members > 1"), kind).where("rank != first.rank")
-    found = joined.selectExpr("rank", "first.rank as leader", f"{how} as how")
-    return work.keep(found, "equal documents")
+    classes = ranked.groupBy(*kind).agg(F.min("rank").alias("leader"), F.count("*").alias("members"))
+    joined = ranked.select("rank", *kind, *digests).join(classes.where("members > 1"), kind)
+    first = joined.where("rank = leader").select("leader", F.struct(*digests).alias("first"))
+    equal = joined.where("rank != leader").join(first, "leader").selectExpr("rank", "leader", f"{how} as how")
+    equal = work.keep(equal, "equal documents")
+    if versions is None:
+        return equal
+    leaders = equal.selectExpr("rank as first", "leader")
+    return equal.union(versions.join(leaders, "first", "left").selectExpr(
+        "rank", "coalesce(leader, first) as leader", "'version' as how"))

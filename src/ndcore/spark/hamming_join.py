@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["hamming_join"]
 
-LOCAL_ONLY = ("span", "threads", "progress")
-
 
 def hamming_join(
     queries: ArrayLike | DataFrame,
@@ -82,7 +80,7 @@ def hamming_join(
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    refuse_options("hamming_join", local_only, LOCAL_ONLY)
+    refuse_options("hamming_join", local_only)
     bits, max_distance = checked_search(bits, max_distance, plan)
     collection = _fingerprints_of(fingerprints, id, column, "fingerprints")
     asked, names = _queries_of(queries, id, column)

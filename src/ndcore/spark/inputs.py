@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
@@ -34,8 +34,8 @@ class Input:
         The column of texts.
     key : str, list of str or None
         As `id` of `near_duplicates`.
-    by : str or None
-        The column of labels.
+    by, one_per : str or None
+        The columns of labels.
     priority : Column or None
     lines : bool
         They are lines of JSONL: the column ``line`` has each as it stands.
@@ -49,6 +49,7 @@ class Input:
     text: str
     key: str | list[str] | None
     by: str | None
+    one_per: str | None
     priority: Column | None
     lines: bool
     by_tags: DataFrame | None
@@ -57,7 +58,7 @@ class Input:
 
 def open_input(
     work: Work, paths: list[str], step: str, *, text: str, ident: str | None, html: str | None = None, by: str | None = None,
-    order: tuple[str, str] = ("first", ""), parquet: bool | None = None,
+    one_per: str | None = None, order: tuple[str, str] = ("first", ""), parquet: bool | None = None, titles: bool = False,
 ) -> Input:
     """Open the files of an input.
 
@@ -72,6 +73,8 @@ def open_input(
         A field, and asc or desc; or a rule without a field.
     parquet : bool or None
         Whether they are Parquet. None: what the first ones are, or are called.
+    titles : bool
+        Refuse pages of HTML that have a title.
 
     Raises
     ------
@@ -82,21 +85,23 @@ def open_input(
     if parquet or (parquet is None and _is_parquet(paths)):
         rows = work.spark.read.parquet(*paths)
         priority, strings = (None, ()) if field is None else _of_column(work, rows, order)
-        if by is not None:
-            type_of(rows, by, "--by")
-        return Input(rows, text, ident, by, priority, False, None, strings)
+        for option, name in (("--by", by), ("--one-per", one_per)):
+            if name is not None:
+                type_of(rows, name, option)
+        return Input(rows, text, ident, by, one_per, priority, False, None, strings)
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
-    others = tuple(dict.fromkeys(name for name in (by, field) if name is not None))
-    fields = Fields((text,), ident or "id", ident is not None, others, frozenset(name for name in others if name != by))
-    kept = _read(work, sources, fields, html, by, field, step)
+    others = tuple(dict.fromkeys(name for name in (by, one_per, field) if name is not None))
+    fields = Fields((text,), ident or "id", ident is not None, others, frozenset(others) - {by, one_per})
+    kept = _read(work, sources, step, fields=fields, html=html, label=by, version=one_per, order=field, titles=titles)
     keys = {key: _column(key) for key in _KEYS}
     priority, strings = (None, ()) if field is None else _ordered(work, kept, keys, order)
     lines = all(source.kind == "jsonl" for source in sources)
     by_tags = kept.where("by_tags").select("file", "record", "id")
     key = "id" if ident else ["file", "record"]
-    return Input(kept, "text", key, "label" if by else None, priority, lines, by_tags, strings)
+    return Input(kept, "text", key, "label" if by else None, "version" if one_per else None, priority,
+                 lines, by_tags, strings)
 
 
 def _is_parquet(paths: list[str]) -> bool:
@@ -114,15 +119,12 @@ def _sources(paths: list[str]) -> list[Source]:
     return [source for source in find(paths).sources if source.named or not Path(source.path).name.startswith("_")]
 
 
-def _read(
-    work: Work, sources: list[Source], fields: Fields, html: str | None, by: str | None, order: str | None, step: str
-) -> DataFrame:
+def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
     """Read the documents of files, a file in one task, and keep them."""
     spark = work.spark
     tasks = min(len(sources), 8 * max(1, spark.sparkContext.defaultParallelism))
     at = spark.range(0, len(sources), 1, tasks).toDF("at")
-    read = work.apply(at, read_documents, DOCUMENTS, sources=sources, fields=fields, html=html, label=by, order=order)
-    return work.keep(read, step)
+    return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), step)
 
 
 def _keys(name: str) -> dict[str, Column]:
@@ -166,7 +168,7 @@ def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[
         *(F.count(keys[key]).alias(key) for key in _KEYS), F.min(neither).alias("first"), F.max(neither).alias("last"),
         F.min(F.when(date.isNotNull(), name)).alias("a_date"), F.min(F.when(number.isNotNull(), name)).alias("a_number"),
     ).collect()[0]
-    if not told.kinds:
+    if told.documents and not told.kinds:
         raise ValueError(no_values(field, told.documents))
     if len(told.kinds) > 1:
         raise ValueError(f"the field {field!r} is a {' in some records and a '.join(sorted(told.kinds))} in others; --keep "

@@ -1,149 +1,150 @@
-"""Long runs on Spark: their representatives are compared in waves with the documents after them, to a fixpoint."""
+"""Long runs on Spark: documents that represent themselves are compared, block by block, with all others of their runs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ndcore.phases.candidates import group_of_run
-from ndcore.phases.verification import ALL_LATER, OF_PAIR, Judgement
-from ndcore.phases.waves import Turn, decide_wave, plan_blocks
-from ndcore.spark.verification import compare_blocks
+from ndcore.phases.long_runs import Holders, compare_holders, find_representatives
+from ndcore.phases.verification import Judgement
+from ndcore.spark.verification import SCORED
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LongRuns"]
+__all__ = ["LongRuns", "account"]
 
-IN_BLOCK = 4096  # documents that a block of representatives is compared with, about
-WAVE = 1 << 18  # representatives of a wave, counted once for each of their runs; more than a document has features
+FIRST, GROWTH, MOST = 128, 8, 1 << 16  # documents of the first block; how many times more each next one has; at most
+BLOCK_BYTES = 32 << 20  # of shingle sets in a block that has more than one document
+FEW = 16  # tables of pairs that are read one by one
 
 
 class LongRuns:
-    """The documents of runs too long to be expanded, and the comparisons made so far.
+    """The documents of long runs, and the accepted pairs that were found among them so far.
 
-    The driver holds the representatives of one wave with their runs, WAVE rows at most, the accepted pairs among them, and
-    up to 2 · WAVE rows of what was compared before; the rest of these is kept as a step.
+    Parameters
+    ----------
+    sets : DataFrame
+        As of `read_sets`, where these documents have ``runs``, their features.
+    either : bool
+        Compare documents that represent themselves with earlier ones, too.
     """
 
-    def __init__(self, work: Work, entries: DataFrame, sets: DataFrame, judgement: Judgement, limit: int) -> None:
-        self.work, self.entries, self.sets, self.judgement = work, entries, sets, judgement
-        self.limit = limit
-        self._recent: list[tuple[bytes, int]] = []  # runs, and representatives that were compared and count in them
-        self._older = work.table([], run="binary", rank="int64")
-
-    @property
-    def compared(self) -> DataFrame:
-        """The representatives that were compared, ``rank``, in the runs where they count, ``run``."""
-        return self._older.union(self.work.table(self._recent, run="binary", rank="int64"))
-
-    def _note(self, counted: list[tuple[bytes, int]]) -> None:
-        """Note what was compared."""
-        self._recent += counted
-        if len(self._recent) > WAVE:
-            self._older = self.work.keep(self.compared, "long runs: compared")
-            self._recent = []
-
-    def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> tuple[DataFrame, DataFrame]:
-        """Return the accepted pairs with those found in long runs, and the labels by them."""
-        labels = choose(pairs)
-        while added := self._compare_round(labels):
-            for more in added:
-                pairs = pairs.union(more)
-            pairs = self.work.keep(pairs.dropDuplicates(["a", "b"]), "pairs with long runs")
-            labels = choose(pairs)
-        return pairs, labels
-
-    def _compare_round(self, labels: DataFrame) -> list[DataFrame]:
-        """Compare the representatives by these labels with what follows them, except those that an earlier one covers."""
+    def __init__(self, work: Work, sets: DataFrame, judgement: Judgement, *, either: bool) -> None:
         from pyspark.sql import functions as F
 
-        waiting = self.entries.join(labels.select("rank"), "rank", "left_anti")
-        waiting = self.work.keep(waiting, "long runs: representatives")
-        added: list[DataFrame] = []
-        width = 1
-        while turns := self._turns(waiting, added, width):
-            found = self._compare(turns)
-            of_wave = self.work.table([(rank,) for rank in {turn[0] for turn in turns}], b="int64")
-            covered: dict[int, list[int]] = defaultdict(list)
-            for row in found.join(F.broadcast(of_wave), "b").select("a", "b").collect():
-                covered[row.b].append(row.a)
-            counting = decide_wave(turns, covered)
-            those = self.work.table([(rank,) for rank in counting], a="int64")
-            added.append(found.join(F.broadcast(those), "a", "left_semi"))
-            kept = set(counting)
-            self._note([(run, rank) for rank, run, _ in turns if rank in kept])
-            width *= 2
-        return added
+        self.work, self.judgement, self.either = work, judgement, either
+        names = [name for name in ("rank", "runs", "scope") if name in sets.columns]
+        ours = sets.where("runs is not null")
+        whole = ours.where("parts = 1").selectExpr(*names, "array(members) as members", "length(members) as size")
+        cut = ours.where("parts > 1").groupBy(*names).agg(
+            F.expr("array_sort(collect_list(struct(part, members)))").alias("members"),
+            F.sum(F.length("members")).alias("size")).selectExpr(*names, "members.members", "size")
+        self.holders = work.keep(whole.union(cut), "long runs: documents")
+        self._tables: list[DataFrame] = []
 
-    def _turns(self, waiting: DataFrame, added: list[DataFrame], width: int) -> list[Turn]:
-        """List the next representatives: of each run the first `width`, if they are among the first of all their runs.
+    @property
+    def found(self) -> DataFrame:
+        """The pairs, and a row with a = b for each document that was compared with all others."""
+        if len(self._tables) > FEW:
+            self._tables = [self.work.keep(self._union(), "long runs: pairs")]
+        return self._union()
 
-        At most WAVE turns, of the earliest representatives: no run gets a gap by that.
+    def _union(self) -> DataFrame:
+        """Return all rows that were found."""
+        rows = self.work.spark.createDataFrame([], SCORED)
+        for table in self._tables:
+            rows = rows.union(table)
+        return rows
+
+    @property
+    def pairs(self) -> DataFrame:
+        """The pairs; some may be there twice."""
+        return self.found.where("a < b")
+
+    def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
+        """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
+        joined = labels.selectExpr("rank as a")
+        pairs = self.pairs.join(joined, "a", "left_anti").select("a", "b", "resemblance")
+        if not self.either:
+            return pairs
+        return pairs.union(self.pairs.join(joined.selectExpr("a as b"), "b", "left_anti").select("a", "b", "resemblance"))
+
+    def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> DataFrame:
+        """Compare until every document that represents itself by the labels was compared; return the labels.
+
+        pairs: of other runs. choose: chooses representatives by pairs.
         """
+        waiting = self.holders.select("rank", "size").join(pairs.selectExpr("b as rank"), "rank", "left_anti")
+        self._compare(waiting, self.holders, settling=True)
+        while True:
+            labels = choose(pairs.union(self.pairs))
+            waiting = self.holders.select("rank", "size").join(labels, "rank", "left_anti")
+            waiting = waiting.join(self.found.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
+            if not self._compare(waiting, self.holders, settling=True):
+                return labels
+
+    def connect(self, entries: DataFrame, roots: DataFrame) -> None:
+        """Compare documents of different components, given the first document, ``label``, of each other one, ``rank``.
+
+        Each document outside the largest component of a run is compared with all documents of the run. entries: ``run`` and
+        ``rank`` of all documents.
+        """
+        from pyspark.sql import functions as F
+
+        roots = roots.selectExpr("rank", "label as root")
+        own = F.expr("coalesce(root, rank)").alias("root")
+        placed = self.holders.join(roots, "rank", "left").select(*self.holders.columns, own)
+        placed = self.work.keep(placed, "long runs: documents of components")
+        entries = entries.join(roots, "rank", "left").select("run", "rank", own)
+        counts = entries.groupBy("run", "root").count()
+        main = counts.groupBy("run").agg(F.expr("max_by(root, struct(count, -root))").alias("main"))
+        outside = entries.join(main, "run").where("root != main").select("rank").distinct()
+        outside = self.work.keep(self.holders.select("rank", "size").join(outside, "rank"), "long runs: documents outside")
+        self._compare(outside, placed, settling=False)
+
+    def _compare(self, waiting: DataFrame, holders: DataFrame, *, settling: bool) -> bool:
+        """Compare the documents that wait (``rank`` and ``size``), block by block; tell whether there was one.
+
+        settling: those that an earlier one represents are left out. Else each is compared with all others.
+        """
+        most, last, either = FIRST, -1, self.either or not settling
+        while len((block := self._next(waiting, holders, most)).ranks):
+            last = int(block.ranks.max())
+            if settling:
+                block = find_representatives(block, judgement=self.judgement)
+            found = self.work.apply(holders, compare_holders, SCORED, block=block, judgement=self.judgement, either=either)
+            found = self.work.keep(found, "long runs: accepted pairs")
+            self._tables.append(found)
+            waiting = waiting.where(f"rank > {last}")
+            if settling:
+                waiting = waiting.join(found.selectExpr("b as rank"), "rank", "left_anti")
+                waiting = self.work.keep(waiting, "long runs: documents that wait")
+            most = min(GROWTH * most, MOST)
+        return last >= 0
+
+    def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Holders:
+        """Read the next block: the first of the documents that wait, `most` at most, and BLOCK_BYTES."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        self.work.describe("long runs: next representatives")
-        for pairs in added:
-            waiting = waiting.join(pairs.selectExpr("b as rank"), "rank", "left_anti")
-        compared = self.compared
-        waiting = waiting.join(compared.select("rank"), "rank", "left_anti")
-        waiting = waiting.join(compared.groupBy("run").agg(F.count("*").alias("compared")), "run", "left")
-        waiting = waiting.selectExpr("run", "rank", f"{self.limit} - coalesce(compared, 0) as room").where("room > 0")
-        waiting = waiting.withColumn("place", F.row_number().over(Window.partitionBy("run").orderBy("rank")))
-        first = waiting.selectExpr("*", f"place <= least(room, {width}) as is_first")
-        every = first.withColumn("every", F.min("is_first").over(Window.partitionBy("rank"))).where("every")
-        found = every.select("rank", "run", "place").sort("rank", "run").limit(WAVE + 1).collect()
-        turns = [(row.rank, bytes(row.run), row.place) for row in found]
-        return turns if len(turns) <= WAVE else [turn for turn in turns if turn[0] != turns[-1][0]]
+        self.work.describe("long runs: next block")
+        first = waiting.sort("rank").limit(most).withColumn("through", F.sum("size").over(Window.orderBy("rank")))
+        first = first.where(f"through - size < {BLOCK_BYTES}").select("rank")
+        rows = holders.join(F.broadcast(first), "rank").drop("size").toArrow()
+        return Holders.of(rows.combine_chunks().to_batches())
 
-    def _compare(self, turns: list[Turn]) -> DataFrame:
-        """Compare representatives with all later documents of their runs; return the accepted pairs."""
-        from pyspark.sql import functions as F
 
-        blocks, groups = plan_blocks(turns), defaultdict(set)
-        for rank, run, _ in turns:
-            groups[rank].add(group_of_run(run))
-        named = {rank: b"".join(group.to_bytes(2, "little") for group in sorted(groups[rank])) for rank in blocks}
-        asking = self.work.table([(blocks[rank], rank, named[rank]) for rank in blocks],
-                                 number="int32", a="int64", groups="binary")
-        of_blocks = sorted({(blocks[rank], run) for rank, run, _ in turns})
-        runs = self.work.table(of_blocks, number="int32", run="binary")
-        first = asking.groupBy("number").agg(F.min("a").alias("first"))
-        followers = self.entries.join(F.broadcast(runs), "run").join(F.broadcast(first), "number").where("rank > first")
-        followers = self.work.keep(followers.select("number", "rank").distinct(), "long runs: documents to compare")
-        parts = followers.groupBy("number").agg(F.expr(f"count(*) div {IN_BLOCK} + 1 as parts"))
-        block = "unhex(concat(lpad(hex(number), 8, '0'), lpad(hex({}), 8, '0'))) as block"
-        spread = block.format("pmod(xxhash64(rank), parts)")
-        placed = followers.join(F.broadcast(parts), "number").selectExpr(spread, "rank")
-        everywhere = asking.join(F.broadcast(parts), "number").selectExpr(
-            "number", "a", "groups", "explode(sequence(0L, parts - 1)) as part")
-        everywhere = everywhere.selectExpr(block.format("part"), "a", "groups")
-        documents = placed.union(everywhere.select("block", "a")).distinct()
-        asked = everywhere.selectExpr("block", f"{OF_PAIR} as kind", "a", f"{ALL_LATER}L as b", "groups as members")
-        found = compare_blocks(self.work, documents, asked, self.sets, self.judgement)
-        return self.work.keep(found.distinct(), "long runs: accepted pairs")
+def account(work: Work, entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
+    """Return the rows of `NearDuplicates.common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
+    from pyspark.sql import functions as F
 
-    def account(self, labels: DataFrame, keys: DataFrame) -> DataFrame:
-        """Return the rows of `NearDuplicates.common`, given the final labels and, by rank, the ``key`` and ``against``.
-
-        ``cut``: documents from the first representative on that was not compared within the run.
-        """
-        from pyspark.sql import functions as F
-
-        own = self.entries.join(labels.select("rank"), "rank", "left_anti")
-        counts = own.groupBy("run").agg(F.count("*").alias("representatives"))
-        compared = self.compared.groupBy("run").agg(F.count("*").alias("compared"))
-        cut = own.join(self.compared, ["run", "rank"], "left_anti").groupBy("run").agg(F.min("rank").alias("first"))
-        members = self.entries
-        for more in (counts, compared, cut):
-            members = members.join(more, "run", "left")
-        members = members.join(keys, "rank").selectExpr(
-            "run", "if(against, null, key) as key", "coalesce(representatives, 0) as representatives",
-            f"compared >= {self.limit} and rank >= first as is_cut")
-        return members.groupBy("run", "representatives").agg(
-            F.count("*").alias("holders"), F.min("key").alias("example"), F.count_if("is_cut").alias("cut"),
-        ).selectExpr("int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example", "representatives", "cut")
+    counts = entries.groupBy("run").agg(F.count("*").alias("holders"),
+                                        F.min(F.expr(f"if(rank >= {first_new}, rank, null)")).alias("first"))
+    own = entries.select("rank").distinct().join(labels, "rank", "left_anti")
+    representatives = entries.join(own, "rank").groupBy("run").agg(F.count("*").alias("representatives"))
+    keys = ranked.selectExpr("rank as first", "key as example")
+    return work.keep(counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
+        "int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example",
+        "coalesce(representatives, 0L) as representatives"), "common")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ndcore.checks import checked_int, imported
 from ndcore.dedup.near_duplicates import plan_sketches
-from ndcore.dedup.rules import Rules
+from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.phases.candidates import expand_runs, list_entries
 from ndcore.phases.sketches import sketch_documents
@@ -15,18 +15,19 @@ from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import (
     Documents,
     key_columns,
+    label_of,
     number_documents,
     refuse_missing,
     refuse_options,
     refuse_taken,
-    scope_of,
     with_keys,
 )
-from ndcore.spark.long_runs import LongRuns
+from ndcore.spark.long_runs import LongRuns, account
 from ndcore.spark.result import VERDICT, NearDuplicates, conclude
-from ndcore.spark.stars import choose_representatives
+from ndcore.spark.stars import choose_representatives, reassign
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
 from ndcore.spark.work import Work
+from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.shingling import Shingling
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ __all__ = ["near_duplicates"]
 
 SKETCHED = "length bigint, valid boolean, bytes binary, deciding binary, features binary"
 HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
-LOCAL_ONLY = (  # options of the local function
-    "drop", "verify", "memory_limit", "threads", "progress", "one_per", "must_agree", "drop_common", "lost", "reassign",
-    "ids",
-)
 
 
 def near_duplicates(
@@ -51,13 +48,16 @@ def near_duplicates(
     shingling: Shingling | None = None,
     num_perm: int = 84,
     seed: int = 1,
-    filter: Literal["auto"] | FilterDesign = "auto",
+    filter: Literal["auto", "lsh"] | FilterDesign = "auto",
     against: DataFrame | None = None,
     keep: Literal["first", "longest"] | Column = "first",
     cluster: Literal["star", "greedy", "components"] = "star",
     max_holders: int = 1000,
     by: str | Column | None = None,
+    one_per: str | Column | None = None,
+    must_agree: MustAgree = None,
     min_shingles: int = 0,
+    reassign: bool = False,
     task_pairs: int = 1 << 22,
     directory: str | None = None,
     **local_only: Any,
@@ -77,16 +77,19 @@ def near_duplicates(
     id : str or sequence of str, optional
         The column, or columns, whose values identify a document; their order is the keep order. None: the path of the file
         and the number of the row, for a DataFrame that is read from Parquet files.
-    threshold, shingling, num_perm, seed, filter, cluster, max_holders, min_shingles
-        As in `ndcore.near_duplicates`.
+    threshold, shingling, num_perm, seed, cluster, max_holders, must_agree, min_shingles, reassign
+        As in `ndcore.near_duplicates`. A callable of must_agree goes to the tasks, and gets texts as the column has them.
+    filter : "auto", "lsh" or FilterDesign
+        As there; "auto" is "lsh".
     against : DataFrame, optional
         An existing collection, with the same columns of the key and of texts: its documents come first in keep order and are
         never dropped.
     keep : "first", "longest" (in bytes), or Column
         Keep order: the first of several near-duplicates is kept. "first": by key. A column has priorities, the smallest
         first; ties by key.
-    by : str or Column, optional
-        Labels: documents with different labels are never compared. Not with `against`.
+    by, one_per : str or Column, optional
+        Labels, as in `ndcore.near_duplicates`: documents with different labels of `by` are never compared; of those with one
+        label of `one_per` the first in keep order is compared, and the others are its versions.
     task_pairs : int
         Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
     directory : str, optional
@@ -117,10 +120,14 @@ def near_duplicates(
     DOI 10.1145/2670979.2670997.
     """
     imported("pyspark", "ndcore.spark")
-    refuse_options("near_duplicates", local_only, LOCAL_ONLY)
-    rules = Rules.of(None, filter, threshold=threshold, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles)
+    refuse_options("near_duplicates", local_only)
+    agreement = Agreement.of(must_agree)
+    rules = Rules.of(agreement, filter, threshold=threshold, cluster=cluster, max_holders=max_holders,
+                     min_shingles=min_shingles, reassign=reassign)
     if rules.filter == "complete":
-        raise ValueError("filter='complete' is not available on Spark; use 'auto', or a FilterDesign that misses less")
+        reason = CALLERS["spark.near_duplicates"]["filter='complete'"]
+        raise ValueError(f"filter='complete' is not available on Spark, because {reason}; use 'lsh', or a FilterDesign that "
+                         "misses less")
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     bound = checked_int("task_pairs", task_pairs, 1)
@@ -128,25 +135,28 @@ def near_duplicates(
     refuse_taken(key, ("representative", "against", *VERDICT))
     sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
     assert isinstance(design, FilterDesign)
-    sides, order = _read_sides(df, text, id, against, keep, by)
+    labels = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
+              if given is not None}
+    sides, order = _read_sides(df, text, id, against, keep, labels)
     work = Work(df.sparkSession, directory)
-    documents = number_documents(work, sides, order, sketch_documents, SKETCHED, HOW, sketcher=sketcher, design=design)
+    made = SKETCHED if agreement is None else f"{SKETCHED}, agrees binary"
+    documents = number_documents(work, sides, order, sketch_documents, made, HOW, sketcher=sketcher, design=design,
+                                 must_agree=must_agree)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new)
-    pairs, labels, common = _cluster(work, sides, documents, judgement, rules, bound)
-    verdicts, by_key = conclude(work, documents, labels, pairs, rules.threshold)
+    pairs, joined, common = _cluster(work, sides, documents, judgement, rules, bound)
+    verdicts, by_key = conclude(work, documents, joined, pairs, rules.threshold)
     work.describe("done")
     return NearDuplicates(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
 
 
 def _read_sides(
-    df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, by: str | Column | None
+    df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, labels: dict[str, Column]
 ) -> tuple[DataFrame, list[str]]:
     """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL."""
     from pyspark.sql import functions as F
 
-    added: dict[str, Column] = {}
-    order: list[str] = []
+    added, order = dict(labels), list[str]()
     if isinstance(keep, str):
         if keep not in ("first", "longest"):
             raise ValueError(f"keep must be 'first', 'longest' or a Column of priorities, got {keep!r}; for a column of "
@@ -156,8 +166,6 @@ def _read_sides(
         kind = df.select(keep.alias("priority")).schema["priority"].dataType
         added["priority"] = refuse_missing(kind, keep, "keep: a priority is missing (null or nan)")
         order = ["priority"]
-    if by is not None:
-        added["scope"] = scope_of(df, F.col(by) if isinstance(by, str) else by)
     sides = with_keys(df, text, key_columns(df, id), added)
     if against is None:
         return sides, order
@@ -188,24 +196,37 @@ def _cluster(
     long = candidates.where("b is null").selectExpr("run", "a as rank")
     pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
     pairs = work.keep(pairs, "candidate pairs")
-    ranks = pairs.selectExpr("a as rank").union(pairs.selectExpr("b")).union(long.select("rank")).distinct()
-    wanted = work.keep(documents.ranked.select("rank", "key", "against", "bytes").join(ranks, "rank"),
-                       "documents of candidates")
+    ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
+    ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
+    has_long = not long.isEmpty()
+    known = ["rank", "key", "against", "bytes"] + (["features", *scope] if has_long else [])
+    wanted = documents.ranked.select(*known).join(ranks, "rank")
+    wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
+    wanted = work.keep(wanted.drop("long"), "documents of candidates")
     sets = read_sets(work, sides, wanted, judgement)
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
 
-    def choose(pairs: DataFrame) -> DataFrame:
-        return choose_representatives(work, pairs, rules.cluster, first_new=judgement.first_new, bound=bound)
+    def choose(pairs: DataFrame, cluster: str = rules.cluster) -> DataFrame:
+        return choose_representatives(work, pairs, cluster, first_new=judgement.first_new, bound=bound)
 
-    common = None
-    if long.isEmpty():
+    components, common = rules.cluster == "components", None
+    if not has_long:
         labels = choose(accepted)
     else:
-        runs = LongRuns(work, long, sets, judgement, rules.max_holders)
-        accepted, labels = runs.settle(accepted, choose)
-        common = work.keep(runs.account(labels, documents.ranked.select("rank", "key", "against")), "common")
-    if rules.cluster == "components":
+        runs = LongRuns(work, sets, judgement, either=rules.reassign)
+        labels = runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
+        if components:
+            runs.connect(long, choose(accepted.union(runs.pairs)))
+            labels, more = choose(accepted.union(runs.pairs)), runs.pairs
+        else:
+            more = runs.pairs_with_kept(labels)
+        accepted = accepted.union(more).dropDuplicates(["a", "b"])
+        common = account(work, long, labels, documents.ranked, judgement.first_new)
+    if rules.reassign:
+        labels = reassign(work, labels, accepted)
+    if components:
         linked = labels.selectExpr("label as a", "rank as b")
         measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
         labels = measured.selectExpr("b as rank", "a as label", "resemblance")
     return accepted, labels, common
+

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ndcore._version import __version__
+from ndcore.dedup.rules import CALLERS
+from ndcore.text.agreement import NAMES
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import NORMALIZED, UNITS
 
-__all__ = ["LOCAL_ONLY", "JobOptions", "parse"]
+__all__ = ["REFUSED", "JobOptions", "parse"]
 
-LOCAL_ONLY = (  # options of the command ndcore dedup
-    "--annotate", "--table", "--pairs", "--report", "--json", "--drop", "--must-agree", "--drop-common", "--lost",
-    "--reassign", "--one-per", "--filter", "--memory", "--threads", "--quiet", "--overwrite", "--dry-run", "--include",
-    "--exclude", "--hidden", "--on-error",
-)
+REFUSED = CALLERS["spark dedup"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,9 @@ class JobOptions:
     threshold: float
     keep: tuple[str, str]
     by: str | None
+    one_per: str | None
+    must_agree: list[str]
+    reassign: bool
     clustering: Any
     max_holders: int
     min_shingles: int
@@ -62,9 +63,9 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         for word in args or ():
             name = str(word).partition("=")[0]
-            if name in LOCAL_ONLY:
-                self.error(f"{name} is an option of ndcore dedup, and not available on Spark; leave it out, or run it "
-                           "locally")
+            if name in REFUSED:
+                self.error(f"{name} is an option of ndcore dedup, and not available on Spark, because {REFUSED[name]}; "
+                           "leave it out, or run it locally")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -111,6 +112,10 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
                    help="first, longest, FIELD:desc or FIELD:asc (default first: by key). Strings that are all numbers, or "
                    "all dates (ISO 8601, RFC 2822), are compared as such")
     p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
+    p.add_argument("--one-per", metavar="FIELD", help="of documents with the same value in this field keep at most one")
+    p.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+                   help="never drop a document for one that differs from it in its numbers, title or negations; repeatable")
+    p.add_argument("--reassign", action="store_true", help="drop each document for the kept one that it resembles most")
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")
     for name, default in (("--max-holders", 1000), ("--min-shingles", 0), ("--num-perm", 84), ("--seed", 1)):
         p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")

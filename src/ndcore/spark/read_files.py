@@ -16,41 +16,47 @@ from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
 from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
-from ndcore.text.inputs import as_bytes, is_by_tags
+from ndcore.text.inputs import Extracted, as_bytes, is_by_tags
 
 __all__ = ["DOCUMENTS", "KEYS", "read_documents"]
 
 KEYS = "kind string, number binary, date binary, name binary"  # `SortKeys`; "text" is the document's
-DOCUMENTS = f"file string, record bigint, id string, text binary, label string, {KEYS}, line binary, by_tags boolean"
+DOCUMENTS = ("file string, record bigint, id string, text binary, label string, version string, "
+             f"{KEYS}, line binary, by_tags boolean")
 BYTES = 16 << 20  # of texts in a batch, about
 ROWS = 10_000
 
 
 def read_documents(
-    batches: Batches, *, sources: list[Source], fields: Fields, html: str | None, label: str | None, order: str | None
+    batches: Batches, *, sources: list[Source], fields: Fields, html: str | None, label: str | None, version: str | None,
+    order: str | None, titles: bool
 ) -> Iterator[Any]:
     """Read the documents of the sources at the positions in the column ``at``, as rows of DOCUMENTS.
 
-    ``record`` counts from 1, and is 0 for a file that is one document. ``label`` is the field of labels, as JSON;
-    KEYS are of the field that orders; ``line`` is a line of JSONL as it stands; ``by_tags`` is
+    ``record`` counts from 1, and is 0 for a file that is one document. ``label`` and ``version`` are
+    fields of labels, as JSON; KEYS are of the field that orders; ``line`` is a line of JSONL as it stands; ``by_tags`` is
     true of a page that no parser read (see `html_reader`).
 
     Raises
     ------
     DocumentError
-        A document cannot be read; the message names the file and the record.
+        A document cannot be read, or, with `titles`, is a page with a title, which would be lost; the message names the file
+        and the record.
     """
-    positions = [names.index(name) if name is not None else None for names, name in ((fields.others, label),
-                                                                                   (fields.others, order))]
+    positions = [None if name is None else fields.others.index(name) for name in (label, version, order)]
     rows: list[tuple[Any, ...]] = []
     held = 0
     for at in (at for batch in batches for at in batch.column("at").to_pylist()):
         for record, line in _records(sources[at], fields, html):
-            labels, value = (None if i is None else record.values[i] for i in positions)
+            if titles and isinstance(record.text, Extracted) and record.text.page_title:
+                raise DocumentError(sources[at].path, record.number, "--must-agree title compares titles of HTML in ndcore "
+                                                                     "dedup only; leave it out")
+            *labels, value = (None if i is None else record.values[i] for i in positions)
             text = as_bytes(record.text)
             rows.append((
                 sources[at].path, record.number or 0, None if record.id is None else str(record.id), text,
-                None if label is None else json.dumps(labels, sort_keys=True, default=str),
+                *(None if name is None else json.dumps(value_of, sort_keys=True, default=str)
+                  for name, value_of in zip((label, version), labels, strict=True)),
                 *_ordering(sources[at], record, value, order), line, is_by_tags(record.text),
             ))
             held += len(text) + len(line or b"")

@@ -91,9 +91,9 @@ class NearDuplicates(Verdicts):
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
-        ``group``, ``holders``, ``example`` (a struct of the key's columns) and ``representatives`` of features that more
-        than max_holders documents have, as in `ndcore.NearDuplicates`; and ``cut``: how many of them, the last ones, were
-        not compared with all its representatives. None where there are no such features.
+        ``group``, ``holders``, ``example`` (a struct of the key's columns: the first of them in keep order) and
+        ``representatives`` of features that more than max_holders documents have, as in `ndcore.NearDuplicates`. None where
+        there are no such features.
     key, directory
         As in `Verdicts`.
     """
@@ -137,10 +137,10 @@ def conclude(
     """Return the verdicts and the pairs, by key, given the labels and accepted pairs of leaders, by rank."""
     verdicts = join_labels(documents, labels, "valid").selectExpr(
         "key.*", "representative", f"label < {documents.first_new} as against",
-        f"""case when rank = label then 'kept' when label = leader then how
+        f"""case when rank = label then 'kept' when label = leader or how = 'version' then how
             when measured = 1 then 'shingle' when measured >= {threshold!r}D then 'near' else 'chained' end as class""",
-        """case when rank = label or (label = leader and valid) then 1D when label = leader then double('nan')
-            else measured end as resemblance""",
+        """case when how = 'version' then double('nan') when rank = label or (label = leader and valid) then 1D
+            when label = leader then double('nan') else measured end as resemblance""",
         "cluster_size",
     )
     by_key = pairs_by_key(pairs, documents.ranked, "resemblance")

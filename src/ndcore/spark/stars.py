@@ -11,7 +11,7 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LABELS", "choose_representatives"]
+__all__ = ["choose_representatives", "reassign"]
 
 LABELS = "rank bigint, label bigint, resemblance double"
 _BEST = {  # of the pairs of a document with representatives
@@ -74,3 +74,19 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) ->
     joins = pairs.join(dropped, F.col("a") == F.col("dropped"), "left_anti").groupBy("b")
     chosen = joins.agg(F.expr(_BEST[cluster]))
     return chosen.selectExpr("b as rank", "abs(best.first) as label", "best.resemblance as resemblance")
+
+
+def reassign(work: Work, labels: DataFrame, pairs: DataFrame) -> DataFrame:
+    """Return labels by which each dropped document joins the kept one, earlier or later, that it resembles most.
+
+    Of several the first; a document without a pair with a kept one stays.
+    """
+    from pyspark.sql import functions as F
+
+    both = pairs.selectExpr("b as rank", "a as other", "resemblance").union(pairs.select("a", "b", "resemblance"))
+    dropped = labels.select("rank")
+    movable = both.join(dropped, "rank", "left_semi").join(dropped.toDF("other"), "other", "left_anti")
+    best = movable.groupBy("rank").agg(F.expr("max(struct(resemblance, -other as other)) as best"))
+    moved = labels.join(best, "rank", "left").selectExpr(
+        "rank", "coalesce(-best.other, label) as label", "coalesce(best.resemblance, resemblance) as resemblance")
+    return work.keep(moved, "documents that moved")

@@ -14,7 +14,7 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["compare_blocks", "compare_pairs", "measure_pairs", "read_sets"]
+__all__ = ["SCORED", "compare_pairs", "measure_pairs", "read_sets"]
 
 SCORED = "a bigint, b bigint, resemblance double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
@@ -23,27 +23,30 @@ IN_BLOCK = 4096  # documents that one is measured with in a block
 
 
 def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgement) -> DataFrame:
-    """Read the texts of the wanted documents again (``rank``, ``key``, ``against``), and form their shingle sets.
+    """Read the texts of the wanted documents again (``rank``, ``key``, ``against``, ``bytes``), and form their shingle sets.
 
-    Returns ``rank``, ``part``, ``members``. A filter of the wanted documents goes to all tasks, so texts are not shuffled.
-    A text whose digest is not the first one's (``bytes``), or that is missing now, is an error with its key.
+    Returns all other columns of the documents, with ``part`` of ``parts``, and ``members``. A filter of the documents goes
+    to all tasks, so texts are not shuffled. A text whose digest is not the first one's, or that is missing now, is an error
+    with its key.
     """
     from pyspark.sql import functions as F
 
     hashed = "xxhash64(key, against) as hash"
-    wanted = wanted.selectExpr("rank", "key", "against", "bytes", hashed)
+    known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
+    wanted = wanted.selectExpr("*", hashed)
     words = min(MOST_WORDS, 1 << max(0, (work.count(wanted) // PER_WORD).bit_length()))
     sets = work.apply(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
-        texts.selectExpr("key", "against", hashed, "1L as part", "binary('') as members", "binary('') as bytes").schema,
+        texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",
+                         "binary('') as bytes").schema,
         text="text", shingling=judgement.sketcher.shingling, wanted=_filter(work, wanted, words),
     )
-    keys = wanted.selectExpr("rank", "key as its_key", "against as its_side", "bytes as its_bytes")
+    keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
     found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
     changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
         ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
     part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
-    return work.keep(found.select("rank", part.alias("part"), "members"), "shingle sets of candidates")
+    return work.keep(found.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
 def _filter(work: Work, wanted: DataFrame, words: int) -> Filter:
@@ -62,18 +65,11 @@ def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
     A pair is in one block. The sets of a block's documents go to one task.
     """
-    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
     documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
-    return work.keep(compare_blocks(work, documents, asked, sets, judgement), step)
-
-
-def compare_blocks(
-    work: Work, documents: DataFrame, asked: DataFrame, sets: DataFrame, judgement: Judgement
-) -> DataFrame:
-    """Compare what is `asked` among the ``documents`` (block, rank), each once in a block; see `verify_blocks`."""
     members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
+    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
     rows = members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
-    return work.apply(rows, verify_blocks, SCORED, judgement=judgement)
+    return work.keep(work.apply(rows, verify_blocks, SCORED, judgement=judgement), step)
 
 
 def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
