@@ -29,7 +29,18 @@ CALLERS: dict[str, dict[str, str]] = {
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
+    "cluster": {
+        "drop": "drop='contained' is policy='containment' there",
+        "drop_common": "samples of different moduli do not tell how many documents have a shingle; values of more than "
+                       "max_holders documents propose no pairs, and count in pairs that others propose",
+        "lost": "it counts the shingles of texts, and a collection keeps samples of them",
+        "reassign": "the first document of a cluster represents it; rethreshold makes other clusters of the same pairs",
+        "against": "Collection.extend clusters an earlier collection and new documents together",
+        "keep": "documents are clustered in the order in which they come: give them in that order",
+        "verify": "samples are compared",
+    },
     "spark.cluster": {
+        **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
         "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
@@ -166,23 +177,3 @@ class Rules:
 def _keys(names: Sequence[str]) -> dict[str, bool]:
     """Return names as the keys of a mapping, as recipes have lists; a recipe's names have no dot."""
     return {name.replace(".", ":"): True for name in names}
-
-
-# Which options of the verdict other callers have: of each caller, the options that it has with the meaning they have here
-# (None), and those that it does not take, with the reason. Documentation and tests read it.
-CALLERS: dict[str, dict[str, str | None]] = {
-    "collection": {
-        "by": None,
-        "one_per": None,
-        "must_agree": None,
-        "min_shingles": None,
-        "drop": 'drop="contained" is policy="containment" there',
-        "drop_common": "samples of different moduli do not tell how many documents have a shingle. Values of more than "
-                       "max_holders documents propose no pairs, and count in pairs that others propose",
-        "lost": "counts the shingles of texts, and a collection keeps samples of them",
-        "reassign": "the first document of a cluster represents it; other clusters of the same pairs come from rethreshold",
-        "against": "an earlier collection and new documents are clustered together by Collection.extend",
-        "keep": "documents are clustered in the order in which they come: give them in that order",
-        "verify": "samples are compared, and texts are not read again for it",
-    },
-}
