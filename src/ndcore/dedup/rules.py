@@ -24,20 +24,20 @@ _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows 
 _SETS = "it counts shingles over all documents, which Spark would have to move"
 _FILES = "only the local command writes this output"
 CALLERS: dict[str, dict[str, str]] = {
+    "collection": {
+        "drop": 'drop="contained" is policy="containment" there',
+        "drop_common": "samples of different moduli do not tell how many documents have a shingle. Values of more than "
+                       "max_holders documents propose no pairs, and count in pairs that others propose",
+        "lost": "counts the shingles of texts, and a collection keeps samples of them",
+        "reassign": "the first document of a cluster represents it; other clusters of the same pairs come from rethreshold",
+        "against": "an earlier collection and new documents are clustered together by Collection.extend",
+        "keep": "documents are clustered in the order in which they come: give them in that order",
+        "verify": "samples are compared, and texts are not read again for it",
+    },
     "spark.near_duplicates": {
         "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
-    },
-    "cluster": {
-        "drop": "drop='contained' is policy='containment' there",
-        "drop_common": "samples of different moduli do not tell how many documents have a shingle; values of more than "
-                       "max_holders documents propose no pairs, and count in pairs that others propose",
-        "lost": "it counts the shingles of texts, and a collection keeps samples of them",
-        "reassign": "the first document of a cluster represents it; rethreshold makes other clusters of the same pairs",
-        "against": "Collection.extend clusters an earlier collection and new documents together",
-        "keep": "documents are clustered in the order in which they come: give them in that order",
-        "verify": "samples are compared",
     },
     "spark.cluster": {
         **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
