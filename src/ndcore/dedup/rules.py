@@ -40,6 +40,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark.cluster": {
+        **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
         "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
