@@ -59,7 +59,7 @@ def timed(made: nd.Collection, queries: list[nd.Sketches], cold: bool) -> tuple[
         if cold:
             drop_pages(made.path)
         before, begin = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        made._search.find(sketch, THRESHOLD, "resemblance", None)
+        made._find(sketch, THRESHOLD, "resemblance", None)
         seconds.append(time.perf_counter() - begin)
         after = resource.getrusage(resource.RUSAGE_SELF)
         faults += after.ru_majflt - before.ru_majflt
@@ -73,7 +73,7 @@ def check(report: Report, made: nd.Collection, rows: NDArray[np.uint64], queries
     for kind, some in queries.items():
         keys = documents = 0
         for i, sketch in enumerate(some):
-            found = {match.id for match in made._search.find(sketch, THRESHOLD, "resemblance", None)}
+            found = {match.id for match in made._find(sketch, THRESHOLD, "resemblance", None)}
             twin = 31 * i
             report.require(found == ({twin, len(rows) - half + twin} if kind == "found" else set()), f"{kind} {i}: {found}")
             _, _, of_keys, of_documents = made._stored.entries.holders(sketch.values, 1000)

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from ndcore.collection import parts, phase1_sketches, phase2_entries, phase3_pairs
+from ndcore.collection import cluster as phases
 from ndcore.collection.settings import CLUSTERINGS, POLICIES
 from ndcore.reference.fourphase import Sketch
 
@@ -29,15 +29,11 @@ def stopped(*_, **__):
 
 def cut_small(monkeypatch, *, slab=None, pairs=None, documents=None, room=None, piece=4):
     """Cut phases into parts of a few entries, pairs and documents, and work into pieces of `piece` documents."""
-    monkeypatch.setattr(parts, "PARTS", 10**9)
-    monkeypatch.setattr(phase1_sketches, "pieces",
-                        lambda batch: ((i, batch[i : i + piece]) for i in range(0, len(batch), piece)))
-    for module, name, value in (
-        (phase1_sketches, "SEGMENT_DOCUMENTS", documents), (phase2_entries, "SLAB", slab), (phase3_pairs, "RANGE", pairs),
-        (phase3_pairs, "ROOM", room),
-    ):
+    monkeypatch.setattr(phases, "PARTS", 10**9)
+    monkeypatch.setattr(phases, "pieces", lambda batch: ((i, batch[i : i + piece]) for i in range(0, len(batch), piece)))
+    for name, value in (("SEGMENT_DOCUMENTS", documents), ("SLAB", slab), ("RANGE", pairs), ("ROOM", room)):
         if value is not None:
-            monkeypatch.setattr(module, name, value)
+            monkeypatch.setattr(phases, name, value)
 
 
 def families(seed: int, count: int = 40) -> list[str]:

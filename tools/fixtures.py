@@ -26,9 +26,9 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.collection.manifest import FORMAT as COLLECTION
 from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash, winnow
 from ndcore.reference.store import Store as ReferenceStore
+from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import FORMAT as STORE
 
 FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
@@ -170,7 +170,7 @@ FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the nu
     ("sketches", 1, write_winnowed),
     ("weights", 0, write_weights),
     ("hamming", 0, write_indexes),
-    ("collection", COLLECTION, write_collections),
+    ("collection", COLLECTION.format, write_collections),
     ("store", STORE, write_stores),
 )
 RANDOM = ("store",)  # formats with random tags: their bytes differ every time

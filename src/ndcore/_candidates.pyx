@@ -531,7 +531,8 @@ cdef class Pairs:
         cdef bint fit = True
         if not first <= last <= self.n or volume.shape != (last - first,) or volume.min(initial=0) < 0:
             raise ValueError(f"no volume of the documents from {first} to {last} of {self.n}")
-        starts = np.concatenate([[0], np.cumsum(volume)]).astype(np.int64)
+        starts = np.zeros(last - first + 1, np.int64)
+        np.cumsum(volume, out=starts[1:])
         cdef int64_t[::1] cursor = starts.copy()
         self.first = self.last = self.cursor.document = first  # nothing to do, should memory not suffice
         self.starts = starts

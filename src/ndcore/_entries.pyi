@@ -51,6 +51,6 @@ def will_need(array: NDArray[Any], first: NDArray[np.int64], last: NDArray[np.in
 @disjoint_base
 class SortedEntries:
     def __new__(
-        cls, slabs: list[tuple[NDArray[np.uint64], NDArray[np.uint32], int, int]], directory: NDArray[np.uint64] | None
+        cls, slabs: list[tuple[NDArray[np.uint64], NDArray[np.uint32], int, int]], directory: NDArray[np.uint64]
     ) -> Self: ...
     def holders(self, values: NDArray[np.uint64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]: ...

@@ -305,13 +305,13 @@ cdef class SortedEntries:
     """Sorted entries (value, document) in slabs of consecutive values, mapped or in memory.
 
     slabs: for each (keys uint64 (n,), documents uint32 (n,), lowest value, highest value); from 0 to 2^64 - 1.
-    directory: uint64, every 512th key of each slab, from its first on, the slabs one after another; or None.
+    directory: uint64, every 512th key of each slab, from its first on, the slabs one after another.
     """
     cdef nd_holders how
     cdef nd_holders_slab *slab
     cdef object alive
 
-    def __cinit__(self, list slabs not None, const uint64_t[::1] directory):
+    def __cinit__(self, list slabs not None, const uint64_t[::1] directory not None):
         cdef const uint64_t[::1] keys
         cdef const uint32_t[::1] documents
         cdef size_t i, blocks = 0, here
@@ -328,12 +328,12 @@ cdef class SortedEntries:
             if keys.shape[0]:
                 self.slab[i].keys, self.slab[i].documents = &keys[0], &documents[0]
             here = nd_holders_blocks(keys.shape[0])
-            if directory is not None and here and blocks + here <= <size_t> directory.shape[0]:
+            if here and blocks + here <= <size_t> directory.shape[0]:
                 self.slab[i].directory = &directory[blocks]
             blocks += here
         if not slabs or high != UINT64_MAX:
             raise ValueError(f"{len(slabs)} slabs do not reach the highest value")
-        if directory is not None and <size_t> directory.shape[0] != blocks:
+        if <size_t> directory.shape[0] != blocks:
             raise ValueError(f"the directory has {directory.shape[0]} keys where slabs have {blocks} blocks")
         self.how.slab, self.how.slabs = self.slab, len(slabs)
 

@@ -1,5 +1,5 @@
-"""Another name of `ndcore.pairs.assign`."""
+"""Another name of `ndcore.pairs.representatives`."""
 
-from ndcore.pairs.assign import CLUSTERINGS, represent
+from ndcore.pairs.representatives import CLUSTERINGS, represent
 
 __all__ = ["CLUSTERINGS", "represent"]

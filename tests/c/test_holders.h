@@ -2,7 +2,7 @@
 #ifndef ND_TEST_HOLDERS_H
 #define ND_TEST_HOLDERS_H
 
-/* Runs in slabs between guard pages, with a sound directory, a wrong one and none, against a reading of all keys. */
+/* Runs in slabs between guard pages, with a sound directory and a wrong one, against a reading of all keys. */
 static void test_holders(void)
 {
     static uint64_t pool[4096];
@@ -18,7 +18,7 @@ static void test_holders(void)
         while (first < n && pool[first] <= high)
             first++;
         nd_holders_slab slab[2] = {{.n = first, .high = high}, {.n = n - first, .low = high + 1, .high = UINT64_MAX}};
-        const int kind = round % 3;                /* of the directory */
+        const int wrong = round % 3 == 1;          /* the directory */
         for (int s = 0; s < 2; s++) {
             const size_t here = slab[s].n, blocks = nd_holders_blocks(here);
             uint64_t *keys = guarded(3 * s, round % 2, 8 * here, 0), *directory = guarded(3 * s + 1, round % 2, 8 * blocks, 0);
@@ -28,8 +28,8 @@ static void test_holders(void)
                 documents[i] = (uint32_t)(s * first + i);
             }
             for (size_t b = 0; b < blocks; b++)
-                directory[b] = kind == 1 ? random64() : keys[b * ND_HOLDERS_BLOCK];
-            slab[s].keys = keys, slab[s].documents = documents, slab[s].directory = kind == 2 ? NULL : directory;
+                directory[b] = wrong ? random64() : keys[b * ND_HOLDERS_BLOCK];
+            slab[s].keys = keys, slab[s].documents = documents, slab[s].directory = directory;
         }
         const nd_holders h = {slab, high == UINT64_MAX ? 1 : 2};
         uint64_t values[20];
@@ -48,8 +48,8 @@ static void test_holders(void)
             for (end = begin; end < n && pool[end] == values[i];)
                 end++;
             const size_t expected = end - begin <= most ? end - begin : 0;
-            CHECK(kind == 1 || (size == expected && (!size || (found[0] == begin && found[size - 1] == end - 1))),
-                  "%zu of %zu holders of %zu entries, directory %d", size, expected, n, kind);
+            CHECK(wrong || (size == expected && (!size || (found[0] == begin && found[size - 1] == end - 1))),
+                  "%zu of %zu holders of %zu entries, wrong directory: %d", size, expected, n, wrong);
         }
     }
 }

@@ -262,3 +262,64 @@ def test_messages_name_options_that_the_command_has(records, collection, tmp_pat
     monkeypatch.setattr("ndcore.cli.query.Collection.open", full)
     assert "--memory" not in refused(capsys, 1, "query", collection, "--id", "a")
     assert "give --memory, or" in refused(capsys, 1, "cluster", collection)
+
+
+@pytest.fixture
+def captures(tmp_path):
+    """Documents with fields: captures of two pages, which differ in a number."""
+    rows = [("u1", 1, page(1) + " 7"), ("u2", 1, page(1) + " 8"), ("u1", 1, page(5)), ("u3", "1", page(1) + " 7"),
+            ("u4", 1, "indeed " + page(1) + " 7"), ("u5", 1, "one two"), ("u6", 1, "ONE two")]  # fmt: skip
+    path = tmp_path / "captures.jsonl"
+    path.write_text("".join(json.dumps(dict(zip(("url", "day", "text"), row, strict=True))) + "\n" for row in rows))
+    return path
+
+
+APART = ("--one-per", "url", "--by", "day", "--must-agree", "numbers", "--min-shingles", "3")
+
+
+def test_documents_that_are_kept_apart(tmp_path, captures, capsys):
+    assert run("cluster", captures, "-o", tmp_path / "c", *APART) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"version +1  after another with the same value of --one-per: not compared", told)
+    found = nd.Collection.open(tmp_path / "c").clustering
+    assert found.labels.tolist() == [0, 1, 0, 3, 0, 5, 5]
+    assert found.classes.tolist() == ["kept", "kept", "version", "kept", "near", "kept", "lexical"]
+    assert run("cluster", captures, "-o", tmp_path / "c", *APART, "--json", "-q") == 0  # again: it is there
+    account = json.loads(capsys.readouterr().out)
+    assert account["counts"]["by_class"]["version"] == 1
+    assert {name: account["parameters"][name] for name in ("by", "one_per", "must_agree", "min_shingles")} == {
+        "by": True, "one_per": True, "must_agree": ["numbers"], "min_shingles": 3}  # fmt: skip
+    page = tmp_path / "page.html"
+    assert run("cluster", tmp_path / "c", "-o", tmp_path / "again", "--report", page, "-q") == 0
+    assert "another document of the same label comes first" in page.read_text("utf-8")
+    assert nd.Collection.open(tmp_path / "again").clustering.classes.tolist() == found.classes.tolist()
+    new = tmp_path / "new.jsonl"
+    new.write_text(captures.read_text("utf-8"))
+    assert run("cluster", tmp_path / "c", new, "-o", tmp_path / "all", "--one-per", "url", "--by", "day", "-q") == 0
+    both = nd.Collection.open(tmp_path / "all").clustering
+    assert (both.classes[7:] == "version").all() and both.labels[7:].tolist() == found.labels.tolist()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("{c}", "{new}", "-o", "{o}", "--by", "day"), "was made with --one-per: name the field of the new documents"),
+    (("{c}", "{new}", "-o", "{o}", *APART[:-1], "4"), "was made with --min-shingles 3; leave --min-shingles out"),
+    (("{c}", "{new}", "-o", "{o}", *APART[:4], "--must-agree", "title"), "--must-agree numbers; leave --must-agree out"),
+    (("{plain}", "{new}", "-o", "{o}", "--by", "day"), "was made without --by; leave --by out"),
+    (("{c}", "--by", "day"), "--by does nothing where the collection"),
+    (("{c}", "-o", "{o}", "--min-shingles", "3"), "--min-shingles does nothing where the collection"),
+    (("{c}", "--clustering", "popular"), "so by and must_agree cannot keep them apart"),
+    (("{new}", "-o", "{o}", "--must-agree", "title", "--clustering", "popular"), "so must_agree cannot keep them apart"),
+    (("{text}", "-o", "{o}", "--by", "day"), "--by needs records with fields"),
+    (("{sketches}", "-o", "{o}", "--one-per", "url"), "--one-per needs the documents; saved sketches do not hold"),
+    (("{sketches}", "-o", "{o}", "--must-agree", "title"), "--must-agree needs the documents; saved sketches do not hold"),
+])  # fmt: skip
+def test_options_that_keep_nothing_apart_are_refused(tmp_path, captures, capsys, arguments, words):
+    names = {name: tmp_path / name for name in ("c", "plain", "o", "text", "sketches")} | {"new": captures}
+    assert run("cluster", captures, "-o", names["c"], *APART, "-q") == 0
+    assert run("cluster", captures, "-o", names["plain"], "-q") == 0
+    names["text"] = names["text"].with_suffix(".txt")
+    names["text"].write_text("one two three four five six")
+    names["sketches"] = names["sketches"].with_suffix(".nds")
+    assert run("sketch", captures, "-o", names["sketches"], "--kind", "mod", "-q") == 0
+    assert words in refused(capsys, 2, "cluster", *(argument.format(**names) for argument in arguments))
+    assert not names["o"].exists()

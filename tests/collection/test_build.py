@@ -8,10 +8,9 @@ import pytest
 from agreement import Stopped, cut_small, families, stopped
 
 import ndcore as nd
-from ndcore.collection import build, cluster, phase1_sketches
-from ndcore.collection.manifest import describe
+from ndcore.collection import cluster
 from ndcore.collection.shelf import DirectoryShelf
-from ndcore.storage.job_description import COLLECTION
+from ndcore.storage.job_description import COLLECTION, JobDescription
 
 
 @pytest.fixture(scope="module")
@@ -99,16 +98,18 @@ def test_a_disk_without_room_is_told_before(tmp_path, texts, monkeypatch):
 
 def test_any_file_that_the_disk_lost_is_made_again(tmp_path, texts, monkeypatch):
     """Lose or damage each file of a collection that is almost finished; go on with other memory, so other parts."""
-    def unfinished(*said, finished):
+    write = JobDescription.write
+
+    def unfinished(self, *said, finished):
         if finished:
             raise Stopped
-        describe(*said, finished=False)
+        write(self, *said, finished=False)
 
     cut_small(monkeypatch, slab=600, pairs=400, documents=40)
     expected = nd.cluster(texts)
     begun = tmp_path / "begun"
     with monkeypatch.context() as patch:
-        patch.setattr(build, "describe", unfinished)
+        patch.setattr(JobDescription, "write", unfinished)
         with pytest.raises(Stopped):
             nd.Collection.build(begun, texts)
     files = sorted(path.relative_to(begun) for path in begun.rglob("*.ndc"))
@@ -156,14 +157,14 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(phase1_sketches, "_sketch_rest", None)  # nothing is sketched again
+    monkeypatch.setattr(cluster, "_sketch_rest", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 
 
 def test_ids_of_the_last_call_count(tmp_path, texts, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.collection.build.save_clusters", stopped)
+        patch.setattr("ndcore.collection.collection._save_clusters", stopped)
         with pytest.raises(Stopped):
             nd.Collection.build(tmp_path / "c", texts, [f"wrong {i}" for i in range(len(texts))])
     made = nd.Collection.build(tmp_path / "c", texts, range(1000, 1000 + len(texts)))
@@ -232,7 +233,7 @@ def test_a_description_half_written_is_no_obstacle(tmp_path, texts):
     (tmp_path / "c" / "collection.json.new").write_text('{"ndcore')
     assert len(nd.Collection.build(tmp_path / "c", texts)) == len(texts)
     (tmp_path / "d").mkdir()
-    describe(tmp_path / "d", {"recipe": "another"}, None, finished=False)  # nothing was done but this
+    COLLECTION.write(tmp_path / "d", {"recipe": "another"}, None, finished=False)  # nothing was done but this
     assert len(nd.Collection.build(tmp_path / "d", texts)) == len(texts)
 
 

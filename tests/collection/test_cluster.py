@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from samples import as_sketches, collection, expected
 
 import ndcore as nd
-from ndcore.collection.classes import CLASSES
 from ndcore.collection.cluster import cluster
+from ndcore.collection.shelf import CLASSES
 from ndcore.reference import clustering, features, minhash, shingling
 from ndcore.reference.fourphase import greedy as nearest_first_member
 
@@ -314,7 +314,7 @@ def test_nothing_warns(recwarn):
 
 
 def test_classes_are_named():
-    assert CLASSES[0] == "kept" and len(set(CLASSES)) == 6
+    assert CLASSES[0] == "kept" and len(set(CLASSES)) == 7
     found = cluster([" ".join(f"w{i}" for i in range(300)), " ".join(f"w{i}" for i in range(30))], policy="containment",
                     sketcher=nd.ModSketcher(1))
     assert found.classes.tolist() == ["kept", "contained"] and found.resemblance[1] == 26 / 296

@@ -15,12 +15,20 @@ from generated import corpus
 from samples import TOP, as_sketches, collection, parted
 
 import ndcore as nd
-from ndcore.collection.classes import SHINGLE
-from ndcore.collection.cluster import cluster
-from ndcore.collection.equal_documents import collapse, find_alike
+from ndcore.collection.cluster import Apart, cluster, collapse, find_alike
 from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import SHINGLE
 from ndcore.reference import fourphase, text
 from ndcore.reference.fourphase import Sketch
+
+
+def together(segments):
+    """Return that no option keeps documents apart."""
+    return Apart(np.arange(len(segments)), None, None, segments.empty)
+
+
+def collapsed(segments, digests):
+    return collapse(segments, find_alike(segments, together(segments), 1), digests, together(segments))
 
 
 @pytest.mark.parametrize("modulus", [1, None])
@@ -28,7 +36,7 @@ from ndcore.reference.fourphase import Sketch
 def test_equal_sketches_as_the_reference(seed, modulus):
     samples = collection(random.Random(seed), 60, modulus, pool=60)
     segments = parted(as_sketches(samples, modulus is None), [20, 41])
-    leader, how = collapse(segments, find_alike(segments, 2), None)
+    leader, how = collapsed(segments, None)
     wanted = fourphase.collapse(samples)
     assert leader.tolist() == wanted
     assert how.tolist() == [0 if wanted[i] == i else SHINGLE for i in range(60)]
@@ -39,12 +47,12 @@ def test_equal_keys_are_not_equal_sketches(monkeypatch):
     samples = [Sketch(1, [1, 2]), Sketch(1, [1, 3]), Sketch(1, [1, 2]), Sketch(1, []), Sketch(1, [1])]
     segments = Segments([as_sketches(samples)])
     monkeypatch.setitem(segments.__dict__, "keys", np.full(5, 9, np.uint64))
-    documents, firsts = find_alike(segments, 1)
+    documents, firsts = find_alike(segments, together(segments), 1)
     assert (documents.tolist(), firsts.tolist()) == ([2], [0])
     samples = [Sketch(1, [1, 2]), Sketch(1, [1, 3]), Sketch(1, [1, 3]), Sketch(1, [4]), Sketch(1, [1, 2]), Sketch(1, [4])]
     segments = Segments([as_sketches(samples)])
     monkeypatch.setitem(segments.__dict__, "keys", np.full(6, 9, np.uint64))
-    documents, firsts = find_alike(segments, 1)
+    documents, firsts = find_alike(segments, together(segments), 1)
     assert (documents.tolist(), firsts.tolist()) == ([2, 4, 5], [1, 0, 3])
 
 
@@ -61,7 +69,7 @@ def test_nobody_can_write_samples_with_one_key(monkeypatch):
     segments, compared = Segments([as_sketches(samples)]), []
     compare = segments.compared
     monkeypatch.setattr(segments, "compared", lambda a, b, threads: compared.extend(a.tolist()) or compare(a, b, threads))
-    documents, firsts = find_alike(segments, 1)
+    documents, firsts = find_alike(segments, together(segments), 1)
     assert (documents.tolist(), firsts.tolist()) == (list(range(51, 100)), [50] * 49)
     assert len(compared) == 49
 
@@ -90,7 +98,7 @@ def digests(rows):
 def test_empty_samples_by_digests(rows, leaders, how):
     """Check that a leader is its own, not the twin of one that is the same as an earlier document in another way."""
     segments = Segments([as_sketches([Sketch(4, [])] * len(rows))])
-    found = collapse(segments, find_alike(segments, 1), digests(rows))
+    found = collapsed(segments, digests(rows))
     assert (found[0].tolist(), found[1].tolist()) == (leaders, how)
 
 
@@ -98,13 +106,13 @@ def test_documents_without_shingles_are_identical_or_nothing():
     sketches = as_sketches([Sketch(4, [])] * 5)
     sketches.valid = np.array([False, True, False, False, True])
     segments = Segments([sketches])
-    found = collapse(segments, find_alike(segments, 1), digests([(1, 0), (2, 5), (3, 0), (1, 0), (4, 5)]))
+    found = collapsed(segments, digests([(1, 0), (2, 5), (3, 0), (1, 0), (4, 5)]))
     assert (found[0].tolist(), found[1].tolist()) == ([0, 1, 2, 0, 1], [0, 0, 0, 1, 2])
 
 
 def test_equal_samples_by_digests():
     segments = Segments([as_sketches([Sketch(4, [4, 8])] * 4)])
-    found = collapse(segments, find_alike(segments, 1), digests([(1, 1), (2, 1), (1, 1), (3, 3)]))
+    found = collapsed(segments, digests([(1, 1), (2, 1), (1, 1), (3, 3)]))
     assert (found[0].tolist(), found[1].tolist()) == ([0, 0, 0, 0], [0, 2, 1, 3])
 
 

@@ -13,7 +13,6 @@ import pytest
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
-from ndcore.collection import phase1_sketches
 from ndcore.recipe import RecipeMismatch
 
 WORDS = [f"word{i}" for i in range(800)]
@@ -103,7 +102,7 @@ def test_an_extension_goes_on(tmp_path, monkeypatch):
             old.extend(tmp_path / "made", texts[30:])
     with pytest.raises(ValueError, match="go on with the same"):
         nd.Collection.build(tmp_path / "another", texts[:29]).extend(tmp_path / "made", texts[30:])
-    monkeypatch.setattr(phase1_sketches, "_sketch_rest", None)
+    monkeypatch.setattr(collection_cluster, "_sketch_rest", None)
     assert len(old.extend(tmp_path / "made", texts[30:])) == len(texts)
 
 

@@ -9,11 +9,10 @@ import pytest
 from agreement import cut_small
 from samples import as_sketches, collection, parted
 
-from ndcore.collection.phase2_entries import PairingSets, sort_entries
-from ndcore.collection.phase3_pairs import count_pairs, counted_pairs, measure_of
+from ndcore.collection.cluster import PairingSets, count_pairs, measure_of, sort_entries
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Settings
-from ndcore.collection.shelf import MemoryShelf
+from ndcore.collection.shelf import MemoryShelf, counted_pairs
 from ndcore.reference import fourphase
 from ndcore.reference.fourphase import Sketch
 

@@ -11,8 +11,7 @@ import pytest
 from agreement import WORDS, families
 
 import ndcore as nd
-from ndcore.collection import slots
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import DIRECTORY, DirectoryShelf
 from ndcore.storage.container import CorruptFile
 
 
@@ -146,7 +145,7 @@ def test_a_value_costs_at_most_two_pages(large):
     sketches, made = large
     entries, page = made._stored.entries, mmap.PAGESIZE // 8
     assert sum(made._stored.slabs[:, 2].tolist()) > 100 * page and len(made._stored.slabs) > 1
-    starts = set(slots.read(made._shelf, slots.DIRECTORY, len(made))[1]["first"].tolist())
+    starts = set(made._shelf.read(DIRECTORY, len(made))["first"].tolist())
     for i in range(0, len(sketches), 251):
         values = sketches[i]
         found, counts, of_keys, of_documents = entries.holders(values, 1000)
@@ -160,13 +159,10 @@ def test_a_value_costs_at_most_two_pages(large):
     assert len(found) == 0 and of_keys <= len(absent) and of_documents == 0
 
 
-def test_a_collection_of_an_earlier_version_has_no_directory(large):
-    made = large[1]
-    before = [made.resembling(i, 0.2) for i in range(0, 6000, 97)]
-    (made.path / "directory.ndc").unlink()
-    opened = nd.Collection.open(made.path, verify=True)
-    assert [opened.resembling(i, 0.2) for i in range(0, 6000, 97)] == before
-    assert {len(found) for found in before} == {2}
+def test_a_collection_without_a_directory_is_refused(large):
+    (large[1].path / "directory.ndc").unlink()
+    with pytest.raises(CorruptFile, match=r"directory\.ndc: the file is missing; build the collection again"):
+        nd.Collection.open(large[1].path)
 
 
 def test_a_directory_of_other_entries_is_refused(large):

@@ -16,7 +16,7 @@ from generated import corpus
 
 import ndcore as nd
 from ndcore.collection.cluster import run_phases
-from ndcore.collection.job import Job, readable
+from ndcore.collection.settings import Job, readable
 from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
 
 

@@ -1,4 +1,4 @@
-"""The table of slots: what it says of writers, readers and lifetimes is what happens."""
+"""The table of slots: what it says of lifetimes is what happens."""
 
 from __future__ import annotations
 
@@ -10,38 +10,25 @@ import pytest
 
 import ndcore as nd
 from ndcore import collection
-from ndcore.collection import slots
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import CLUSTERS, PAIRED, RUNS, SLABS, SLOTS, DirectoryShelf
 
 ROOM = Path(collection.__file__).parent
 TEXTS = [f"a rose is a rose is a rose {i % 3}" for i in range(20)]
 
 
-def uses(path):
-    """Return the names of slots that a module takes from the table, as ``slots.PAIRS``."""
-    return {getattr(slots, node.attr) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "slots"
-            and node.attr.isupper() and node.attr != "SLOTS"}
-
-
-def test_modules_use_the_slots_that_the_table_says():
-    used = {path.stem: uses(path) for path in ROOM.glob("*.py") if path.stem != "slots"}
-    for slot in slots.SLOTS.values():
-        assert {module for module, names in used.items() if slot.name in names} == {*slot.written_by, *slot.read_by}
-
-
 def test_no_module_names_a_slot_by_a_string():
     for path in ROOM.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and re.search(r"\bshelf\.\w+$|\bslots\.\w+$|^part_name$", ast.unparse(node.func)):
-                assert not any(isinstance(each, ast.Constant) and each.value in slots.SLOTS for each in node.args), path
+            if isinstance(node, ast.Call) and re.search(r"\bshelf\.\w+$|^part_name$", ast.unparse(node.func)):
+                assert not any(isinstance(each, ast.Constant) and each.value in SLOTS for each in node.args), path
 
 
 def test_a_finished_collection_has_the_slots_that_are_kept(tmp_path):
-    made = nd.Collection.build(tmp_path / "c", TEXTS, range(len(TEXTS)))
+    labels = [i % 4 for i in range(len(TEXTS))]
+    made = nd.Collection.build(tmp_path / "c", TEXTS, range(len(TEXTS)), by=labels, one_per=labels, must_agree="numbers")
     made.keep_places({"files": []}, {})
     there = {path.relative_to(made.path).parts[0].removesuffix(".ndc") for path in made.path.rglob("*.ndc")}
-    assert there == {slot.name for slot in slots.SLOTS.values() if slot.lifetime == "kept"}
+    assert there == {name for name, slot in SLOTS.items() if slot.lifetime == "kept"}
 
 
 def test_slots_are_dropped_when_their_time_has_come(tmp_path, monkeypatch):
@@ -53,15 +40,15 @@ def test_slots_are_dropped_when_their_time_has_come(tmp_path, monkeypatch):
 
     monkeypatch.setattr(DirectoryShelf, "put", noting)
     nd.Collection.build(tmp_path / "c", TEXTS)
-    unfinished = {slot.name for slot in slots.SLOTS.values() if slot.lifetime == "until finished"}
-    assert slots.RUNS in when[slots.PAIRED] and slots.RUNS not in when[slots.CLUSTERS]
-    assert unfinished <= when[slots.CLUSTERS]
+    unfinished = {name for name, slot in SLOTS.items() if slot.lifetime == "until finished"}
+    assert RUNS in when[PAIRED] and RUNS not in when[CLUSTERS]
+    assert unfinished <= when[CLUSTERS]
 
 
 def test_what_is_wrong_with_a_slot_names_its_file(tmp_path):
     made = nd.Collection.build(tmp_path / "c", TEXTS)
     shelf = DirectoryShelf(made.path)
-    header, arrays = shelf.get(slots.SLABS)
-    shelf.put(slots.SLABS, header, {"slabs": arrays["slabs"][:, :2].copy()})
+    header, arrays = shelf.get(SLABS)
+    shelf.put(SLABS, header, {"slabs": arrays["slabs"][:, :2].copy()})
     with pytest.raises(nd.CorruptFile, match=r"slabs\.ndc: slabs has 2 where 3 fit"):
         nd.Collection.open(made.path)

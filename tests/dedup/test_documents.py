@@ -7,8 +7,7 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.dedup.documents import FirstPass, read_corpus
-from ndcore.dedup.leaders import repeated
+from ndcore.dedup.documents import FirstPass, read_corpus, repeated
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement

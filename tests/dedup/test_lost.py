@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.dedup import lost
-from ndcore.dedup.lost import count_lost
+from ndcore.dedup import comparison as lost
+from ndcore.dedup.comparison import count_lost
 from ndcore.pairs.shingle_sets import ShingleSets
 
 WORDS = nd.Shingling(width=1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from pathlib import Path
 
 import pytest
 from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
-from ndcore.dedup.rules import Rules
+from ndcore.cli.cluster_build import ClusterOptions
+from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)
 SKETCHES = nd.MinHasher(84).sketch_many(["a b c d e f", "a b c d e g"])
@@ -74,3 +77,16 @@ def test_rules_of_the_defaults():
     assert rules == Rules() and rules.prefix is None and not rules.needs_all_sets
     complete = nd.near_duplicates(["a"], filter="complete")
     assert complete.rules.prefix == complete.filter and complete.filter.miss == 0.0
+
+
+def test_other_callers_take_the_options_that_the_table_says():
+    shared = {"texts", "ids", "threshold", "shingling", "num_perm", "seed", "cluster", "filter", "max_holders",
+              "memory_limit", "threads", "progress"}  # fmt: skip
+    table = CALLERS["collection"]
+    assert set(table) == set(inspect.signature(nd.near_duplicates).parameters) - shared
+    taken = {name for name, reason in table.items() if reason is None}
+    for caller in (nd.cluster, nd.Collection.build):
+        assert set(inspect.signature(caller).parameters) & set(table) == taken
+    assert set(inspect.signature(ClusterOptions).parameters) & set(table) == taken
+    page = (Path(__file__).parents[2] / "docs" / "clustering.md").read_text("utf-8")
+    assert all(f"`{name}`" in page or f"`{name}=" in page for name in table if name != "drop")

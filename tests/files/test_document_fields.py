@@ -50,6 +50,8 @@ def test_ids_column() -> None:
     assert (list(ids), len(ids), ids.repeated()) == (values, 10, 3)
     with pytest.raises(IndexError):
         ids[10]
+    ids.append(values[0])
+    assert ids.repeated() == 4
 
 
 def test_ids_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

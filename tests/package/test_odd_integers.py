@@ -7,7 +7,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.checks import MOST_NUMBERED, check_numbered, checked_int
-from ndcore.collection import equal_documents
+from ndcore.collection import cluster as phases
 from ndcore.hamming.table_plan import plan_tables
 from ndcore.pairs import greedy
 from ndcore.sketch.bottom import BottomSketcher
@@ -43,7 +43,7 @@ def test_they_are_refused_where_they_enter(call, monkeypatch):
     with pytest.raises(ValueError, match=r"3 (documents|sketches) are more than 2, which have numbers of 32 bits"):
         call()
     assert MOST_NUMBERED == (1 << 32) - 1
-    assert equal_documents.check_numbered is greedy.check_numbered
+    assert phases.check_numbered is greedy.check_numbered
 
 
 def test_members_of_one_part_are_counted(monkeypatch):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.pairs.assign import represent
 from ndcore.pairs.chains import chains, guarded, to_representatives
+from ndcore.pairs.representatives import represent
 from ndcore.pairs.scored import Pairs
 from ndcore.reference import chains as reference
 from ndcore.reference import clustering

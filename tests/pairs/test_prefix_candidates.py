@@ -185,6 +185,17 @@ def test_documents_that_are_not_active():
     assert found_of(candidates) == ({(1, 4)}, [])
 
 
+def test_probes_are_counted_a_few_documents_at_a_time(monkeypatch):
+    """Of four million documents each array of their sizes takes 32 MB, beside what the limit allows."""
+    asked = []
+    monkeypatch.setattr(prefix_candidates, "BLOCK", 8, raising=False)
+    monkeypatch.setattr("ndcore.dedup.shingle_sets.CHUNK", 16)
+    least = PrefixFilter._least
+    monkeypatch.setattr(PrefixFilter, "_least", lambda self, n, *how: asked.append(len(n)) or least(self, n, *how))
+    pairs, _, _ = check_only([{1, 2, 3, 10 + d // 2} for d in range(100)], PrefixFilter(0.9))
+    assert pairs == {(d, d + 1) for d in range(0, 100, 2)} and max(asked) <= 8
+
+
 def test_sets_in_another_order_are_refused():
     sets = ShingleSets(Shingling(), 2, tokens=False, threads=1)
     for position in (1, 0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import ndcore as nd
-from ndcore.pairs.assign import reassign
+from ndcore.pairs.representatives import move_to_best
 from ndcore.pairs.scored import Scored
 
 WORDS = nd.Shingling(width=1)
@@ -21,15 +21,15 @@ def test_the_highest_score_wins_then_keep_order():
     labels = np.array([0, 0, 2, 0, 4])
     pairs = scored((0, 1, 0.8, 0.8), (0, 3, 0.9, 0.9), (1, 4, 0.95, 0.95), (2, 3, 0.9, 0.9))
     rank = np.array([1, 2, 0, 3, 4])
-    assert reassign(labels, pairs, rank, 0.8).tolist() == [0, 4, 2, 2, 4]
+    assert move_to_best(labels, pairs, rank, 0.8).tolist() == [0, 4, 2, 2, 4]
     assert labels.tolist() == [0, 0, 2, 0, 4]
 
 
 def test_scores_have_a_direction():
     # 1 is contained in 2 (1.0), and 2 in 1 is below the threshold: 1 may move to 2.
     labels = np.array([0, 0, 2])
-    assert reassign(labels, scored((0, 1, 0.3, 0.9), (1, 2, 1.0, 0.2)), np.arange(3), 0.8).tolist() == [0, 2, 2]
-    assert reassign(labels, scored((0, 1, 0.3, 0.9), (1, 2, 0.2, 1.0)), np.arange(3), 0.8).tolist() == [0, 0, 2]
+    assert move_to_best(labels, scored((0, 1, 0.3, 0.9), (1, 2, 1.0, 0.2)), np.arange(3), 0.8).tolist() == [0, 2, 2]
+    assert move_to_best(labels, scored((0, 1, 0.3, 0.9), (1, 2, 0.2, 1.0)), np.arange(3), 0.8).tolist() == [0, 0, 2]
 
 
 def test_a_later_document_that_is_more_alike():

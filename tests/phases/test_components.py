@@ -8,7 +8,7 @@ import random
 import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
-from ndcore.phases.components import contract_edges, large_star, small_star
+from ndcore.phases.stars import contract_edges, large_star, small_star
 from ndcore.reference.clustering import components
 
 AB = {"a": pa.int64(), "b": pa.int64()}

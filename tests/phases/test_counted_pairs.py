@@ -12,8 +12,7 @@ from record_batches import pa
 import ndcore as nd
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Grouping, Settings
-from ndcore.phases.counted_pairs import compare_samples, count_overlaps
-from ndcore.phases.samples import sample_documents
+from ndcore.phases.samples import compare_samples, count_overlaps, sample_documents
 
 WORDS = [f"word{i}" for i in range(4000)]
 TEXTS = [" ".join(WORDS[begin:end]) for begin, end in (

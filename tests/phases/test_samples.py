@@ -9,7 +9,7 @@ import pytest
 from record_batches import cut_batches, pa
 
 import ndcore as nd
-from ndcore.collection.phase2_entries import pairing_sets
+from ndcore.collection.cluster import pairing_sets
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Settings
 from ndcore.phases.samples import list_members, sample_documents, sketches_of

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.reference import clustering
-from ndcore.spark.components import find_components
+from ndcore.spark.stars import find_components
 
 
 @pytest.mark.slow

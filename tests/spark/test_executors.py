@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 import ndcore as nd
-from ndcore.spark import executors
-from ndcore.spark.executors import check_executors, refuse_others
+from ndcore.spark import work as executors
+from ndcore.spark.work import check_executors, refuse_others
 
 
 def test_other_versions_are_refused() -> None:

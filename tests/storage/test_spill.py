@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from ndcore.storage import spill
 from ndcore.storage.spill import SpooledArray, SpooledColumn, SpooledSets, spooled_together
 
 
@@ -22,6 +23,20 @@ def test_arrays(limit, sizes):
     whole = spooled.array()
     assert whole.shape == expected.shape and whole.dtype == np.uint32 and (whole == expected).all()
     assert isinstance(whole, np.memmap) == (limit is not None and expected.nbytes > limit)
+
+
+@pytest.mark.parametrize("limit", [None, 10**6, 4000])
+def test_the_memory_of_a_small_chunk_can_be_used_again_at_once(monkeypatch, limit):
+    monkeypatch.setattr(spill, "BLOCK", 256)
+    rng = np.random.default_rng(5)
+    spooled, expected = SpooledArray(np.uint32, limit), []
+    for size in (1, 0, 2, *rng.integers(1, 15, 100).tolist(), 40, 3):  # 40 rows are a block of their own
+        chunk = rng.integers(0, 2**32, (size, 4), np.uint32)
+        expected.append(chunk.copy())
+        spooled.append(chunk)
+        if chunk.nbytes < 256:
+            chunk[:] = 0
+    assert (spooled.array() == np.concatenate(expected)).all()
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])

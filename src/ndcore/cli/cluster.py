@@ -40,12 +40,13 @@ from ndcore.cli.options import (
     add_tokens,
 )
 from ndcore.cli.outputs import PageFile, report_file
-from ndcore.cli.values import integer, modulus, positive, threshold
+from ndcore.cli.values import integer, modulus, positive, threshold, whole
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import is_collection
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
+from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
+from ndcore.text.agreement import NAMES
 
 __all__ = ["add_cluster"]
 
@@ -71,6 +72,7 @@ def add_cluster(commands: Commands) -> None:
     add_report(output, "charts and the largest clusters")
     add_json(output)
     _add_clusters(p.add_argument_group("clusters"))
+    _add_apart(p.add_argument_group("documents that are kept apart"))
     _add_sketches(p.add_argument_group(SHINGLES))
     add_fields(p.add_argument_group(INPUT))
     add_dry_run(add_running(p, "use about this much memory at a time, for instance 2G"))
@@ -88,6 +90,19 @@ def _add_clusters(group: Group) -> None:
                        help="how pairs become clusters (default star)")
     group.add_argument("--guard", type=threshold, metavar="G",
                        help="with components: make stars where a member resembles its representative less than G")
+
+
+def _add_apart(group: Group) -> None:
+    """Add the options that keep documents apart."""
+    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
+    group.add_argument("--one-per", metavar="FIELD",
+                       help="of documents with the same value in this field compare the first only, such as of captures of "
+                       "one URL; the others are its versions")
+    group.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+                       help="keep documents apart that differ in the sequence of their words with a digit (numbers), in "
+                       "their title or first line (title), or in their words of negation (negations). Repeatable")
+    group.add_argument("--min-shingles", type=whole, metavar="N",
+                       help="leave documents of fewer shingles alone, unless their words equal another's (default 0)")
 
 
 def _add_sketches(group: Group) -> None:
@@ -131,7 +146,7 @@ def run_cluster(options: ClusterOptions) -> int:
 def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
     """Make what the inputs and the output ask for, and its page; what `stack` closes may be read afterwards."""
     first = options.inputs[0]
-    alone = len(options.inputs) == 1 and is_collection(first)
+    alone = len(options.inputs) == 1 and COLLECTION.is_in(first)
     old = Collection.open(first) if alone else None
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
         built = regroup(options, old)
@@ -164,7 +179,7 @@ def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list
 
 def _dry_run(options: ClusterOptions) -> int:
     """Estimate what a collection of these inputs would take."""
-    collection = next((path for path in options.inputs if is_collection(path)), None)
+    collection = next((path for path in options.inputs if COLLECTION.is_in(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
     output = _output(options)

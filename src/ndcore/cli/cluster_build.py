@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +25,15 @@ from ndcore.cli.inputs import (
     load_sketches,
     only_rejected,
     open_documents,
+    refuse_bare,
     uniform,
 )
 from ndcore.cli.options import DocumentOptions
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import DESCRIPTION
-from ndcore.collection.settings import FLOOR, LEAST, ClusterBy, Grouping, Method, Policy
+from ndcore.collection.settings import FLOOR, LABELLED, LEAST, ClusterBy, Method, Policy
+from ndcore.collection.settings import Grouping as ClusterGrouping
+from ndcore.files.document_fields import Grouping
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.sources import Inputs
@@ -41,6 +45,7 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 
 __all__ = ["Built", "ClusterOptions", "build", "check_grouping_options", "find_documents", "plan_sketcher", "rebuild",
            "regroup"]
@@ -65,6 +70,10 @@ class ClusterOptions(DocumentOptions):
     policy: Policy | None
     cluster: ClusterBy | None
     guard: float | None
+    by: str | None
+    one_per: str | None
+    must_agree: list[str]
+    min_shingles: int | None
     modulus: int | str | None
     method: Method | None
     run_length: int | None
@@ -94,6 +103,7 @@ class Built(NamedTuple):
 
 _REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "cluster", "guard", "threads", "quiet"}
 _READING = {"text_field", "id_field", "html_part", "encoding", "delimiter", "include", "exclude", "hidden", "on_error"}
+_APART = ("by", "one_per", "must_agree", "min_shingles")
 
 
 def regroup(options: ClusterOptions, old: Collection) -> Built:
@@ -109,6 +119,7 @@ def regroup(options: ClusterOptions, old: Collection) -> Built:
 def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) -> Built:
     """Build another collection of the sketches of a collection."""
     _refuse_useless(options, lambda name: name not in _READING, "is all that is read", "leave it out")
+    _refuse_useless(options, lambda name: name not in _APART, "keeps its documents apart as it was made", "leave it out")
     output.check()
     method = options.method or old.parameters["method"]
     check_grouping_options(options, None, method)
@@ -148,6 +159,8 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
     found = find_documents(options, output)
     old = _take_collection(options, found)
     before = None if old is None else old.clustering
+    fields = {name: Grouping(field, option_of(name)) for name in LABELLED if (field := getattr(options, name))}
+    _check_apart(options, old, found)
     texts: Documents | Sketches
     if all_sketches(found.sources, "IN"):
         texts = load_sketches([source.path for source in found.sources])
@@ -155,7 +168,7 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
         check_grouping_options(options, before, method)
         choose_settings(options, [texts], modulus=options.modulus, seed=options.seed)
     else:
-        texts = stack.enter_context(open_documents(options, found, memory_limit=options.memory_limit))
+        texts = stack.enter_context(open_documents(options, found, memory_limit=options.memory_limit, **fields))
         method = _method(options, old, texts)
         check_grouping_options(options, before, method)
         texts.spool()
@@ -163,25 +176,27 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
     collection = _find_finished(options, output, before, texts)
     if collection is None:
         with output.refuse_others():
-            collection = _build(options, output, old, texts, method, _text_bytes(found))
+            labels = {name: partial(_labels, grouping) for name, grouping in fields.items()}
+            collection = _build(options, output, old, texts, method, labels, _text_bytes(found))
     keep_places(collection, old, texts)
     return Built(collection, texts)
 
 
 def _build(
     options: ClusterOptions, output: CollectionOutput, old: Collection | None, texts: Documents | Sketches, method: Method,
-    text_bytes: int,
+    labels: Mapping[str, Callable[[], list[str]]], text_bytes: int,
 ) -> Collection:
     """Build a collection of new texts, or of an old collection and new texts."""
     with reporting(not options.quiet) as report:
-        how = _parameters(options) | {"source": output.source, "text_bytes": text_bytes}
+        how = {**_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
         ids: Any = texts.ids
         if isinstance(texts, Documents):
             how["progress"] = by_position(report, "sketching", texts.position)
             ids = _LaterIds(texts, output.path)
         if old is None:
             sketcher = None if isinstance(texts, Sketches) else plan_sketcher(options, method)
-            return Collection.build(output.path, texts, ids, sketcher=sketcher, method=method, **how)
+            return Collection.build(output.path, texts, ids, sketcher=sketcher, method=method,
+                                    must_agree=options.must_agree, min_shingles=options.min_shingles or 0, **how)
         choose_settings(options, [old.clustering.segments.parts[0]], modulus=options.modulus, seed=options.seed)
         if options.method not in (None, old.parameters["method"]):
             raise UsageError(
@@ -189,6 +204,35 @@ def _build(
             )
         as_before = {name: getattr(options, name) for name in (*DEFAULTS, "max_holders")}  # None: as in the old collection
         return old.extend(output.path, texts, ids, **{**how, **as_before, "run": options.run_length})
+
+
+def _check_apart(options: ClusterOptions, old: Collection | None, found: Inputs) -> None:
+    """Raise UsageError for options that keep documents apart otherwise than `old`, or that the inputs have nothing for."""
+    there = {} if old is None else old.clustering.parameters
+    for name in _APART:
+        option, given, known = option_of(name), getattr(options, name), there.get(name)
+        if given and name != "min_shingles" and all_sketches(found.sources, "IN"):
+            raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
+        if given and name in LABELLED:
+            refuse_bare(option, found.sources)
+        if old is None:
+            continue
+        if name in LABELLED and known and not given:
+            raise UsageError(f"{old.path} was made with {option}: name the field of the new documents with {option} FIELD")
+        if given and given != known and not (name in LABELLED and known):
+            made = f"with {option} {' '.join(known) if name == 'must_agree' else known}" if known else f"without {option}"
+            raise UsageError(f"{old.path} was made {made}; leave {option} out")
+
+
+def option_of(name: str) -> str:
+    """Return the option of the command for a parameter."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _labels(grouping: Grouping) -> list[str]:
+    """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
+    names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
+    return [names[code] for code in grouping.codes().tolist()]
 
 
 def _take_collection(options: ClusterOptions, found: Inputs) -> Collection | None:
@@ -270,9 +314,14 @@ def check_grouping_options(
     else:
         floor = min(FLOOR, asked["threshold"])
     try:
-        Grouping(**asked, least=LEAST).check(method, floor)
+        ClusterGrouping(**asked, least=LEAST).check(method, floor, _apart_of(options, before))
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _apart_of(options: ClusterOptions, before: Clustering | None) -> list[str]:
+    """Return the names of the options that keep documents apart, as given or as of earlier clusters."""
+    return [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
 
 
 def _parameters(options: ClusterOptions) -> dict[str, Any]:
@@ -311,11 +360,11 @@ def plan_sketcher(options: ClusterOptions, method: str) -> Sketcher:
 def _describe_source(options: ClusterOptions, old: Collection | None, found: Inputs) -> dict[str, Any]:
     """Describe the inputs, and how they are read and sketched, so that an interrupted run is recognised.
 
-    A collection is described by its manifest, the others as by `stamps_of`.
+    A collection is described by its description, the others as by `stamps_of`.
     """
-    known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / DESCRIPTION)]}
-    names = ("threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
-             "stop_words")
+    known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / COLLECTION_JOB.file)]}
+    names = ["threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
+             "stop_words", *(name for name in _APART if getattr(options, name))]
     return {**known, "inputs": stamps_of(found), "reading": reading_of(options),
             "options": {name: getattr(options, name) for name in names}}
 

@@ -12,7 +12,6 @@ from typing import Any
 from ndcore.cli.door import Outcome
 from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import described, is_collection
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output, lies_in
@@ -48,13 +47,14 @@ class CollectionOutput(JobOutput):
             The directory beside it holds something else than what an interrupted run leaves there.
         """
         beside = unfinished_beside(self.name)
-        if self.overwrite and (is_collection(beside) or (is_collection(self.path) and _is_finished(self.path))):
+        there = self.description.is_in(self.path)
+        if self.overwrite and (self.description.is_in(beside) or (there and _is_finished(self.path))):
             self._check_replaced()
-            if is_collection(self.path):
+            if there:
                 with self.description.alone(self.path):
                     pass
             self.path = beside
-            if is_collection(beside) and _is_finished(beside) and not self._is_of(source):
+            if self.description.is_in(beside) and _is_finished(beside) and not self._is_of(source):
                 raise UsageError(f"{beside}, where the new collection is made, holds a finished or damaged one already; "
                                  f"move or remove it, or give another name than {self.name}")
         super().claim(source)
@@ -62,7 +62,7 @@ class CollectionOutput(JobOutput):
     def _is_of(self, source: dict[str, Any]) -> bool:
         """Tell whether the collection here is of a source."""
         try:
-            return bool(described(self.path)["source"] == json.loads(json.dumps(source)))
+            return bool(self.description.read(self.path)["source"] == json.loads(json.dumps(source)))
         except ValueError:
             return False
 
@@ -72,7 +72,7 @@ class CollectionOutput(JobOutput):
 
     def _check_replaced(self) -> None:
         """Raise UsageError where something else than a collection would be replaced."""
-        check_output(self.name, "collection", overwrite=True, ours=is_collection, folder=True)
+        check_output(self.name, "collection", overwrite=True, ours=self.description.is_in, folder=True)
 
     def commit(self, staging: Staging, others: Sequence[Staging]) -> bool:
         """Commit other outputs, then put a collection that was made beside the output in its place; tell whether it was.
@@ -84,7 +84,7 @@ class CollectionOutput(JobOutput):
             commit_together(others)
             return False
         with contextlib.ExitStack() as stack:
-            if is_collection(target):
+            if self.description.is_in(target):
                 stack.enter_context(self.description.alone(target))
             staging.check, staging.made = self._check_replaced, self.path  # something else may be there by now
             commit_together([*others, staging])
@@ -105,10 +105,10 @@ class CollectionOutput(JobOutput):
 
     def finished(self) -> Collection | None:
         """Return the collection here if an earlier run of the same source has finished it, else None."""
-        if not is_collection(self.path):
+        if not self.description.is_in(self.path):
             return None
         with self.description.alone(self.path):  # which removes the lock of a job that was killed
-            there = described(self.path)
+            there = self.description.read(self.path)
         return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
 
     def _finished(self) -> str:
@@ -122,7 +122,7 @@ class CollectionOutput(JobOutput):
 def _is_finished(place: Path) -> bool:
     """Tell whether a collection may be finished: it is, or its description cannot be read."""
     try:
-        return bool(described(place)["finished"])
+        return bool(COLLECTION.read(place)["finished"])
     except ValueError:  # damaged, or of a newer format
         return True
 

@@ -13,8 +13,8 @@ from ndcore.cli import summary
 from ndcore.cli.cluster_build import Built
 from ndcore.cli.cluster_output import places_of
 from ndcore.cli.inputs import repeated
-from ndcore.collection.classes import CLASSES
 from ndcore.collection.clustering import Clustering
+from ndcore.collection.shelf import CLASSES
 from ndcore.files.provenance import Place
 from ndcore.human import counted, human_bytes, pasted, printable
 from ndcore.pairs.assignments import largest_clusters
@@ -24,6 +24,7 @@ from ndcore.report.page import render
 __all__ = ["describe", "print_report", "render_page"]
 
 LARGEST = 5  # clusters on the terminal
+OF_VERSIONS = "after another with the same value of --one-per: not compared"
 
 
 def describe(built: Built) -> dict[str, Any]:
@@ -56,9 +57,10 @@ def describe(built: Built) -> dict[str, Any]:
 
 
 def _count_classes(found: Clustering) -> dict[str, int]:
-    """Count the documents of each class, except the representatives."""
+    """Count the documents of each class, except the representatives; of versions only if there are some."""
     counts = np.bincount(found.codes, minlength=len(CLASSES)).tolist()
-    return {name: count for name, count in zip(CLASSES, counts, strict=True) if name != "kept"}
+    return {name: count for name, count in zip(CLASSES, counts, strict=True)
+            if name != "kept" and (count or name != "version")}
 
 
 def _count_repeated(built: Built) -> int:
@@ -81,7 +83,8 @@ def print_report(built: Built, stream: TextIO) -> None:
     rows = [
         ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
         ("in clusters", counts["in_clusters"], f"in {counted(counts['clusters'], 'cluster')} of two or more"),
-        *((name, number, "to the representative of the cluster") for name, number in counts["by_class"].items() if number),
+        *((name, number, OF_VERSIONS if name == "version" else "to the representative of the cluster")
+          for name, number in counts["by_class"].items() if number),
         ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
     ]
     width = max(len(f"{number:,}") for _, number, _ in rows)

@@ -14,8 +14,8 @@ from ndcore.cli.cluster_output import places_of
 from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
-from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection
+from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import SavedPlaces

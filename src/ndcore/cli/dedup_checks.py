@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from ndcore.cli import summary
 from ndcore.cli.dedup_options import DedupOptions
-from ndcore.cli.inputs import all_sketches
+from ndcore.cli.inputs import RECORD_FORMATS, all_sketches, refuse_bare
 from ndcore.files.errors import UsageError
-from ndcore.files.formats import BARE, RECORDS
+from ndcore.files.formats import RECORDS
 from ndcore.files.output_paths import STDOUT, check_apart
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 
 __all__ = ["check_tables", "refuse", "refuse_several"]
 
-RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 def refuse_several(options: DedupOptions) -> None:
@@ -59,10 +58,8 @@ def refuse(options: DedupOptions, found: Inputs, known: Inputs) -> None:
         option = "--by" if options.by else "--one-per" if options.one_per else keep
         if sketched:
             raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
-        whole = next((source for source in sources if source.kind in BARE), None)
-        if by_field and whole is not None:
-            kind = "an HTML" if whole.kind == "html" else "a text"
-            raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")
+        if by_field:
+            refuse_bare(option, sources)
 
 
 def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings
-from ndcore.dedup.lost import SOUGHT
+from ndcore.dedup.comparison import SOUGHT
 from ndcore.dedup.rules import Rules
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import STDOUT

@@ -12,6 +12,7 @@ from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.formats import BARE
 from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.ordering import as_strings
@@ -24,10 +25,12 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "COLLECTION", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs", "ids_of",
-    "load_sketches", "only_rejected", "open_documents", "refuse_nothing_read", "refuse_stdin_twice", "repeated",
-    "select_inputs", "text_field", "text_form", "uniform",
+    "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs",
+    "ids_of", "load_sketches", "only_rejected", "open_documents", "refuse_bare", "refuse_nothing_read",
+    "refuse_stdin_twice", "repeated", "select_inputs", "text_field", "text_form", "uniform",
 ]
+
+RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 # ---- files
@@ -77,6 +80,14 @@ def select_inputs(
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
     return found
+
+
+def refuse_bare(option: str, sources: Sequence[Source]) -> None:
+    """Raise UsageError where an option names a field, and a document is a whole file, which has none."""
+    whole = next((source for source in sources if source.kind in BARE), None)
+    if whole is not None:
+        kind = "an HTML" if whole.kind == "html" else "a text"
+        raise UsageError(f"{option} needs records with fields ({RECORD_FORMATS}): {whole.path} is {kind} file")
 
 
 def refuse_stdin_twice(paths: Sequence[str]) -> None:

@@ -1,8 +1,15 @@
-"""The clusters of a collection: the result of `cluster` (Broder et al. 1997, §4.1 and §5)."""
+"""Phase four of Broder et al. 1997, §4.1: clusters of the pairs that resemble each other enough; the result of `cluster`.
+
+In: the slots ``documents``, ``pairs/…`` and ``paired``, and the sketches. Out: a `Clustering`, which a collection puts in
+the slot ``clusters``.
+
+The paper joins pairs by union-find: "components" here. "star" and "greedy" assign documents to representatives, in the order
+of the documents; "popular" follows Broder 1997, §4.4. The pairs are read once, in order: O(n) memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,21 +17,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
-from ndcore.collection.classes import CLASSES
+from ndcore._cluster import components, star_ascending
+from ndcore._types import Bools, Floats, Ints
+from ndcore.collection import shelf as slots
 from ndcore.collection.ids import Names
-from ndcore.collection.phase3_pairs import CommonValues, CountedPairs, counted_pairs
-from ndcore.collection.phase4_clusters import ClusterLabels, PairedCollection, enough_members, make_clusters
-from ndcore.collection.segments import Segments
-from ndcore.collection.settings import ClusterBy, Grouping, Policy, check_threshold, checked_count
-from ndcore.collection.shelf import Shelf
+from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps, Segments
+from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, check_threshold, checked_count
+from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.pairs.assignments import Assignments
-from ndcore.pairs.chains import Chains
+from ndcore.pairs.chains import Chains, chains, guarded
+from ndcore.pairs.greedy import greedy_clusters
+from ndcore.pairs.scored import Pairs
 from ndcore.readonly import NamedColumns, frozen
 
-__all__ = ["Clustering", "Containments"]
+__all__ = ["Clustering", "Containments", "PairedCollection", "cluster_pairs", "weigh"]
 
 _NONE = np.empty(0, np.int64)
+_UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
 
 
 class _Containments(NamedTuple):
@@ -55,7 +64,7 @@ class Clustering(Assignments):
         Jaccard similarity to labels[i], estimated from the sketches: 1.0 to itself and for equal sketches, although their
         sets of shingles may differ outside of the samples; nan for equal documents without a sample.
     leaders : int64 (n,)
-        The first document that is the same; only leaders are in pairs.
+        The first document that is the same, or of the same label of ``one_per``; only leaders are in pairs.
     same : uint8 (n,)
         How a document is the same as its leader: a position in CLASSES.
     codes : uint8 (n,)
@@ -72,7 +81,7 @@ class Clustering(Assignments):
         Documents that propose no pairs. One without shingles can only be identical to another; one with shingles and an
         empty sample can be identical or lexically equivalent.
     parameters : dict
-        How pairs were found: method, max_holders, and what else the method takes.
+        How pairs were found: method, max_holders, what else the method takes, and options that were given.
     ids : sequence or None
 
     Notes
@@ -99,13 +108,6 @@ class Clustering(Assignments):
     segments: Segments = field(repr=False)
     shelf: Shelf = field(repr=False)
 
-    @classmethod
-    def of(
-        cls, paired: PairedCollection, grouping: Grouping, clusters: ClusterLabels, ids: Sequence[Any] | Names | None = None
-    ) -> Clustering:
-        """Assemble the result of the three: what was counted, how it was grouped, and the clusters."""
-        return cls(**paired._asdict(), **asdict(grouping), **clusters._asdict(), ids=ids)
-
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -118,9 +120,10 @@ class Clustering(Assignments):
         """The strongest relation of document i to labels[i], str (n,).
 
         kept: itself. identical: the same bytes. lexical: the same canonical tokens. shingle: equal sketches, so equal sets
-        of shingles only where samples are whole. near. contained: with policy="containment" only.
+        of shingles only where samples are whole. near. contained: with policy="containment" only. version: a document
+        before it has its label of ``one_per``; they were not compared, and `resemblance` is nan.
         """
-        return frozen(np.array(CLASSES)[self.codes])
+        return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
     def representatives(self) -> Ints:
@@ -170,8 +173,9 @@ class Clustering(Assignments):
             self.threshold if threshold is None else threshold, self.policy if policy is None else policy,
             self.cluster if cluster is None else cluster, guard, self.least if least is None else least,
         )
+        grouping.check(self.parameters["method"], self.floor, self.parameters)
         paired = PairedCollection(*(getattr(self, name) for name in PairedCollection._fields))
-        return Clustering.of(paired, grouping, make_clusters(paired, grouping, threads), self.ids)
+        return cluster_pairs(paired, grouping, threads, self.ids)
 
     def contained(self, threshold: float = 0.8, least: int | None = None) -> Containments:
         """Find the pairs of leaders in which one is contained in the other at or above a threshold (Broder 1997, §2).
@@ -200,8 +204,123 @@ class Clustering(Assignments):
             for inner, outer, containment, sample in (
                 (a, b, overlaps.a_in_b, overlaps.in_a), (b, a, overlaps.b_in_a, overlaps.in_b),
             ):
-                enough = (containment >= threshold) & enough_members(self.segments, a, b, sample, least)
+                enough = (containment >= threshold) & (self.segments.whole(a, b) | (sample >= least))
                 found.append((inner[enough], outer[enough], containment[enough], sample[enough]))
         columns = [np.concatenate(column) for column in zip(*found, strict=True)]
         order = np.lexsort((columns[1], columns[0]))
         return Containments(*(column[order] for column in columns))
+
+
+# ---- phase four
+
+
+class PairedCollection(NamedTuple):
+    """A collection after phase three: its pairs are counted, clusters are not made yet.
+
+    The attributes are as in `Clustering`.
+    """
+
+    leaders: Ints
+    same: NDArray[np.uint8]
+    floor: float
+    common: CommonValues
+    without_sample: int
+    parameters: dict[str, Any]
+    segments: Segments
+    shelf: Shelf
+
+    @classmethod
+    def of(
+        cls, shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings
+    ) -> PairedCollection:
+        """Describe the collection on a shelf, whose pairs were counted with these settings."""
+        common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
+        without_sample = int(np.count_nonzero(segments.empty))
+        return cls(leaders, same, settings.floor, common, without_sample, settings.described(), segments, shelf)
+
+
+def cluster_pairs(
+    paired: PairedCollection, grouping: Grouping, threads: int | None, ids: Sequence[Any] | Names | None = None
+) -> Clustering:
+    """Cluster the leaders by their counted pairs, and put the documents that equal them into their clusters."""
+    n, joined = len(paired.segments), _UNCHAINED
+    if grouping.cluster == "components":
+        labels, joined = _components(paired, grouping, threads)
+    elif grouping.cluster == "popular":
+        labels = _popular(paired, grouping.threshold)
+    else:
+        labels, most = np.arange(n), np.full(n, -1.0)
+        for a, b, weight in _links(paired, grouping):
+            star_ascending(a, b, weight, grouping.cluster == "star", most, labels)
+    codes, resemblance = _verdicts(paired, labels, grouping, threads)
+    return Clustering(**paired._asdict(), **asdict(grouping), labels=labels[paired.leaders], codes=codes,
+                      resemblance=resemblance, chains=joined, ids=ids)
+
+
+def _links(paired: PairedCollection, grouping: Grouping) -> Iterator[Pairs]:
+    """Yield the pairs whose resemblance or containment is at least the threshold, part by part, ascending."""
+    for a, b, overlaps in counted_pairs(paired.shelf, len(paired.segments)):
+        weight = weigh(overlaps, paired.segments.whole(a, b), grouping)
+        yield Pairs(a, b, weight).where(weight >= grouping.threshold)
+
+
+def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
+    """Return what is compared with the threshold: the resemblance where too few members tell a containment.
+
+    whole, bool (pairs,): both samples are the whole sets.
+    """
+    if grouping.policy == "resemblance":
+        return overlaps.resemblance
+    enough = whole | (np.minimum(overlaps.in_a, overlaps.in_b) >= grouping.least)
+    return np.where(enough, overlaps.contained, overlaps.resemblance)
+
+
+def _popular(paired: PairedCollection, threshold: float) -> Ints:
+    """Cluster the leaders' sketches greedily by the most popular values of each cluster."""
+    segments = paired.segments
+    aside = segments.aside(paired.parameters.get("min_shingles", 0))
+    taken = (paired.leaders == np.arange(len(segments))) & ~aside
+    values, offsets = segments.samples(taken)
+    return greedy_clusters(
+        values, offsets, threshold=threshold, representative="popular", moduli=segments.moduli,
+        max_holders=paired.parameters["max_holders"],
+    )
+
+
+def _components(paired: PairedCollection, grouping: Grouping, threads: int | None) -> tuple[Ints, Chains]:
+    """Find connected components and their chains; split those that the guard refuses into stars."""
+    n, segments, threshold = len(paired.segments), paired.segments, grouping.threshold
+    labels, rank = np.arange(n), np.arange(n)
+    for a, b, _ in _links(paired, grouping):
+        labels = components(a, b, rank, labels)
+    members = np.flatnonzero(labels != rank)
+    overlaps = segments.compared(labels[members], members, threads)
+    similar = np.ones(n)
+    similar[members] = weigh(overlaps, segments.whole(labels[members], members), grouping)
+    far = np.zeros(n, np.bool_)
+    far[labels[~(similar >= threshold)]] = True
+    inside = [Pairs(_NONE, _NONE, np.empty(0))]
+    inside += [part.where(far[labels[part.a]]) for part in _links(paired, grouping)]
+    pairs = Pairs(*(np.concatenate(column) for column in zip(*inside, strict=True)))
+    joined = chains(labels, pairs, similar, threshold)
+    return (labels if grouping.guard is None else guarded(labels, pairs, similar, grouping.guard, rank)), joined
+
+
+def _verdicts(
+    paired: PairedCollection, labels: Ints, grouping: Grouping, threads: int | None
+) -> tuple[NDArray[np.uint8], Floats]:
+    """Return class and resemblance of every document to the representative of its cluster; `labels` are of leaders."""
+    leaders, own = paired.leaders, np.arange(len(labels))
+    whole = labels[leaders]
+    resemblance = np.where(~paired.segments.empty | (whole == own), 1.0, np.nan)
+    codes = np.where(whole == leaders, paired.same, slots.NEAR).astype(np.uint8)
+    codes[whole == own] = slots.KEPT
+    moved = np.flatnonzero((leaders == own) & (labels != own))
+    resemblance[moved] = paired.segments.compared(labels[moved], moved, threads).resemblance
+    others = whole != leaders
+    resemblance[others] = resemblance[leaders[others]]
+    if grouping.policy == "containment":
+        codes[others & (resemblance < grouping.threshold)] = slots.CONTAINED
+    older = paired.same == slots.VERSION
+    codes[older], resemblance[older] = slots.VERSION, np.nan
+    return codes, resemblance

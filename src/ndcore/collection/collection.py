@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ndcore._types import AnyPath, Arrays
-from ndcore.collection import slots
-from ndcore.collection.build import build_collection, ids_to_pack, packed_ids
-from ndcore.collection.clustering import Clustering
+from ndcore._entries import BLOCK, SortedEntries
+from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
+from ndcore.checks import check_choice, check_ids, checked_threshold
+from ndcore.collection import shelf as slots
+from ndcore.collection.cluster import pairing_sets, run_phases
+from ndcore.collection.clustering import Clustering, PairedCollection
 from ndcore.collection.ids import Names
-from ndcore.collection.job import EarlierDocuments, Given, Job, readable
-from ndcore.collection.phase3_pairs import CommonValues
-from ndcore.collection.query import Resembling, Search
-from ndcore.collection.settings import LEAST, ClusterBy, Method, Policy
-from ndcore.collection.stored import StoredCollection, check_samples, open_stored, save_clusters
+from ndcore.collection.segments import CommonValues, Overlaps, Segments
+from ndcore.collection.settings import (
+    LEAST,
+    POLICIES,
+    ClusterBy,
+    EarlierDocuments,
+    Given,
+    Grouping,
+    Job,
+    Labels,
+    Method,
+    Policy,
+    Settings,
+    as_list,
+    length,
+    pack_labels,
+    readable,
+)
+from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
-from ndcore.progress import Progress
+from ndcore.pairs.chains import Chains
+from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
 from ndcore.sketch.from_recipe import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
+from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
+from ndcore.storage.packed_ids import unpack_ids
+from ndcore.text.agreement import NAMES, Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Collection", "Resembling"]
+
+IdArrays = Callable[[int], dict[str, AnyArray]]
+"""Of the number of documents, known at the end: the arrays of the slot ``ids``."""
+
+
+class Resembling(NamedTuple):
+    """A document that resembles a text: estimates from the sketches, and the id that stands for its cluster.
+
+    `text_in_document` and `document_in_text` are containments.
+    """
+
+    id: Any
+    resemblance: float
+    text_in_document: float
+    document_in_text: float
+    cluster: Any
 
 
 class Collection:
@@ -66,7 +105,7 @@ class Collection:
         self.clustering: Clustering = stored.clustering
         self.names: Names = stored.names
         self.parameters: dict[str, Any] = stored.parameters
-        self._stored, self._shelf, self._search = stored, stored.shelf, Search(stored)
+        self._stored, self._shelf = stored, stored.shelf
 
     # ---- making
 
@@ -94,6 +133,10 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
+        min_shingles: int = 0,
     ) -> Collection:
         """Cluster documents as `cluster` does, and keep everything in a directory.
 
@@ -105,8 +148,8 @@ class Collection:
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
         texts : as in `cluster`, or Collection
-            Of another collection, sketches, ids and the classes of documents with equal sketches are taken; nothing is
-            read.
+            Of another collection, sketches, ids, the classes of documents with equal sketches and the options `by`,
+            `one_per`, `must_agree` and `min_shingles` are taken; nothing is read.
         ids : iterable of str or of int, optional
             One for each document; an iterator is read after the documents. None: the ids of the sketches if they have some,
             else positions. Repeated ids stand for several documents. When a call goes on, its own ids count.
@@ -115,6 +158,9 @@ class Collection:
         text_bytes : int
             An estimate of the text, if there is one. The call begins only if the disk has room for its sketches and sorted
             entries. (It asks for room again before it sorts entries, when their number is known.)
+        by, one_per : array or callable, optional
+            As in `cluster`; labels are all str or all integers, because they are kept for `extend`. A call that goes on has
+            the same.
 
         The other parameters are as in `cluster`.
 
@@ -131,21 +177,26 @@ class Collection:
         """
         given: Given
         documents = None
+        options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
         if isinstance(texts, Collection):
             if ids is not None:
                 raise ValueError("a collection has ids of its own: leave ids out")
+            if any(value is not None for name, value in options.items() if name != "min_shingles") or min_shingles:
+                raise ValueError("by, one_per, must_agree and min_shingles are as of the collection, whose texts are gone; "
+                                 "leave them out")
+            options = texts._options()
             given = texts.clustering.segments
-            id_arrays = packed_ids(slots.read(texts._shelf, slots.IDS, len(texts))[1])
-            documents = slots.read(texts._shelf, slots.DOCUMENTS, len(texts))[1]
+            known, documents = (texts._shelf.read(slot, len(texts)) for slot in (slots.IDS, slots.DOCUMENTS))
+            id_arrays: IdArrays = lambda total: known  # noqa: E731
         else:
             given = readable(texts)
-            id_arrays = ids_to_pack(given, ids)
+            id_arrays = _ids_to_pack(given, ids)
         job = Job.of(
             given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, **options,
         )
-        build_collection(path, job, id_arrays, documents, source, text_bytes, progress)
+        _build(path, job, id_arrays, documents, source, text_bytes, progress)
         return cls.open(path)
 
     def extend(
@@ -168,12 +219,16 @@ class Collection:
         progress: bool | Progress | None = None,
         source: Mapping[str, Any] | None = None,
         text_bytes: int = 0,
+        by: Labels | None = None,
+        one_per: Labels | None = None,
+        must_agree: MustAgree = None,
     ) -> Collection:
         """Cluster the documents of this collection and new ones after them, in another directory.
 
         Clusters follow from sketches, so they are the same as if all documents were clustered together. Texts of this
         collection are gone, so a new document with the sketch of an old one is "shingle", never "identical" or "lexical".
-        New documents without a sample are compared with new ones only.
+        New documents without a sample, or below `min_shingles`, are compared with new ones only. The options `by`,
+        `one_per`, `must_agree` and `min_shingles` stay as they are.
 
         Parameters
         ----------
@@ -188,6 +243,10 @@ class Collection:
             With the recipe of this collection. None: made from the recipe (unless that has a callable).
         threshold, policy, cluster, guard, least, max_holders, run
             As in `cluster`. None: as in this collection.
+        by, one_per : array or callable
+            Labels of the new documents, if this collection was made with labels: all str, or all integers, as there.
+        must_agree : optional
+            The same as of this collection, where it has a callable. None: as in this collection.
 
         The other parameters are as in `build`.
 
@@ -199,23 +258,42 @@ class Collection:
             As in `build`.
         """
         given, found, old = readable(texts), self.clustering, self._stored.settings
-        id_arrays = ids_to_pack(given, ids, self.names)
+        id_arrays = _ids_to_pack(given, ids, self.names)
         if not isinstance(given, Sketches):
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
             self.recipe.check(sketcher.recipe)
+        for name, labels in (("by", by), ("one_per", one_per)):
+            if (name in old.labelled) != (labels is not None):
+                made = "with it: give the labels of the new documents" if labels is None else "without it: leave it out"
+                raise ValueError(f"{name}: the collection {self.path} was made {made}")
+        if must_agree is None and {*old.must_agree} <= {*NAMES}:
+            must_agree = [*old.must_agree]
+        agreement = Agreement.of(must_agree)
+        if (() if agreement is None else agreement.names) != old.must_agree:
+            raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
+        known = self._options()
         job = Job.of(
-            given, EarlierDocuments(found.segments, found.leaders, found.same), sketcher=sketcher, method=old.method,
+            given, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
+            method=old.method,
             threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
             cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
             least=found.least if least is None else least, run=old.run if run is None else run,
             max_holders=old.max_holders if max_holders is None else max_holders,
-            filter=old.filter if threshold is None else None,
-            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads,
+            filter=old.filter if threshold is None else None, tell_apart=tell_apart, memory_limit=memory_limit,
+            threads=threads, by=by, one_per=one_per, must_agree=must_agree, keys=known["keys"],
+            min_shingles=old.min_shingles,
         )
         self.recipe.check(job.settings.recipe)
-        build_collection(path, job, id_arrays, None, source, text_bytes, progress)
+        _build(path, job, id_arrays, None, source, text_bytes, progress)
         return type(self).open(path)
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the collection, with the labels and keys of its documents, as parameters of `Job.of`."""
+        settings, n = self._stored.settings, len(self)
+        labels = {name: unpack_ids(self._shelf.read(name, n)) for name in settings.labelled}
+        keys = self._shelf.read_keys(n) if settings.must_agree else None
+        return {**labels, "agreed": settings.must_agree, "keys": keys, "min_shingles": settings.min_shingles}
 
     @classmethod
     def open(cls, path: AnyPath, verify: bool = False) -> Collection:
@@ -240,7 +318,24 @@ class Collection:
         -----
         Nobody may truncate a file while the collection is open: reading a page that is gone ends the process (SIGBUS).
         """
-        return cls(open_stored(Path(path), verify))
+        place = Path(path)
+        description = COLLECTION.read(place)
+        if not description["finished"]:
+            raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
+        shelf = DirectoryShelf(place)
+        if verify:
+            shelf.verify()
+        try:
+            stored = _read(shelf, description["parameters"])
+            if verify:
+                _check_values(stored)
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, CorruptFile):
+                raise
+            raise CorruptFile(f"{place}: the files of the collection do not fit together: {error}") from error
+        except FileNotFoundError as error:
+            raise CorruptFile(f"{place}: the file {error.filename} is missing") from error
+        return cls(stored)
 
     def rethreshold(
         self, threshold: float | None = None, policy: Policy | None = None,
@@ -257,10 +352,10 @@ class Collection:
             The same directory with the new clusters; this object keeps the old ones.
         """
         if cluster == "popular":
-            check_samples(self._stored)
+            self._shelf.read_sketches(self.recipe)
         found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
         with COLLECTION.alone(self.path):
-            groups = save_clusters(self._shelf, found)
+            groups = _save_clusters(self._shelf, found)
             self._shelf.sync()
         return type(self)(self._stored._replace(clustering=found, clusters=groups))
 
@@ -344,9 +439,10 @@ class Collection:
         Notes
         -----
         Compared are the documents that share a value of the text's sketch which at most max_holders documents hold, as in
-        phase three of `cluster`.
+        phase three of `cluster`. Documents that propose no pairs there are not found: without a sample, versions by
+        `one_per`, or of fewer than `min_shingles`.
         """
-        return self._search.find(self._sketcher.sketch(text), threshold, policy, limit)
+        return self._find(self._sketcher.sketch(text), threshold, policy, limit)
 
     def resembling(
         self, ident: Any, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
@@ -357,4 +453,235 @@ class Collection:
         part = int(np.searchsorted(segments.starts, position, "right")) - 1
         inside = int(position - segments.starts[part])
         sketch: Sketches = segments.parts[part][inside : inside + 1]
-        return self._search.find(sketch, threshold, policy, limit)
+        return self._find(sketch, threshold, policy, limit)
+
+    @cached_property
+    def _copies(self) -> Groups:
+        leaders, same = self.clustering.leaders, self.clustering.same
+        return Groups.by(np.where(same == slots.VERSION, np.arange(len(self)), leaders))
+
+    def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
+        """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
+
+        Files are read in rounds: the keys of all values, the documents of the values found, the sketches of these documents.
+        A round asks for all its pages before it reads the first. Ids are read one by one, for the documents returned.
+        """
+        clustering, names, settings = self.clustering, self.names, self._stored.settings
+        threshold = clustering.threshold if threshold is None else checked_threshold(threshold)
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit is at least 1, got {limit!r}")
+        check_choice("policy", policy, POLICIES)
+        documents, common = self._holders(pairing_sets(sketch, settings).values)
+        if settings.needed > 1:
+            documents = documents[common >= settings.needed]
+        if not len(documents):
+            return []
+        overlaps = clustering.segments.against(sketch, documents)
+        resemblance = overlaps.resemblance
+        weight = resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
+        found = np.flatnonzero(weight >= threshold)
+        found = found[np.lexsort((documents[found], -resemblance[found]))]
+        columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
+        out: list[Resembling] = []
+        for document, *values in zip(*(column[found].tolist() for column in columns), strict=True):
+            for position in self._copies.members(document):
+                label = int(clustering.labels[position])
+                out.append(Resembling(names[position], values[0], values[1], values[2], names[label]))
+                if len(out) == limit:
+                    return out
+        return out
+
+    def _containment(self, sketch: Sketches, documents: Ints, overlaps: Overlaps) -> Floats:
+        """Return the larger containment of a sketch and each document; the resemblance where samples are too small."""
+        whole = sketch.moduli is None or sketch.moduli[0] == 1
+        members, least = np.minimum(overlaps.in_a, overlaps.in_b), self.clustering.least
+        exact = self.clustering.segments.whole(documents, documents) & whole
+        return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
+
+    def _holders(self, values: UInts) -> tuple[Ints, Ints]:
+        """Return (documents, how many of these values each holds), without common values."""
+        found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
+        if len(found) and found[-1] >= len(self):
+            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}; build the collection again")
+        return found, counts
+
+
+# ---- building
+
+
+def _build(
+    path: AnyPath, job: Job, id_arrays: IdArrays, documents: Arrays | None, source: Mapping[str, Any] | None,
+    text_bytes: int, progress: bool | Progress | None,
+) -> None:
+    """Build a collection, or go on with one that was interrupted, as `Collection.build` says.
+
+    Parameters
+    ----------
+    documents : mapping of arrays or None
+        The slot ``documents``, where it is known from another collection.
+
+    Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
+    """
+    place = Path(path)
+    for name, labels in job.labels.items():
+        if not callable(labels):
+            pack_labels(name, as_list(labels))
+    parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
+    shelf = DirectoryShelf(place)
+    with COLLECTION.alone(place):
+        COLLECTION.begin(place, parameters, json.loads(json.dumps(source)))
+        shelf.mend()
+        shelf.reserve(job.settings.expected_bytes(text_bytes) - shelf.nbytes, "sketches and sorted entries of so much text")
+        if documents is not None:
+            shelf.put(slots.DOCUMENTS, {}, documents)
+        with reporting(progress) as report:
+            found = run_phases(shelf, job, report, keep=True)
+            ids = id_arrays(len(found))
+        if not (shelf.has(slots.IDS) and _equal(shelf.opened(slots.IDS, len(found))[1], ids)):
+            shelf.put(slots.IDS, {}, ids)
+        _save_clusters(shelf, found)
+        shelf.discard("until finished")
+        shelf.sync()
+        COLLECTION.write(place, parameters, source, finished=True)
+
+
+def _ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None = None) -> IdArrays:
+    """Check ids as far as they are known, before anything is written; return how to pack them, `earlier` ones first.
+
+    An iterator is read at the end, when the documents have been. TypeError or ValueError as of `Collection.build`.
+    """
+    if ids is None and isinstance(given, Sketches):
+        ids = given.ids
+    if ids is None:
+        if earlier is not None and earlier.given:
+            raise ValueError(f"the documents of the collection have ids, as {earlier[0]!r:.80}; give some for the new ones")
+        return lambda total: {}
+    check_ids(ids, length(given))
+    ready = Names.packed(ids) if isinstance(ids, Sized) else None
+
+    def packed(total: int) -> dict[str, AnyArray]:
+        arrays = Names.packed(ids) if ready is None else ready
+        count = len(arrays["order"])
+        check_ids(range(count), total - (0 if earlier is None else len(earlier)))
+        if earlier is None or not len(earlier):
+            return arrays
+        both = (names[position] for names in (earlier, Names(arrays, count)) for position in range(len(names)))
+        return Names.packed(both if isinstance(earlier[0], str) == ("keys" in arrays) else map(str, both))
+
+    return packed
+
+
+def _equal(there: Arrays, given: Arrays) -> bool:
+    """Tell whether two sets of arrays are the same."""
+    return there.keys() == given.keys() and all(np.array_equal(there[name], given[name]) for name in there)
+
+
+# ---- what is stored
+
+
+class Groups(NamedTuple):
+    """The members of all groups of more than one document, sorted by label, then member."""
+
+    group: NDArray[np.uint32]
+    member: NDArray[np.uint32]
+
+    @classmethod
+    def by(cls, labels: Ints) -> Groups:
+        """Group documents by their labels."""
+        alone = np.bincount(labels, minlength=len(labels)) == 1
+        members = np.flatnonzero(~alone[labels])
+        order = members[np.argsort(labels[members], kind="stable")]
+        return cls(labels[order].astype(np.uint32), order.astype(np.uint32))
+
+    def members(self, label: int) -> list[int]:
+        """Return the documents with this label, ascending; the label itself if it stands alone."""
+        value = np.uint32(label)  # NumPy would copy the labels to search them for an int
+        first, last = np.searchsorted(self.group, value, "left"), np.searchsorted(self.group, value, "right")
+        members: list[int] = self.member[first:last].tolist()
+        return members or [label]
+
+
+class StoredCollection(NamedTuple):
+    """A finished collection, mapped from its files.
+
+    `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
+    """
+
+    shelf: DirectoryShelf
+    parameters: dict[str, Any]
+    settings: Settings
+    clustering: Clustering
+    names: Names
+    slabs: UInts
+    entries: SortedEntries
+    clusters: Groups
+
+
+def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
+    """Read the slots that a collection needs at once, and map the rest."""
+    segments = Segments([shelf.get_sketches(name) for name in shelf.names(slots.SKETCHES)])
+    settings = Settings.from_plain(parameters, segments.recipe)
+    n = len(segments)
+    header, arrays = shelf.opened(slots.CLUSTERS, n)[0], shelf.read(slots.CLUSTERS, n)
+    documents = shelf.read(slots.DOCUMENTS, n)
+    grouping = Grouping(**{name: header[name] for name in slots.SLOTS[slots.CLUSTERS].header})
+    grouping.check(settings.method, settings.floor, settings.described())
+    names = Names(shelf.opened(slots.IDS, n)[1], n, shelf.where(slots.IDS))
+    paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
+    chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
+    clustering = Clustering(
+        **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
+        resemblance=arrays["resemblance"], chains=chains, ids=names,
+    )
+    slabs = shelf.read(slots.SLABS, n)["slabs"]
+    return StoredCollection(
+        shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
+        Groups(arrays["group"], arrays["member"]),
+    )
+
+
+def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntries:
+    """Map the entries of all slabs, and read their directory."""
+    parts = []
+    for number, (low, high, size) in enumerate(slabs.tolist()):
+        name = part_name(slots.ENTRIES, number)
+        entries = shelf.opened(name, n)[1]
+        if len(entries["keys"]) != size:
+            raise shelf.corrupt(name, f"it has {len(entries['keys'])} entries, not {size}")
+        parts.append((entries["keys"], entries["documents"], low, high))
+    first = shelf.read(slots.DIRECTORY, n)["first"]
+    if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
+        raise shelf.corrupt(slots.DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
+    return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
+
+
+def _check_values(stored: StoredCollection) -> None:
+    """Raise CorruptFile where files that are mapped only do not hold together."""
+    shelf, n, settings = stored.shelf, len(stored.clustering), stored.settings
+    shelf.read_sketches(settings.recipe)
+    for name in (slots.IDS, *settings.labelled):
+        shelf.read(name, n)
+    if settings.must_agree:
+        shelf.read_keys(n)
+    blocks: list[UInts] = []
+    for number, (low, high, size) in enumerate(stored.slabs):
+        name = part_name(slots.ENTRIES, number)
+        entries = shelf.read(name, n)["keys"]
+        if size and not low <= entries[0] <= entries[-1] <= high:
+            raise shelf.corrupt(name, f"its entries are not {size} from {low} to {high}")
+        blocks.append(entries[::BLOCK])
+    if not np.array_equal(shelf.read(slots.DIRECTORY, n)["first"], np.concatenate(blocks)):
+        raise shelf.corrupt(slots.DIRECTORY, f"it has not every {BLOCK}th value of the entries")
+    for _ in counted_pairs(shelf, n):
+        pass
+
+
+def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
+    """Put clusters in their slot, in place of others; return the members of clusters."""
+    header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
+    groups = Groups.by(found.labels)
+    shelf.put(slots.CLUSTERS, {**header, "threshold": float(found.threshold)}, {
+        "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance,
+        **groups._asdict(), **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
+    })
+    return groups

@@ -10,11 +10,10 @@ import numpy as np
 from ndcore._sets import distinct
 from ndcore._types import Bools, Ints, Text, UInts
 from ndcore.checks import checked_int
-from ndcore.collection.parts import cut_into_parts
-from ndcore.collection.phase3_pairs import PAIR_BYTES, RANGE, ROOM, CommonValues, CountedPairs
-from ndcore.collection.segments import Overlaps
+from ndcore.collection.cluster import PAIR_BYTES, RANGE, ROOM, cut_into_parts
+from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps
 from ndcore.human import counted
-from ndcore.pairs.common_values import Holders
+from ndcore.pairs.scored import Holders
 from ndcore.progress import Progress
 from ndcore.readonly import Frozen
 from ndcore.recipe import Recipe
@@ -127,10 +126,7 @@ def rank_pairs(
     holders = Holders(values, documents, n, most)
     counting = documents[~np.isin(values, holders.common[:, 0])]
     sizes = np.bincount(counting, minlength=n)
-    order = np.lexsort((holders.common[:, 0], -holders.common[:, 1].astype(np.int64)))
-    value, number, example = holders.common[order].T
-    common = CommonValues(value.copy(), number.astype(np.int64), example.astype(np.int64))
-    return Ranking(_ranked(holders, sizes), common, sketches, most)
+    return Ranking(_ranked(holders, sizes), CommonValues.sorted(holders.common), sketches, most)
 
 
 def _winnowed(
@@ -168,7 +164,4 @@ def _ranked(holders: Holders, sizes: Ints) -> CountedPairs:
         CountedPairs(a, b, Overlaps(common, sizes[a], sizes[b]))
         for part in parts for a, b, common in holders.pairs(part, ROOM)
     ])
-    order = np.argsort(-found.overlaps.common, kind="stable")
-    overlaps = found.overlaps
-    columns = (column[order] for column in (overlaps.common, overlaps.in_a, overlaps.in_b))
-    return CountedPairs(found.a[order], found.b[order], Overlaps(*columns))
+    return found.where(np.argsort(-found.overlaps.common, kind="stable"))

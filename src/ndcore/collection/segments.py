@@ -5,16 +5,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import members_under, sample_keys, will_need
-from ndcore._types import Bools, Floats, Ints, UInts
+from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
+from ndcore.readonly import NamedColumns
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["Overlaps", "Segments"]
+__all__ = ["CommonValues", "CountedPairs", "Overlaps", "Segments"]
 
 
 class Overlaps:
@@ -50,8 +52,8 @@ class Overlaps:
         """The larger containment: of the smaller sample in the larger."""
         return _ratio(self.common, np.minimum(self.in_a, self.in_b))
 
-    def where(self, which: Bools) -> Overlaps:
-        """Select the pairs of a mask."""
+    def where(self, which: Bools | Ints) -> Overlaps:
+        """Select the pairs of a mask, or at these positions."""
         return Overlaps(self.common[which], self.in_a[which], self.in_b[which])
 
 
@@ -59,6 +61,51 @@ def _ratio(part: Ints, whole: Ints) -> Floats:
     """Divide; nan for 0 / 0."""
     out = np.full(len(part), np.nan)
     return np.divide(part, whole, out=out, where=whole > 0)  # type: ignore[no-any-return]
+
+
+class _CountedPairs(NamedTuple):
+    a: Ints
+    b: Ints
+    overlaps: Overlaps
+
+
+class CountedPairs(NamedColumns, _CountedPairs):  # type: ignore[misc]
+    """Pairs a < b of documents, ascending, and what their samples have in common."""
+
+    __slots__ = ()
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        return {"a": self.a, "b": self.b, **vars(self.overlaps), "resemblance": self.overlaps.resemblance}
+
+    @classmethod
+    def joined(cls, parts: Sequence[CountedPairs]) -> CountedPairs:
+        """Concatenate parts, or none."""
+        nothing = np.empty(0, np.int64)
+        rows = [(nothing,) * 5, *((p.a, p.b, p.overlaps.common, p.overlaps.in_a, p.overlaps.in_b) for p in parts)]
+        a, b, *overlaps = (np.concatenate(column) for column in zip(*rows, strict=True))
+        return cls(a, b, Overlaps(*overlaps))
+
+    def where(self, which: Bools | Ints) -> CountedPairs:
+        """Select the pairs of a mask, or at these positions."""
+        return CountedPairs(self.a[which], self.b[which], self.overlaps.where(which))
+
+
+class _CommonValues(NamedTuple):
+    value: UInts
+    holders: Ints
+    example: Ints
+
+
+class CommonValues(NamedColumns, _CommonValues):  # type: ignore[misc]
+    """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sorted(cls, rows: UInts) -> CommonValues:
+        """Sort rows (value, holders, example)."""
+        value, holders, example = rows[np.lexsort((rows[:, 0], -rows[:, 1].astype(np.int64)))].T
+        return cls(value.copy(), holders.astype(np.int64), example.astype(np.int64))
 
 
 class Segments:
@@ -93,6 +140,13 @@ class Segments:
         """Which documents have no shingles, or an empty sample: they propose no pairs."""
         empty: Bools = ~self.valid | (self.members == 0)
         return empty
+
+    def aside(self, min_shingles: int) -> Bools:
+        """Tell which documents propose no pairs: without a sample, or of fewer shingles, as sketches know or estimate."""
+        if not min_shingles:
+            return self.empty
+        small: Bools = np.concatenate([part.sizes for part in self.parts]) < min_shingles
+        return self.empty | small
 
     @cached_property
     def moduli(self) -> UInts | None:

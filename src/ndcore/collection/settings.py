@@ -1,14 +1,22 @@
-"""Settings of the four phases: which pairs are counted (phases one to three), and which of them make clusters (four)."""
+"""What to cluster and how, checked before anything is read: the settings of the four phases, and the job they are for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from ndcore.checks import check_choice, checked_threshold, is_int
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ndcore._types import AnyArray, Ints
+from ndcore.checks import check_choice, checked_memory_limit, checked_threshold, is_int
 from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import IDENTICAL, LEXICAL
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
+from ndcore.pairs.representatives import number_labels
+from ndcore.parallel import thread_count
 from ndcore.recipe import Recipe
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
@@ -16,20 +24,27 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import checked_run
+from ndcore.storage.packed_ids import pack_ids
+from ndcore.text.agreement import Agreement, MustAgree
+from ndcore.text.corpus import Corpus, TextCorpus, as_corpus
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "CLUSTERINGS", "FLOOR", "LEAST", "METHODS", "POLICIES", "ClusterBy", "Grouping", "Method", "Policy", "Settings",
-    "check_threshold", "checked_count",
+    "CLUSTERINGS", "FLOOR", "LABELLED", "LEAST", "METHODS", "POLICIES", "ClusterBy", "EarlierDocuments", "Given", "Grouping",
+    "Job", "Labels", "Method", "Policy", "Settings", "as_list", "check_threshold", "checked_count", "length", "pack_labels",
+    "readable",
 ]
 
 Method = Literal["shingles", "super-shingles", "features"]
 Policy = Literal["resemblance", "containment"]
 ClusterBy = Literal["star", "components", "greedy", "popular"]
+Given = Corpus | Sketches | Segments
+Labels = ArrayLike | Callable[[], ArrayLike]
 
 METHODS = ("shingles", "super-shingles", "features")
 POLICIES = ("resemblance", "containment")
 CLUSTERINGS = ("star", "components", "greedy", "popular")
+LABELLED = ("by", "one_per")  # options with a label for each document
 FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be asked for
 LEAST = 8  # members of a sample that tell a containment
 
@@ -38,7 +53,8 @@ LEAST = 8  # members of a sample that tell a containment
 class Settings:
     """The settings of phases one to three, which decide the pairs that are counted.
 
-    Without a sketcher, sketches are given. The others are parameters of `cluster`.
+    Without a sketcher, sketches are given. `must_agree` has the names of the keys, `labelled` the options whose labels
+    documents have: "by", "one_per". The others are parameters of `cluster`.
     """
 
     recipe: Recipe
@@ -48,14 +64,18 @@ class Settings:
     max_holders: int
     run: int
     filter: FilterDesign | None
+    min_shingles: int = 0
+    must_agree: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls, texts: Any, *, shingling: Shingling | None = None, sketcher: Sketcher | None, method: str, threshold: float,
-        max_holders: int, run: int, filter: FilterDesign | None,
+        max_holders: int, run: int, filter: FilterDesign | None, min_shingles: int = 0, must_agree: tuple[str, ...] = (),
+        labelled: tuple[str, ...] = (),
     ) -> Settings:
         """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
-        _check_numbers(method, threshold, max_holders, run)
+        _check_numbers(method, threshold, max_holders, run, min_shingles)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
         if shingling is not None and not isinstance(shingling, Shingling):
@@ -77,7 +97,8 @@ class Settings:
             recipe = sketcher.recipe
         _check_recipe(recipe, method, filter)
         filter = filter if method == "features" else None
-        return cls(recipe, sketcher, method, float(threshold), int(max_holders), run, filter)
+        return cls(recipe, sketcher, method, float(threshold), int(max_holders), run, filter, int(min_shingles), must_agree,
+                   labelled)
 
     @property
     def floor(self) -> float:
@@ -104,13 +125,17 @@ class Settings:
         """Return the settings that `plain` described, for sketches of this recipe. KeyError, TypeError or ValueError."""
         if plain["recipe"] != recipe.id:
             raise ValueError(f"the sketches are of the recipe {recipe.id}, not {plain['recipe']}")
-        filter = None
-        _check_numbers(*(plain[name] for name in ("method", "threshold", "max_holders", "run")))
+        filter, least = None, plain.get("min_shingles", 0)
+        _check_numbers(plain["method"], plain["threshold"], plain["max_holders"], plain["run"], least)
         if plain["filter"] is not None:
             groups, size, need = plain["filter"]
             filter = FilterDesign.of(groups, size, need, threshold=plain["threshold"], num_perm=recipe["num_perm"])
         _check_recipe(recipe, plain["method"], filter)
-        return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter)
+        labelled, agreed = tuple(name for name in LABELLED if plain.get(name)), plain.get("must_agree", [])
+        if not isinstance(agreed, list) or not all(isinstance(name, str) for name in agreed):
+            raise TypeError(f"must_agree is {agreed!r:.80}, not a list of names")
+        return cls(recipe, None, plain["method"], plain["threshold"], plain["max_holders"], plain["run"], filter, least,
+                   tuple(agreed), labelled)
 
     def expected_bytes(self, text: int) -> int:
         """Estimate the bytes on disk of sketches and sorted entries, from the bytes of the text.
@@ -125,13 +150,14 @@ class Settings:
         return int(text / 2000 * 12 * width)
 
     def described(self) -> dict[str, Any]:
-        """Return how pairs are found, for readers: the method and its parameters."""
+        """Return how pairs are found, for readers: the method and its parameters, and the options that were given."""
         described: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}
         if self.method == "super-shingles":
             described["run"] = self.run
         if self.filter is not None:
             described |= {"groups": self.filter.groups, "group_size": self.filter.group_size, "need": self.filter.need}
-        return described
+        options = {"min_shingles": self.min_shingles, "must_agree": [*self.must_agree], **dict.fromkeys(self.labelled, True)}
+        return described | {name: value for name, value in options.items() if value}
 
 
 @dataclass(frozen=True)
@@ -144,8 +170,11 @@ class Grouping:
     guard: float | None
     least: int
 
-    def check(self, method: str, floor: float) -> None:
-        """Raise ValueError for unknown values, or where pairs counted by this method from `floor` on cannot be used."""
+    def check(self, method: str, floor: float, options: Iterable[str] = ()) -> None:
+        """Raise ValueError for unknown values, or where pairs counted by this method from `floor` on cannot be used.
+
+        `options`: names of the options with which they were counted.
+        """
         check_threshold(self.threshold, floor)
         checked_count("least", self.least)
         check_choice("policy", self.policy, POLICIES)
@@ -154,11 +183,144 @@ class Grouping:
             raise ValueError("cluster='popular' clusters by resemblance; by containment, use star, components or greedy")
         if self.cluster == "popular" and method != "shingles":
             raise ValueError("cluster='popular' is made of mod sketches: use method='shingles'")
+        if self.cluster == "popular" and (apart := sorted({"by", "must_agree"}.intersection(options))):
+            raise ValueError("cluster='popular' compares documents with what is popular in a cluster, so "
+                             f"{' and '.join(apart)} cannot keep them apart; use star, greedy or components")
         if method == "features" and self.policy == "containment":
             raise ValueError("signatures do not tell containment; use method='shingles' with policy='containment'")
         if self.guard is not None and (self.cluster != "components" or not 0 < self.guard <= self.threshold):
             raise ValueError(f"guard={self.guard!r} is for cluster='components', above 0 and at most the threshold, "
                              f"{self.threshold:g}")
+
+
+class EarlierDocuments(NamedTuple):
+    """The documents of a collection that is extended: sketches, leaders, how they equal their leaders, labels by option.
+
+    They come before the new ones. Their texts are gone, and digests were not kept.
+    """
+
+    segments: Segments
+    leaders: Ints
+    same: NDArray[np.uint8]
+    labels: Mapping[str, list[Any]]
+
+    def digests(self, new: NDArray[np.uint8] | None, n: int) -> NDArray[np.uint8]:
+        """Return rows of digests of `n` documents: stand-ins for the earlier ones, then `new` (None: stand-ins too).
+
+        Two stand-ins are equal where the digests were, as far as is known. One equals a real digest
+        with probability 2^-128.
+        """
+        rows = np.full((n, 4), 0x6E64636F7265, np.uint64)
+        rows[:, 1] = rows[:, 3] = np.arange(n)
+        for column, same in ((1, self.same == IDENTICAL), (3, (self.same == IDENTICAL) | (self.same == LEXICAL))):
+            rows[np.flatnonzero(same), column] = self.leaders[same]
+        digests = rows.view(np.uint8)
+        if new is not None:
+            digests[len(self.segments) :] = new
+        return digests
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to cluster and how, checked.
+
+    Attributes
+    ----------
+    given : Corpus, Sketches or Segments
+    earlier : EarlierDocuments or None
+    settings : Settings
+        Of phases one to three.
+    grouping : Grouping
+        Of phase four.
+    tell_apart : bool
+    agreement : Agreement or None
+        Reads the keys of texts.
+    keys : uint8 (m, 16) or None
+        Digests of the keys of the documents whose texts are gone.
+    labels : mapping
+        By the name of the option, of the documents given: an array, or a callable that returns it once texts are read.
+    memory_limit : int or None
+        Bytes for the work of a phase: half of the limit. The other half is for what is kept.
+    threads : int or None
+    """
+
+    given: Given
+    earlier: EarlierDocuments | None
+    settings: Settings
+    grouping: Grouping
+    tell_apart: bool
+    agreement: Agreement | None
+    keys: NDArray[np.uint8] | None
+    labels: Mapping[str, Labels]
+    memory_limit: int | None
+    threads: int | None
+
+    @classmethod
+    def of(
+        cls, given: Given, earlier: EarlierDocuments | None = None, *, policy: Policy, cluster: ClusterBy,
+        guard: float | None, least: int, tell_apart: bool, memory_limit: int | str | None, threads: int | None,
+        must_agree: MustAgree = None, by: Labels | None = None, one_per: Labels | None = None, agreed: tuple[str, ...] = (),
+        keys: NDArray[np.uint8] | None = None, **settings: Any,
+    ) -> Job:
+        """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`.
+
+        `settings` are parameters of `Settings.of`, `agreed` the names of the keys where all of them are known.
+        """
+        labels = {name: given for name, given in zip(LABELLED, (by, one_per), strict=True) if given is not None}
+        for name, column in labels.items():
+            if not callable(column) and (n := length(given)) is not None:
+                number_labels(name, column, n)
+        agreement = Agreement.of(must_agree)
+        if agreement is not None:
+            agreed = agreement.names
+            if isinstance(given, (Sketches, Segments)):
+                raise ValueError(f"must_agree={[*agreed]} needs the texts, and sketches are given: give the texts, or leave "
+                                 "it out")
+        checked = Settings.of(given, must_agree=agreed, labelled=tuple(labels), **settings)
+        grouping = Grouping(checked.threshold, policy, cluster, guard, least)
+        grouping.check(checked.method, checked.floor, checked.described())
+        limit = checked_memory_limit(memory_limit)
+        half = None if limit is None else max(1, limit // 2)
+        thread_count(threads)
+        return cls(given, earlier, checked, grouping, bool(tell_apart), agreement, keys, labels, half, threads)
+
+    @property
+    def first(self) -> int:
+        """Position of the first document given, after the earlier ones."""
+        return 0 if self.earlier is None else len(self.earlier.segments)
+
+    @property
+    def shingling(self) -> Shingling | None:
+        """How texts are read again to tell documents with equal sketches apart; None where they are not."""
+        return self.settings.sketcher.shingling if self.settings.sketcher is not None and self.tell_apart else None
+
+
+def readable(texts: Any) -> Given:
+    """Return sketches as they are, and any texts as a corpus. TypeError as of `as_corpus`."""
+    return texts if isinstance(texts, (Sketches, Segments)) else as_corpus(texts)
+
+
+def as_list(labels: ArrayLike) -> list[Any]:
+    """Return labels as Python objects."""
+    return list(labels) if isinstance(labels, (list, tuple)) else np.asarray(labels).tolist()
+
+
+def pack_labels(name: str, labels: list[Any]) -> dict[str, AnyArray]:
+    """Pack labels into the arrays of their slot; TypeError for labels that cannot be saved."""
+    try:
+        return pack_ids(labels)
+    except TypeError:
+        raise TypeError(f"{name}: labels that a collection keeps are all str or all integers of 64 bits") from None
+
+
+def length(given: Given) -> int | None:
+    """Return the number of documents, or None where they must be read for it."""
+    if isinstance(given, TextCorpus):
+        return len(given.texts)
+    return len(given) if isinstance(given, (Sketches, Segments)) else None
+
+
+# ---- checks
 
 
 def check_threshold(threshold: float, floor: float) -> None:
@@ -176,8 +338,10 @@ def checked_count(name: str, value: int) -> int:
     return int(value)
 
 
-def _check_numbers(method: str, threshold: float, max_holders: int, run: int) -> None:
+def _check_numbers(method: str, threshold: float, max_holders: int, run: int, min_shingles: int) -> None:
     """Raise TypeError or ValueError where these are not settings."""
+    if not is_int(min_shingles) or min_shingles < 0:
+        raise ValueError(f"min_shingles must be an int of at least 0, got {min_shingles!r:.80}")
     check_choice("method", method, METHODS)
     checked_threshold(threshold)
     checked_count("max_holders", max_holders)

@@ -14,8 +14,10 @@
  * and float64 err.
  *
  * D members that are not shared leave about m/2·(1 − e^(−2D/m)) ones among m bits: few less than D if m is 8 times the
- * size of the sets. A bit is the low bits of one hash, so a bitmap folded in halves by XOR is the bitmap of half the bits.
- * All bitmaps folded to 512 bits stand together, one cache line each, and reject most pairs; the wide ones see the rest. */
+ * size of the sets. A bit is the low bits of one hash, so a bitmap folded in halves by XOR is the bitmap of half the bits. All
+ * bitmaps folded to 512 bits stand together, one cache line each, and reject most pairs. A wide bitmap stands as the folded one
+ * and then, for each doubling, the first half of that level: the second half is the XOR of the first and the level before. So
+ * the 1,024 bits that reject nearly all of the rest cost one cache line more, and no bit is stored twice. */
 #include "bitmaps.h"
 
 #include <math.h>
@@ -43,11 +45,13 @@ void nd_bitmaps_make(const nd_table_key *key, const uint64_t *values, size_t n, 
     }
     if (words == folded)
         return;
-    for (size_t w = 0; w < ND_BITMAP_WORDS; w++) {
-        folded[w] = 0;
-        for (size_t i = w; i < count; i += ND_BITMAP_WORDS)
-            folded[w] ^= words[i];
-    }
+    for (size_t half = count / 2; half >= ND_BITMAP_WORDS; half /= 2)
+        for (size_t w = 0; w < half; w++) {
+            const uint64_t first = words[w];
+            words[w] ^= words[half + w];
+            words[half + w] = first;
+        }
+    memcpy(folded, words, ND_BITMAP_WORDS * sizeof *folded);
 }
 
 /* ---- ones in which folded bitmaps differ */
@@ -82,23 +86,23 @@ static void differences_portable(const uint64_t *folded, const uint32_t *a, size
 ND_DIFFERENCES(differences_portable, )
 #endif
 
-enum { LOOK = 16 };     /* words between two looks at the ones so far; wide bitmaps have a multiple of as many */
-
-/* Ones in which n words differ from m words, which are folded to n. Stops at more than `most`. */
+/* Ones in which two bitmaps of `count` words differ, given their folded ones and what follows these. Stops at the first level
+ * with more than `most`. */
 #define ND_WIDE(name, attribute)                                                                           \
-    static attribute uint64_t name(const uint64_t *v, size_t n, const uint64_t *w, size_t m, uint64_t most)\
+    static attribute uint64_t name(const uint64_t *x, const uint64_t *y, const uint64_t *v, const uint64_t *w, \
+                                   size_t count, uint64_t most)                                            \
     {                                                                                                      \
-        uint64_t ones = 0;                                                                                 \
-        for (size_t i = 0; i < n && ones <= most; i += LOOK) {                                             \
-            uint64_t words[LOOK];                                                                          \
-            for (size_t k = 0; k < LOOK; k++)                                                              \
-                words[k] = v[i + k] ^ w[i + k];                                                            \
-            for (size_t j = i + n; j < m; j += n) {                                                        \
-                for (size_t k = 0; k < LOOK; k++)                                                          \
-                    words[k] ^= w[j + k];                                                                  \
+        uint64_t words[ND_BITMAP_MOST], ones = 0;                                                          \
+        for (size_t i = 0; i < ND_BITMAP_WORDS; i++)                                                       \
+            words[i] = x[i] ^ y[i];                                                                        \
+        for (size_t half = ND_BITMAP_WORDS; half < count && ones <= most; half *= 2) {                     \
+            ones = 0;                                                                                      \
+            for (size_t i = 0; i < half; i++) {                                                            \
+                const uint64_t first = v[half + i] ^ w[half + i];                                          \
+                words[half + i] = words[i] ^ first;                                                        \
+                words[i] = first;                                                                          \
+                ones += nd_popcount(first) + nd_popcount(words[half + i]);                                 \
             }                                                                                              \
-            for (size_t k = 0; k < LOOK; k++)                                                              \
-                ones += nd_popcount(words[k]);                                                             \
         }                                                                                                  \
         return ones;                                                                                       \
     }
@@ -147,7 +151,8 @@ static void differences_vpopcnt(const uint64_t *folded, const uint32_t *a, size_
 
 typedef void differences_fn(const uint64_t *folded, const uint32_t *a, size_t step, const uint32_t *b, size_t n,
                             uint32_t *out);
-typedef uint64_t wide_fn(const uint64_t *v, size_t n, const uint64_t *w, size_t m, uint64_t most);
+typedef uint64_t wide_fn(const uint64_t *x, const uint64_t *y, const uint64_t *v, const uint64_t *w, size_t count,
+                         uint64_t most);
 static const struct { nd_variant is; differences_fn *differences; wide_fn *wide; } KERNELS[] = {
 #if ND_X86
     {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, differences_vpopcnt, wide_popcnt},
@@ -180,8 +185,8 @@ static uint64_t wide_difference(const nd_bitmaps *x, size_t a, size_t b)
 {
     const uint64_t most = (uint64_t)allowed(x->slack[a], x->slack[b]);
     const size_t n = (size_t)(x->begins[a + 1] - x->begins[a]), m = (size_t)(x->begins[b + 1] - x->begins[b]);
-    const uint64_t *v = x->words + x->begins[a], *w = x->words + x->begins[b];
-    return n <= m ? KERNELS[chosen].wide(v, n, w, m, most) : KERNELS[chosen].wide(w, m, v, n, most);
+    return KERNELS[chosen].wide(x->folded + a * ND_BITMAP_WORDS, x->folded + b * ND_BITMAP_WORDS, x->words + x->begins[a],
+                                x->words + x->begins[b], nd_min(n, m), most);
 }
 
 nd_bitmap_slack nd_bitmaps_slack(uint64_t n, double threshold, int contained)

@@ -20,7 +20,7 @@ size_t nd_bitmaps_words(size_t n);
 typedef struct { float u, v; } nd_bitmap_slack;
 
 /* The bitmaps of documents. folded: ND_BITMAP_WORDS words each. words[begins[i] … begins[i + 1] − 1]: the bitmap of
- * document i where it has more words, else nothing. sizes: members of each set; 0: it is not known, and no pair of the
+ * document i, as nd_bitmaps_make leaves it, where it has more words, else nothing. sizes: members of each set; 0: it is not known, and no pair of the
  * document is rejected. slack: by nd_bitmaps_slack. The score of two sets A and B is |A ∩ B| / |A ∪ B|, or, if contained,
  * |A ∩ B| / min(|A|, |B|), as numbers of float64. */
 typedef struct {
@@ -37,7 +37,8 @@ typedef struct {
 nd_bitmap_slack nd_bitmaps_slack(uint64_t n, double threshold, int contained);
 
 /* Makes the bitmap of n values, `count` = nd_bitmaps_words(n) words, which are zeros at first, and the folded one. They
- * may be the same words, if count is ND_BITMAP_WORDS. O(n). */
+ * may be the same words, if count is ND_BITMAP_WORDS. The words are left level by level: the folded bitmap, then the first half
+ * of the bitmap of twice, four times … as many bits. O(n). */
 void nd_bitmaps_make(const nd_table_key *key, const uint64_t *values, size_t n, uint64_t *words, size_t count,
                      uint64_t *folded);
 

@@ -8,10 +8,7 @@
  * directory in memory, one key in 512, says on which page a run begins and ends. So the pages of all values are known
  * before any of them is read, the caller asks for all of them at once (nd_holders_locate), and a value costs one page of
  * keys and one of documents, unless its run crosses a page (nd_holders_find). The directory, too, is searched by
- * interpolation: values that are hashes lie where an even spread puts them, within a few blocks.
- *
- * Without a directory the keys themselves are searched by interpolation, and 4·√n + 64 keys to either side, eight standard
- * errors of uniform values, are what the caller asks for. */
+ * interpolation: values that are hashes lie where an even spread puts them, within a few blocks. */
 #include "holders.h"
 
 #define KEY_OF_DOCUMENT(x) ((uint64_t)(x))
@@ -57,18 +54,6 @@ static size_t first_above(const uint64_t *keys, size_t n, uint64_t value, size_t
 {
     return value == UINT64_MAX ? n : from + first_from(keys + from, n - from, value + 1, 0);
 }
-
-/* The root of n, rounded down or up. */
-static size_t root(size_t n)
-{
-    size_t x = 1;
-    while (x < n / x)
-        x *= 2;
-    for (int i = 0; i < 6 && x; i++)
-        x = (x + n / x) / 2;
-    return x;
-}
-
 static size_t slab_of(const nd_holders *h, uint64_t value)
 {
     size_t begin = 0, end = h->slabs - 1;
@@ -87,7 +72,7 @@ void nd_holders_locate(const nd_holders *h, const uint64_t *values, size_t n, si
     for (size_t i = 0; i < n; i++) {
         nd_holders_run run = {.slab = slab_of(h, values[i])};
         const nd_holders_slab *s = &h->slab[run.slab];
-        if (s->directory) {
+        if (s->n) {
             const size_t blocks = nd_holders_blocks(s->n), guess = interpolated(values[i], s->low, s->high, blocks);
             const size_t first = first_from(s->directory, blocks, values[i], guess);
             const size_t above = first_above(s->directory, blocks, values[i], first);
@@ -97,10 +82,6 @@ void nd_holders_locate(const nd_holders *h, const uint64_t *values, size_t n, si
                 run.end_first = (above - 1) * ND_HOLDERS_BLOCK;
                 run.end = above < blocks ? above * ND_HOLDERS_BLOCK : s->n;
             }
-        } else {
-            const size_t reach = 4 * root(s->n) + 64, guess = interpolated(values[i], s->low, s->high, s->n);
-            run.begin = run.end_first = guess > reach ? guess - reach : 0;
-            run.end = run.begin_last = s->n - guess > reach ? guess + reach : s->n;
         }
         runs[i] = run;
     }
@@ -111,11 +92,8 @@ void nd_holders_find(const nd_holders *h, const uint64_t *values, size_t n, size
     for (size_t i = 0; i < n; i++) {
         nd_holders_run *run = &runs[i];
         const nd_holders_slab *s = &h->slab[run->slab];
-        size_t begin, end;
-        if (!s->directory) {
-            begin = first_from(s->keys, s->n, values[i], interpolated(values[i], s->low, s->high, s->n));
-            end = first_above(s->keys, s->n, values[i], begin);
-        } else {
+        size_t begin = 0, end = 0;
+        if (s->n) {
             const size_t lower = run->begin_last - run->begin, upper = run->end - run->end_first;
             begin = run->begin + first_from(s->keys + run->begin, lower, values[i], lower / 2);
             const size_t from = begin > run->end_first && begin <= run->end ? begin - run->end_first : 0;

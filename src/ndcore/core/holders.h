@@ -9,7 +9,7 @@
 enum { ND_HOLDERS_BLOCK = 512 };  /* keys of a block: a page of 4096 bytes, where the keys begin on one */
 
 /* The entries with values from low to high: n keys, which ascend, and the document of each. directory: the first key of
- * each block, or NULL. */
+ * each block. */
 typedef struct {
     const uint64_t *keys, *directory;
     const uint32_t *documents;
@@ -26,9 +26,8 @@ typedef struct { size_t slab, begin, begin_last, end_first, end; } nd_holders_ru
 
 static inline size_t nd_holders_blocks(size_t n) { return n / ND_HOLDERS_BLOCK + (n % ND_HOLDERS_BLOCK != 0); }
 
-/* Finds, without reading a key, where the run of each value may be. Where a slab has a directory, that is one block of
- * keys for each end of the run, and nothing where it must have more than `most` entries. Without one it is what interpolation
- * gives, and not certain. O(log blocks) a value, O(1) for uniform values. most <= 2^32. */
+/* Finds, without reading a key, where the run of each value may be: one block of keys for each end of the run, and nothing
+ * where it must have more than `most` entries. O(log blocks) a value, O(1) for uniform values. most <= 2^32. */
 void nd_holders_locate(const nd_holders *h, const uint64_t *values, size_t n, size_t most, nd_holders_run *runs);
 
 /* Finds the runs that nd_holders_locate has located; runs of more than `most` entries become empty. Whatever the keys

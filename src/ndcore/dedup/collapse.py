@@ -13,7 +13,7 @@ from ndcore._sets import distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
-from ndcore.pairs.common_values import Holders
+from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
 from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling

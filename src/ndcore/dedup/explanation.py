@@ -10,10 +10,9 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.dedup.classes import CLASSES, classify
-from ndcore.dedup.documents import Documents
-from ndcore.dedup.leaders import Leaders
+from ndcore.dedup.comparison import Verifier
+from ndcore.dedup.documents import Documents, Leaders
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.stats.binomial import interval

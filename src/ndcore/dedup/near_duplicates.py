@@ -10,16 +10,15 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ndcore.checks import check_ids, checked_memory_limit
-from ndcore.dedup.documents import Side, read_documents
+from ndcore.dedup.comparison import find_pairs
+from ndcore.dedup.documents import Side, find_leaders, keep_order, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
-from ndcore.dedup.leaders import find_leaders, keep_order, number_labels
 from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.search import find_pairs
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
-from ndcore.pairs.long_runs import settle_runs
+from ndcore.pairs.representatives import number_labels, settle_runs
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
@@ -97,7 +96,7 @@ def near_duplicates(
         Keep order: the first of several near-duplicates is kept. Priorities: one per document, smallest first, ties by
         position; an array, or a callable that returns it after the texts were read.
     cluster : "star", "greedy" or "components"
-        See `ndcore.pairs.assign.represent`. Components may join documents by chains of others.
+        See `ndcore.pairs.representatives.represent`. Components may join documents by chains of others.
     max_holders : int
         Of documents that share a feature (with the complete filter: a shingle) with more than this many, only pairs with a
         representative are listed; see `NearDuplicates.common`. It changes no label.

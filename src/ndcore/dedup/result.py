@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
-from ndcore.dedup.documents import Documents
+from ndcore.dedup.comparison import Verifier, count_lost
+from ndcore.dedup.documents import Documents, Leaders
 from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.filter_choice import FilterChoice
-from ndcore.dedup.leaders import Leaders
-from ndcore.dedup.lost import count_lost
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.verify import Verifier
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.pairs.assign import reassign
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.candidates import Search
-from ndcore.pairs.long_runs import Draft, settle_runs
+from ndcore.pairs.representatives import Draft, settle_runs
 from ndcore.pairs.scored import Pairs, Scored
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
@@ -260,7 +257,7 @@ class NearDuplicates(Assignments):
             raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
                              "representatives (see common); call rethreshold on the original")
         if found.search is None:
-            draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster), [])
+            draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster, rules.reassign), [])
         else:
             assert found.verifier is not None
             draft = settle_runs(pairs, found.search, found.verifier, self.leaders.keep, resolve(None), threshold=threshold,
@@ -326,9 +323,8 @@ def conclude(
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, resemblances and scores of all documents."""
     n, pairs = documents.n, draft.pairs
-    of_leaders = reassign(draft.labels, pairs, leaders.keep.rank, rules.threshold) if rules.reassign else draft.labels
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
-    label = of_leaders[leader]
+    label = draft.labels[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
     score = resemblance.copy() if rules.scored else resemblance
     apart = np.flatnonzero(label != leader)

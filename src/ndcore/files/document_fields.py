@@ -28,6 +28,7 @@ class Ids:
 
     def __init__(self, limit: int | None = None) -> None:
         self._text, self._ends, self._is_int = (SpooledColumn(typecode, limit) for typecode in "BqB")
+        self._repeated = 0, 0  # how many of the first ids
 
     def append(self, value: str | int) -> None:
         """Add one id."""
@@ -85,7 +86,13 @@ class Ids:
             begin = int(stops[-1])
 
     def repeated(self) -> int:
-        """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n)."""
+        """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n), once."""
+        if self._repeated[1] != len(self):
+            self._repeated = self._count_repeated(), len(self)
+        return self._repeated[0]
+
+    def _count_repeated(self) -> int:
+        """Count them anew."""
         hashes = np.empty(len(self), np.int64)
         for first, packed in self._runs():
             hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ndcore.collection.manifest import DESCRIPTION, begins_collection, is_collection
 from ndcore.files.errors import UsageError
 from ndcore.storage.container import MAGIC, kind_of
+from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 from ndcore.storage.job_description import REPEATS
 from ndcore.store.manifest import COPY as STORE_COPY
 from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
@@ -15,7 +15,7 @@ from ndcore.store.manifest import begins_store, is_store
 
 COLLECTION, OUTPUT, SEARCH, SKETCHES, STORE = "collection", "output", "search", "sketches", "store"
 SUMMARY = "summary.json"  # of an output of ndcore
-NAMES = frozenset((DESCRIPTION, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # files that tell what a directory is
+NAMES = frozenset((COLLECTION_JOB.file, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # tell what a directory is
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
@@ -42,7 +42,7 @@ def own_kind(path: str) -> str | None:
 
 def own_directory(place: Path, names: Collection[str]) -> str | None:
     """Return "collection", "store", "search" or "output" if a directory with entries of these names is one, else None."""
-    if DESCRIPTION in names and is_collection(place):
+    if COLLECTION_JOB.file in names and COLLECTION_JOB.is_in(place):
         return COLLECTION
     if not NAMES.isdisjoint(names) and is_store(place):
         return STORE
@@ -67,7 +67,7 @@ def begins_output(head: bytes) -> bool:
 
 def own_remote(name: str, head: bytes) -> str | None:
     """Return `own_directory` of a remote directory, by the name and the beginning of a file in it."""
-    if name == DESCRIPTION and begins_collection(head):
+    if name == COLLECTION_JOB.file and COLLECTION_JOB.begins(head):
         return COLLECTION
     if name in (STORE_DESCRIPTION, STORE_COPY) and begins_store(head):
         return STORE

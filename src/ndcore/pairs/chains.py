@@ -13,7 +13,7 @@ import numpy as np
 
 from ndcore._cluster import components
 from ndcore._types import Floats, Ints
-from ndcore.pairs.assign import represent
+from ndcore.pairs.representatives import represent
 from ndcore.pairs.scored import Pairs
 from ndcore.readonly import NamedColumns
 

@@ -32,6 +32,8 @@ MOST_PARTS = 256  # of the entries; a part may have a temporary file
 ENTRY_BYTES = 48  # an entry, its scratch, and its place in a run
 MARKS = 16  # bits of the table of marks for each probe
 PAIRS = 1 << 20  # pairs of a chunk
+LISTED = 8  # bytes of a run in the list of a document
+BLOCK = 1 << 16  # documents whose probes are counted at a time
 MOST_PAIRS = 1 << 62  # of a run that is expanded
 PARTIAL = 1 << 31  # the bit of a rank, see prefix.h
 LONG = -1  # the group of runs that were not expanded
@@ -54,7 +56,7 @@ class PrefixCandidates:
         contained = job.filter.drop == "contained"
         finder = Pairs(*self._index, job.sizes, job.by, job.filter.threshold, contained, job.first_fixed)
         volume = finder.volume()
-        for part in cut(8 * volume, job.memory // 4):
+        for part in cut(volume, job.memory // (4 * LISTED)):
             finder.begin(part.start, part.stop, volume[part])
             while (found := finder.next(PAIRS)) is not None:
                 if len(found[0]):
@@ -132,6 +134,7 @@ def find_prefix_candidates(
     memory = max(LEAST_MEMORY, MEMORY if memory_limit is None else memory_limit)
     sizes = np.zeros(sets.n, np.int64)
     sizes[active] = sets.sizes(active)
+    del active  # 8 bytes a document, which nobody else needs
     job = _Job(sets, sizes, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
     parts = job.entries(job.count())
     index, long = job.runs(parts)
@@ -166,17 +169,17 @@ class _Job:
 
     def entries(self, counts: Counts) -> list[SpooledArray]:
         """Write the entries (shingle, document and rank), in parts by the high bits of the shingle."""
-        lengths, whole = self.filter.probe_length(self.sizes), self.filter.index_length(self.sizes)
-        total, marks = int(lengths.sum()), None
+        blocks = (self.sizes[at : at + BLOCK] for at in range(0, len(self.sizes), BLOCK))
+        total, marks = sum(int(self.filter.probe_length(block).sum()) for block in blocks), None
         if self.filter.drop == "contained":
             marks = Marks(min(self.memory, MARKS * (total + 1)))
-            for found in self._map(_Writer(self, counts, lengths, whole, None, 0), "choosing probes"):
+            for found in self._map(_Writer(self, counts, None, 0), "choosing probes"):
                 marks.add(found[0])
             total = int(self.sizes.sum())
         share = ENTRY_BYTES * total * self.threads // self.memory
         bits = min(MOST_PARTS - 1, share).bit_length()
         spooled = [SpooledArray(np.uint64, self.memory // 4 >> bits) for _ in range(1 << bits)]
-        for found in self._map(_Writer(self, counts, lengths, whole, marks, bits), "writing entries"):
+        for found in self._map(_Writer(self, counts, marks, bits), "writing entries"):
             for part, piece in zip(spooled, found, strict=True):
                 part.append(piece)
         return spooled
@@ -233,16 +236,15 @@ class _Writer:
 
     job: _Job
     counts: Counts
-    lengths: Ints
-    whole: Ints
     marks: Marks | None
     bits: int
 
     def __call__(self, chunk: _Chunk) -> list[UInts]:
         """Return the entries of a chunk, each part of them as uint64 (entries, 2)."""
         positions, values, offsets = chunk
-        found = entries(self.counts, values, offsets, positions.astype(np.uint32), self.lengths[positions],
-                        self.whole[positions], self.job.mixes(positions), self.marks)
+        sizes, lookup = self.job.sizes[positions], self.job.filter
+        found = entries(self.counts, values, offsets, positions.astype(np.uint32), lookup.probe_length(sizes),
+                        lookup.index_length(sizes), self.job.mixes(positions), self.marks)
         if not self.bits:
             return [found]
         part = (found[:, 0] >> np.uint64(64 - self.bits)).astype(np.int64)

@@ -16,7 +16,7 @@ from ndcore._candidates import BEFORE, PROPOSED, Bitmaps, RunPairs
 from ndcore._cluster import star_ascending
 from ndcore._types import AnyArray, Floats, Ints
 from ndcore.pairs.candidates import Runs
-from ndcore.pairs.long_runs import merge_runs
+from ndcore.pairs.representatives import merge_runs
 from ndcore.phases.columns import Batches, as_batch, byte_rows, bytes_of, drop_empty, numbers
 from ndcore.phases.verification import Judgement, take_sets
 

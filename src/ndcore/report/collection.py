@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.collection.classes import CLASSES, IDENTICAL
 from ndcore.collection.clustering import Clustering
-from ndcore.collection.phase3_pairs import counted_pairs
 from ndcore.collection.segments import Segments
+from ndcore.collection.shelf import CLASSES, IDENTICAL, counted_pairs
 from ndcore.human import counted
 from ndcore.recipe import Recipe
 from ndcore.report.chosen_clusters import choose_clusters
@@ -156,6 +155,8 @@ def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
     counts = dict(zip(CLASSES, np.bincount(found.codes, minlength=len(CLASSES)).tolist(), strict=True))
     if found.policy == "resemblance":
         del counts["contained"]
+    if "one_per" not in found.parameters:
+        del counts["version"]
     names = {"kept": "representative"}  # nothing is dropped here
     counts["rejected"] = rejected
     return tuple(Part(names.get(each, each), count, meaning[each]) for each, count in counts.items())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore.collection.classes import CLASSES
 from ndcore.collection.collection import Collection, Resembling
+from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
 from ndcore.serve.answers import About, Cluster, Clusters, DocumentAnswer, Match, Member, Peeked, ShownCluster

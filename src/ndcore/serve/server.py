@@ -13,10 +13,10 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.checks import imported
 from ndcore.collection.collection import Collection
-from ndcore.collection.manifest import is_collection
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.source import Source
 from ndcore.serve.store_source import StoreSource
+from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
@@ -46,7 +46,7 @@ def opened(path: AnyPath, seconds: float) -> Source:
     name = place.resolve().name
     if is_store(place):
         return StoreSource(Store.open(place, read_only=True), name, seconds)
-    if is_collection(place):
+    if COLLECTION.is_in(place):
         return CollectionSource(Collection.open(place), name)
     raise FileNotFoundError(errno.ENOENT, "holds neither a store nor a collection; make one with ndcore store create or "
                             "ndcore cluster", os.fspath(path))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
 from ndcore.checks import check_documents, checked_int, checked_memory_limit
-from ndcore.dedup.leaders import number_labels, ordered
+from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Reading, TextReading

@@ -168,7 +168,7 @@ def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[
         *(F.count(keys[key]).alias(key) for key in _KEYS), F.min(neither).alias("first"), F.max(neither).alias("last"),
         F.min(F.when(date.isNotNull(), name)).alias("a_date"), F.min(F.when(number.isNotNull(), name)).alias("a_number"),
     ).collect()[0]
-    if not told.kinds:
+    if told.documents and not told.kinds:
         raise ValueError(no_values(field, told.documents))
     if len(told.kinds) > 1:
         raise ValueError(f"the field {field!r} is a {' in some records and a '.join(sorted(told.kinds))} in others; --keep "

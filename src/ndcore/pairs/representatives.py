@@ -1,26 +1,179 @@
-"""Runs that were not expanded to pairs: who represents whom in them, decided block by block in keep order."""
+"""Who stands for whom: representatives by verified pairs, in keep order; where thousands share a feature, block by block.
+
+The components are the clusters of Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, §4.1, DOI
+10.1016/S0169-7552(97)00031-7; greedy clusters are from Broder 1997, On the resemblance and containment of documents, §4.4,
+DOI 10.1109/SEQUEN.1997.666900.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ndcore._candidates import AFTER, BEFORE, PROPOSED, RunPairs
-from ndcore._cluster import star_ascending
-from ndcore._types import AnyArray, Bools, Ints
-from ndcore.pairs.assign import KeepOrder
+from ndcore._cluster import components, star, star_ascending
+from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.pairs.candidates import Runs, Search
 from ndcore.pairs.scored import Scored
 from ndcore.pairs.shingle_sets import SetBitmaps
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
-__all__ = ["Comparison", "Draft", "settle_runs"]
+__all__ = [
+    "CLUSTERINGS", "Comparison", "Draft", "KeepOrder", "join_stars", "move_to_best", "number_labels", "ordered",
+    "represent", "settle_runs",
+]
 
+CLUSTERINGS = ("star", "components", "greedy")
 BLOCK = 1024  # documents that are decided together
 PART = 128  # documents of a block that a thread compares
+
+
+# ---- keep order
+
+
+class KeepOrder(NamedTuple):
+    """The order in which documents are decided on.
+
+    Attributes
+    ----------
+    order : int64 (documents,)
+        Positions in keep order.
+    rank : int64 (documents,)
+        The place of each in keep order.
+    fixed : bool (documents,)
+        Documents that are representatives in any case; they come first.
+    """
+
+    order: Ints
+    rank: Ints
+    fixed: Bools
+
+    @classmethod
+    def of(cls, order: Ints, fixed: Bools) -> KeepOrder:
+        """Derive the places from the order."""
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(rank))
+        return cls(order, rank, fixed)
+
+    def choose(self, pairs: Scored, threshold: float, cluster: str, reassign: bool = False) -> Ints:
+        """Choose a representative for each document, given the accepted pairs; reassign: see `move_to_best`."""
+        if cluster == "components":
+            labels = represent(len(self.order), *pairs.pairs, self.order, self.fixed, cluster)
+        else:
+            labels = join_stars(*pairs.joins(threshold), self.order, self.fixed, best=cluster == "star")
+        return move_to_best(labels, pairs, self.rank, threshold) if reassign else labels
+
+
+def ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
+    """Return the positions 0 … n − 1 in keep order: "first", "longest", or priorities."""
+    if isinstance(keep, str):
+        if keep == "first":
+            return np.arange(n)
+        if keep != "longest":
+            raise ValueError(f"keep must be 'first', 'longest' or priorities, got {keep!r}")
+        if lengths is None:
+            raise ValueError("keep='longest' needs the texts; sketches do not know how long they were")
+        return np.argsort(-lengths, kind="stable")
+    priorities = np.asarray(keep() if callable(keep) else keep)
+    if priorities.shape != (n,):
+        raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
+    if priorities.dtype.kind == "f" and np.isnan(priorities).any():
+        raise ValueError(f"the priority of document {int(np.argmax(np.isnan(priorities)))} is nan")
+    return np.argsort(priorities, kind="stable")
+
+
+def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
+    """Number the labels of n documents, equal labels alike; None for None."""
+    if labels is None:
+        return None
+    found = labels() if callable(labels) else labels
+    array = np.asarray(found, object if isinstance(found, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
+    for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):
+        if label is None or label != label:  # NaN is not equal to itself
+            raise ValueError(f"{name}: the label of document {i} is {label!r}, a missing value; give it one of its own")
+    if array.dtype.kind != "O":
+        return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    codes: dict[Any, int] = {}
+    return np.fromiter((codes.setdefault(label, len(codes)) for label in array.tolist()), np.int64, n)
+
+
+# ---- given all pairs
+
+
+def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed: Bools, cluster: str = "star") -> Ints:
+    """Assign every document to a representative.
+
+    Parameters
+    ----------
+    n : int
+        Documents.
+    a, b, resemblance : arrays of one length
+        The pairs that resemble each other enough, with their Jaccard similarity.
+    order : int64 (n,)
+        A permutation: the documents in keep order.
+    fixed : bool (n,)
+        Documents that are representatives in any case.
+    cluster : "star", "greedy" or "components"
+        star: each document, in keep order, joins the representative that it resembles most (the first of several), or
+        becomes one. greedy: it joins the first representative that it resembles enough. components: documents joined by a
+        chain of pairs are one cluster, which its first document represents.
+
+    Returns
+    -------
+    ndarray of int64 (n,)
+        Position of the representative of each document.
+
+    Notes
+    -----
+    O(n + pairs) after sorting the pairs.
+    """
+    if cluster == "components":
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(n)
+        roots = components(a, b, rank)
+        return np.where(fixed, np.arange(n), roots)
+    members, others = np.concatenate([a, b]), np.concatenate([b, a])
+    return join_stars(members, others, np.concatenate([resemblance, resemblance]), order, fixed, best=cluster == "star")
+
+
+def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: Bools, *, best: bool) -> Ints:
+    """Assign documents to representatives, where members[i] may join others[i] with scores[i].
+
+    best: a document joins the representative with the highest score, else the first one. All else as in `represent`.
+    """
+    n = len(order)
+    if not len(members):
+        return np.arange(n)
+    by_member = np.argsort(members, kind="stable")
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(members, minlength=n), out=starts[1:])
+    return star(starts, others[by_member], scores[by_member], order, fixed.astype(np.uint8), best)
+
+
+def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> Ints:
+    """Return new labels: each dropped document joins the kept one of its pairs with the highest score.
+
+    Of several the first by `rank`, the place in keep order. A document without such a pair stays, and the kept documents
+    remain the same. O(pairs · log pairs).
+    """
+    kept = labels == np.arange(len(labels))
+    members, others, scores = pairs.joins(threshold)
+    movable = ~kept[members] & kept[others]
+    members, others, scores = members[movable], others[movable], scores[movable]
+    best_first = np.lexsort((rank[others], -scores, members))
+    found, first = np.unique(members[best_first], return_index=True)
+    moved = labels.copy()
+    moved[found] = others[best_first][first]
+    return moved
+
+
+# ---- long runs
 
 
 class Comparison(Protocol):
@@ -71,7 +224,7 @@ def settle_runs(
         if cluster == "components":
             roots = keep.choose(pairs, threshold, cluster)
             pairs = Scored.merged([pairs, *meetings.connect(roots)], len(keep.order))
-    labels = keep.choose(pairs, threshold, cluster)
+    labels = keep.choose(pairs, threshold, cluster, reassign)
     return Draft(pairs, labels, _accounts(search.runs.where(long), labels))
 
 

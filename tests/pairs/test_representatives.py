@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.pairs.assign import CLUSTERINGS, represent
+from ndcore.pairs.representatives import CLUSTERINGS, represent
 from ndcore.reference import clustering
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ndcore.pairs.common_values import Holders
+from ndcore.pairs.scored import Holders
 
 
 @pytest.mark.parametrize("most", [2, 3, 5, 100])
