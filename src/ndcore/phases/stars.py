@@ -14,12 +14,14 @@ sequential maximal independent set and matching are parallel on average", DOI 10
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from ndcore._cluster import components, star_ascending
-from ndcore._types import Floats, Ints
+from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
 __all__ = ["assign_stars", "contract_edges", "large_star", "resolve_round", "small_star"]
@@ -131,16 +133,9 @@ def _assigned(columns: list[Any], best: bool) -> Iterator[Any]:
     labels, most = np.arange(len(documents)), np.full(len(documents), -1.0)
     star_ascending(x[order], y[order], np.ascontiguousarray(resemblance[order], np.float64), best, most, labels)
     joined = np.flatnonzero(labels != np.arange(len(documents)))
-    found = most[joined] if best else _resemblances(x, y, resemblance, labels, joined)
-    yield as_batch(rank=documents[joined], label=documents[labels[joined]], resemblance=found)
-
-
-def _resemblances(x: Ints, y: Ints, resemblance: Floats, labels: Ints, joined: Ints) -> Floats:
-    """Look up the resemblance of each document of `joined` to its label."""
-    kept = np.flatnonzero(labels[y] == x)
-    found = np.empty(len(labels), np.float64)
-    found[y[kept]] = resemblance[kept]
-    return found[joined]
+    kept = np.flatnonzero(labels[y] == x)  # the pairs of documents with their labels
+    most[y[kept]] = resemblance[kept]
+    yield as_batch(rank=documents[joined], label=documents[labels[joined]], resemblance=most[joined])
 
 
 def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
@@ -151,30 +146,24 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
     more are asked about, the next round decides.
     """
     known: dict[int, bool] = {}
-    document, covered, open_ends = -1, False, False
-    ranks: list[int] = []
-    kept: list[bool] = []
-    for batch in drop_empty(batches):
-        columns = (numbers(batch, name).tolist() for name in ("a", "b", "settled"))
-        for a, b, settled in zip(*columns, strict=True):
-            if b != document:
-                if document >= 0 and (covered or not open_ends):
-                    _decide(document, not covered, known, bound, ranks, kept)
-                document, covered, open_ends = b, False, False
-            state = True if settled else known.get(a)
-            covered |= state is True
-            open_ends |= state is None
-        if ranks:
-            yield as_batch(rank=np.array(ranks, np.int64), kept=np.array(kept, np.bool_))
-            ranks, kept = [], []
-    if document >= 0 and (covered or not open_ends):
-        yield as_batch(rank=np.array([document], np.int64), kept=np.array([not covered]))
+    decided: list[tuple[int, bool]] = []
+    rows = (row for batch in drop_empty(batches)
+            for row in zip(*(numbers(batch, name).tolist() for name in ("a", "b", "settled")), strict=True))
+    for document, pairs in groupby(rows, itemgetter(1)):
+        states = {True if settled else known.get(a) for a, _, settled in pairs}
+        if True in states or None not in states:
+            if len(known) >= bound:
+                known.clear()
+            known[document] = True not in states
+            decided.append((document, known[document]))
+        if len(decided) >= PAIRS:
+            yield _decisions(decided)
+            decided = []
+    if decided:
+        yield _decisions(decided)
 
 
-def _decide(document: int, is_kept: bool, known: dict[int, bool], bound: int, ranks: list[int], kept: list[bool]) -> None:
-    """Note a decision."""
-    if len(known) >= bound:
-        known.clear()
-    known[document] = is_kept
-    ranks.append(document)
-    kept.append(is_kept)
+def _decisions(decided: list[tuple[int, bool]]) -> Any:
+    """Return documents and whether they are representatives as a batch."""
+    ranks, kept = zip(*decided, strict=True)
+    return as_batch(rank=np.array(ranks, np.int64), kept=np.array(kept, np.bool_))
