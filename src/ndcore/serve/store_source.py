@@ -39,7 +39,8 @@ __all__ = ["StoreLike", "StoreSource"]
 LISTED = 5  # documents of a cluster in a list of clusters
 PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
 SETTINGS = (  # all but the secret of the hashes of keys
-    "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling")
+    "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling",
+    "min_shingles", "must_agree")
 CHANGED = ("near", "other")  # changes of the text; other changes are lexical only
 
 

@@ -229,8 +229,8 @@ class Batch:
             if not self._is_kept(number):
                 continue
             mate = mates.get(number)
-            found = self._plan.measure(page, number) if mate is None else state.evidence.measure_pages(page, mate)
-            if found.resemblance >= state.settings.threshold and (best is None or found.resemblance > best[1].resemblance):
+            found = self._plan.near(page, number) if mate is None else state.evidence.measure_pages(page, mate)
+            if found is not None and found.near and (best is None or found.resemblance > best[1].resemblance):
                 best = number, found
         return best
 
@@ -255,7 +255,7 @@ class Batch:
         payload = encode_new(number, label, flags, place.verdict, pages.dates[i], digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)
         of, equal = (None, None) if place.label is None else (self._key_of(place.label), self._key_of(place.equal))
-        resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured
+        resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured[:3]
         if label == number and pages.is_crowded(i):
             state.evidence.bitmaps.add(number, pages[i].shingles)
         if not place.role & LEADER:

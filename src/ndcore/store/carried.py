@@ -40,7 +40,10 @@ def _page(state: State, document: Document, preparer: Preparer) -> Page:
     page = state.page_of(document)
     page.key, page.name, page.hashed = preparer.named(decoded(document.name))
     page.date, page.scope = document.date, preparer.scope_of(page.key)
-    page.features = preparer.features(page.row[None, :])[0] ^ np.uint64(page.scope)
+    if page.valid:
+        page.scope ^= int(preparer.agreed([page.text])[0])
+    [page.features] = preparer.features(page.row[None, :], np.array([page.scope], np.uint64),
+                                        [page.shingles] if preparer.settings.min_shingles else None, lambda i: page.whole)
     if state.settings.evidence == "text":
         page.packed, page.revised = None, document.valid and bool(document.flags & DIGESTED)
     elif document.flags & STR:

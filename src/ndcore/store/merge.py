@@ -10,7 +10,7 @@ from ndcore.store.settings import Settings
 __all__ = ["merged"]
 
 BATCH = 256  # documents that are read at once
-FREE = ("threshold", "filter", "groups", "group_size", "need", "secret")  # settings in which stores may differ
+FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # settings in which stores may differ
 
 
 def merged(store: SessionStore, other: SessionStore) -> int:
@@ -41,4 +41,4 @@ def _check(here: Settings, there: Settings) -> None:
     for name in sorted({*a, *b} - set(FREE)):
         if a.get(name) != b.get(name):
             raise ValueError(f"the store has {name}={a.get(name)!r:.80}, the other one {b.get(name)!r:.80}; stores are "
-                             "merged where both have the same settings, except the threshold and the filter")
+                             "merged where both have the same settings, except threshold, min_shingles and filter")

@@ -18,6 +18,7 @@ from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
+from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
@@ -210,7 +211,10 @@ class Checkpoints:
                 texts = [state.evidence.text(record.evidence) for record in run.documents]
             except CorruptFile:
                 return run  # each is tried alone
-            run.features, run.hashes = self.preparer.sketched(texts, [state.scope(record) for record in run.documents])
+            made = self.preparer.sketched([decoded(record.name) for record in run.documents], texts)
+            run.features, run.hashes = made.features, made.row_hashes.tolist()
+            for record, scope in zip(run.documents, made.scopes.tolist(), strict=True):
+                record.scope = scope
         return run
 
     def drop(self) -> None:

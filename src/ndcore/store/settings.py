@@ -12,6 +12,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
+from ndcore.text.agreement import NAMES, Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["EVIDENCE", "Settings"]
@@ -37,6 +38,9 @@ class Settings:
     keys : "plain" or "url"
     secret : str
         Key of the hashes of keys, in hexadecimal.
+    min_shingles : int
+    must_agree : tuple of str
+        Names of the keys. Descriptions that are older than these two have neither.
     """
 
     threshold: float
@@ -50,6 +54,8 @@ class Settings:
     scope: str
     keys: str
     secret: str
+    min_shingles: int = 0
+    must_agree: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
@@ -64,15 +70,20 @@ class Settings:
             check_choice(name, known.get(name, accepted[0]), accepted)
         shingling = given_shingling(known.get("shingling"))
         seed = MinHasher(1, 32, known.get("seed", 1)).seed
-        return cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
+        made = cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
                    design.need, known.get("evidence", EVIDENCE[0]), known.get("scope", SCOPES[0]),
-                   known.get("keys", KEYS[0]), secrets.token_hex(16))
+                   known.get("keys", KEYS[0]), secrets.token_hex(16),
+                   checked_int("min_shingles", known.get("min_shingles", 0), 0), _names(known.get("must_agree")))
+        made._check_evidence()
+        return made
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Settings:
         """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
         try:
-            found = cls(**stored)
+            found = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
+            checked_int("min_shingles", found.min_shingles, 0)
+            found._check_evidence()
             FilterDesign.of(found.groups, found.group_size, found.need, threshold=found.threshold, num_perm=found.num_perm)
             Recipe.from_json(found.shingling)
             bytes.fromhex(found.secret)
@@ -81,6 +92,15 @@ class Settings:
         except (TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"the settings of the store are damaged: {error}") from error
         return found
+
+    def _check_evidence(self) -> None:
+        """Raise ValueError for an option that needs what is not kept of a page."""
+        if self.min_shingles and self.evidence == "sketch":
+            raise ValueError(f"min_shingles={self.min_shingles} counts shingles, and evidence='sketch' keeps none: give "
+                             "evidence='text' or 'shingles', or leave it out")
+        if self.must_agree and self.evidence != "text":
+            raise ValueError(f"must_agree={[*self.must_agree]} compares keys of the texts, and evidence={self.evidence!r} "
+                             "keeps no texts: give evidence='text', or leave it out")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, for JSON."""
@@ -96,6 +116,8 @@ class Settings:
             "threshold": lambda value: self.threshold, "num_perm": self._num_perm, "seed": lambda value: self.seed,
             "filter": self._filter, "shingling": lambda value: Shingling.from_recipe(Recipe.from_json(self.shingling)),
             "evidence": lambda value: self.evidence, "scope": lambda value: self.scope, "keys": lambda value: self.keys,
+            "min_shingles": lambda value: self.min_shingles,
+            "must_agree": lambda value: value if _names(value) == self.must_agree else [*self.must_agree],
         }
         for name, value in known.items():
             if name == "shingling":
@@ -121,6 +143,17 @@ class Settings:
             same = (value.groups, value.group_size, value.need) == (self.groups, self.group_size, self.need)
             return value if same else f"groups={self.groups}, group_size={self.group_size}, need={self.need}"
         return "auto"
+
+
+def _names(must_agree: Any) -> tuple[str, ...]:
+    """Read `must_agree` as names. TypeError or ValueError for functions, which the next program would not have."""
+    agreement = Agreement.of(must_agree)
+    names = () if agreement is None else agreement.names
+    for name in names:
+        if name not in NAMES:
+            raise ValueError(f"must_agree holds the function {name!r:.80}, and a store outlives the program that has it: "
+                             f"give names, of {', '.join(NAMES)}")
+    return names
 
 
 def _designed(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:

@@ -98,7 +98,8 @@ class Sharing:
         Parameters
         ----------
         other : Store
-            With the same settings, except the threshold and the filter. It stays as it is, and must not change meanwhile.
+            With the same settings, except threshold, min_shingles and filter. It stays as it is, and must not change
+            meanwhile.
 
         Returns
         -------

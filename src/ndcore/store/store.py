@@ -58,7 +58,8 @@ class Store(Sharing):
         cls, path: str | os.PathLike[str], *, threshold: float | None = None, shingling: Shingling | None = None,
         num_perm: int | None = None, seed: int | None = None, filter: Literal["auto"] | FilterDesign | None = None,
         evidence: Literal["text", "shingles", "sketch"] | None = None, scope: Literal["all", "host"] | None = None,
-        keys: Literal["plain", "url"] | None = None, durability: Literal["batch", "each"] = "batch",
+        keys: Literal["plain", "url"] | None = None, min_shingles: int | None = None,
+        must_agree: str | Sequence[str] | None = None, durability: Literal["batch", "each"] = "batch",
         read_only: bool = False, repair: bool = False, threads: int | None = None,
         progress: bool | Progress | None = None,
     ) -> Store:
@@ -69,8 +70,8 @@ class Store(Sharing):
         path : path
             Its directory.
         threshold, shingling, num_perm, seed, filter
-            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to `keys`
-            are fixed when the store is created; None takes what the store has.
+            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to
+            `must_agree` are fixed when the store is created; None takes what the store has.
         evidence : "text", "shingles" or "sketch"
             What is kept to compare later pages with: texts, compressed (the default); shingle fingerprints; or signatures,
             by which resemblances are estimates.
@@ -78,6 +79,10 @@ class Store(Sharing):
             "host": keys are URLs, and pages of different hosts are never compared.
         keys : "plain" or "url"
             "url": keys are URLs, brought into the normal form of w3lib.
+        min_shingles, must_agree
+            As in `near_duplicates`: a page below `min_shingles`, or without an equal key, is near no other, and its version
+            near no earlier one. Identical pages always are. Keys are names; "title" is the first line, since texts are kept
+            and no pages of HTML. `min_shingles` needs evidence "text" or "shingles", `must_agree` needs "text".
         durability : "batch" or "each"
             "each": a page is on disk when `decide` returns. "batch": when `flush` or `decide_many` does.
         read_only : bool
@@ -107,7 +112,7 @@ class Store(Sharing):
         """
         check_choice("durability", durability, ("batch", "each"))
         given = {"threshold": threshold, "shingling": shingling, "num_perm": num_perm, "seed": seed, "filter": filter,
-                 "evidence": evidence, "scope": scope, "keys": keys}
+                 "evidence": evidence, "scope": scope, "keys": keys, "min_shingles": min_shingles, "must_agree": must_agree}
         threads = thread_count(threads)
         with reporting(progress) as report:
             return cls(Directory.open(Path(path), given, read_only=read_only, report=report, repair=repair),
