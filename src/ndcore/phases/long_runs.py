@@ -42,7 +42,7 @@ def _scopes(documents: Any) -> NDArray[np.uint8] | None:
 
 
 def _features(documents: Any) -> tuple[UInts, Ints]:
-    """Return the features of each document; those of other scopes are others."""
+    """Return the features of each document; other scopes have other ones."""
     features, bounds = _integers(*bytes_of(documents["runs"].combine_chunks()))
     if (scopes := _scopes(documents)) is not None:
         features = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
@@ -112,7 +112,7 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
 
 
 def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, either: bool) -> Iterator[Any]:
-    """Compare documents of long runs with those of a block.
+    """Compare documents of long runs with the documents of a block.
 
     Yields ``a``, ``b`` and ``resemblance`` of accepted pairs; the block has `a`, or, with `either`, one of them. A row with
     a = b says that a document of the block was among those that it was compared with. Holds the block, and 32 MB of others.
