@@ -189,7 +189,7 @@ def test_probes_are_counted_a_few_documents_at_a_time(monkeypatch):
     """Of four million documents each array of their sizes takes 32 MB, beside what the limit allows."""
     asked = []
     monkeypatch.setattr(prefix_candidates, "BLOCK", 8, raising=False)
-    monkeypatch.setattr("ndcore.dedup.shingle_sets.CHUNK", 16)
+    monkeypatch.setattr("ndcore.pairs.shingle_sets.CHUNK", 16)
     least = PrefixFilter._least
     monkeypatch.setattr(PrefixFilter, "_least", lambda self, n, *how: asked.append(len(n)) or least(self, n, *how))
     pairs, _, _ = check_only([{1, 2, 3, 10 + d // 2} for d in range(100)], PrefixFilter(0.9))

@@ -19,6 +19,44 @@ FILTERS = ("auto", "lsh", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
+# Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
+_MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
+_SETS = "it counts the shingles of all documents, and Spark would have to move them all"
+_FILES = "only the local command writes this output"
+CALLERS: dict[str, dict[str, str]] = {
+    "collection": {
+        "drop": 'drop="contained" is policy="containment" there',
+        "drop_common": "samples of different moduli do not tell how many documents have a shingle. Values of more than "
+                       "max_holders documents propose no pairs, and count in pairs that others propose",
+        "lost": "counts the shingles of texts, and a collection keeps samples of them",
+        "reassign": "the first document of a cluster represents it; other clusters of the same pairs come from rethreshold",
+        "against": "an earlier collection and new documents are clustered together by Collection.extend",
+        "keep": "documents are clustered in the order in which they come: give them in that order",
+        "verify": "samples are compared, and texts are not read again for it",
+    },
+    "spark.near_duplicates": {
+        "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
+        "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
+        "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark.cluster": {
+        **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
+        "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",
+        "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark.hamming_join": {
+        "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
+    },
+    "spark dedup": {
+        "--drop": _SETS, "--drop-common": _SETS, "--lost": _SETS, "--filter": _SETS,
+        "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
+        **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
+        "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
+        **dict.fromkeys(("--include", "--exclude", "--hidden"), "name the files, or their directories"),
+        "--on-error": "a record that cannot be read ends the job",
+    },
+}
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -139,47 +177,3 @@ class Rules:
 def _keys(names: Sequence[str]) -> dict[str, bool]:
     """Return names as the keys of a mapping, as recipes have lists; a recipe's names have no dot."""
     return {name.replace(".", ":"): True for name in names}
-
-
-_MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
-_SETS = "it counts the shingles of all documents, and Spark would have to move them all"
-_VERDICT = {"by": None, "one_per": None, "must_agree": None, "min_shingles": None, "reassign": None, "against": None,
-            "keep": None}
-
-# Which options other callers have: of each caller, the options that it has with the meaning they have here
-# (None), and those that it does not take, with the reason. Documentation and tests read it.
-CALLERS: dict[str, dict[str, str | None]] = {
-    "collection": {
-        "by": None,
-        "one_per": None,
-        "must_agree": None,
-        "min_shingles": None,
-        "drop": 'drop="contained" is policy="containment" there',
-        "drop_common": "samples of different moduli do not tell how many documents have a shingle. Values of more than "
-                       "max_holders documents propose no pairs, and count in pairs that others propose",
-        "lost": "counts the shingles of texts, and a collection keeps samples of them",
-        "reassign": "the first document of a cluster represents it; other clusters of the same pairs come from rethreshold",
-        "against": "an earlier collection and new documents are clustered together by Collection.extend",
-        "keep": "documents are clustered in the order in which they come: give them in that order",
-        "verify": "samples are compared, and texts are not read again for it",
-    },
-    "spark.near_duplicates": {
-        **_VERDICT, "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
-        "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
-        "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
-    },
-    "spark.cluster": {
-        "guard": "it goes from pair to pair in one place", "ids": "id=… names columns", "memory_limit": _MACHINE,
-        "threads": _MACHINE, "progress": _SHOWN,
-    },
-    "spark.hamming_join": {"span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN},
-    "spark dedup": {
-        **{f"--{name.replace('_', '-')}": None for name in _VERDICT},
-        "--drop": _SETS, "--drop-common": _SETS, "--lost": _SETS, "--filter": _SETS, "--memory": _MACHINE,
-        "--threads": _MACHINE, "--quiet": _SHOWN,
-        **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), "it writes other outputs"),
-        "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
-        **dict.fromkeys(("--include", "--exclude", "--hidden"), "inputs are named, or their directories"),
-        "--on-error": "a record that cannot be read ends the job",
-    },
-}

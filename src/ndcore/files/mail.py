@@ -56,7 +56,7 @@ class _Leaf(NamedTuple):
 class _End(NamedTuple):
     """What follows the texts of a message: what makes a document of them."""
 
-    finish: Callable[[Sequence[str]], Record]
+    finish: Callable[[Sequence[str | RecordError]], Record | tuple[int | None, str]]
 
 
 class Messages:
@@ -119,9 +119,9 @@ def documents(
     DocumentError
         The file cannot be read.
     """
-    texts: list[str] = []
+    texts: list[str | RecordError] = []
     for item in workers.texts(source.path, _read(source, fields, wanted)):
-        if isinstance(item, str):
+        if isinstance(item, (str, RecordError)):
             texts.append(item)
             continue
         if isinstance(item, _End):
@@ -198,8 +198,15 @@ class _Values:
         return text if as_written or name.lower() != "date" else _date(text)
 
 
-def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[str]) -> Record:
-    """Give a document its text. How one of the texts was read from HTML is said of the whole."""
+def _finished(
+    record: Record, values: _Values, fields: Fields, pieces: Sequence[str | RecordError]
+) -> Record | tuple[int | None, str]:
+    """Give a document its text; (number, reason) where a piece has none. How a piece was read is said of the whole."""
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, RecordError):
+            return record.number, str(piece)
+        texts.append(piece)
     body = "\n".join(texts)
     parts = [body if name.lower() in _BODY else str(values.value(name, as_written=True)) for name in fields.text]
     text = str(join_texts(parts))

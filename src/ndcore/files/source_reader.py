@@ -12,8 +12,7 @@ from ndcore.files.csv_tsv import Table
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.html_text import html_reader
-from ndcore.files.html_workers import Html, HtmlWorkers
+from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
@@ -114,12 +113,12 @@ class SourceReader:
         if not wanted(None):
             return
         data = read_whole(source)
-        text: str | bytes = data
+        record = Record(None, data, None, (), len(data))
         if source.kind == "html":
-            text = html_reader(source.path, self._part)(data, source.form.encoding or None)
-        elif not source.as_bytes:
-            text = decoded_text(source, data)
-        yield Record(None, text, None, (), max(len(data), len(text)))
+            page = Html(data, source.form.encoding or None, partial(with_text, record))
+            yield from self.workers.texts(source.path, [page])
+        else:
+            yield record if source.as_bytes else with_text(record, decoded_text(source, data))
 
 
 def decoded_text(source: Source, data: bytes) -> str | bytes:
@@ -140,14 +139,14 @@ def _html_of(items: Iterator[Item]) -> Iterator[Html | Item]:
     """Yield Html for each text of documents, which come one by one, and other items as they are."""
     for item in items:
         if isinstance(item, Record):
-            yield Html(item.text, None, partial(_with_text, item))
+            yield Html(item.text, None, partial(with_text, item))
         elif isinstance(item, Block):
             for i, text in enumerate(item.texts):
-                yield Html(text, None, partial(_with_text, item.where([i])))
+                yield Html(text, None, partial(_block_with_text, item.where([i])))
         else:
             yield item
 
 
-def _with_text(item: Record | Block, text: Extracted) -> Record | Block:
-    """Replace the HTML of a document by its text."""
-    return item._replace(text=text) if isinstance(item, Record) else item._replace(texts=[text])
+def _block_with_text(block: Block, text: Extracted | RecordError) -> Item:
+    """Replace the HTML of a block of one document by its text; (number, reason) where there is none."""
+    return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

@@ -65,7 +65,8 @@ def near_duplicates(
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
 
     `ndcore.near_duplicates` on the documents sorted by key gives the same result with the same filter: the same
-    representatives, classes and resemblances. It does not depend on partitions, their order, adaptive execution or tasks that are retried.
+    representatives, classes and resemblances. It does not depend on partitions, their order, adaptive execution or tasks
+    that are retried.
 
     Parameters
     ----------
