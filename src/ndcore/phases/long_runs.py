@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ndcore._candidates import BEFORE, PROPOSED, Bitmaps, RunPairs
 from ndcore._cluster import star_ascending
-from ndcore._types import AnyArray, Floats, Ints, UInts
+from ndcore._types import Floats, Ints, UInts
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.representatives import merge_runs
 from ndcore.phases.columns import Batches, arrow, as_batch, byte_rows, bytes_of, drop_empty
@@ -42,7 +42,7 @@ def _scopes(documents: Any) -> NDArray[np.uint8] | None:
 
 
 def _features(documents: Any) -> tuple[UInts, Ints]:
-    """Return the features of each document; equal features of different scopes differ."""
+    """Return the features of each document; other scopes have other ones."""
     features, bounds = _integers(*bytes_of(documents["runs"].combine_chunks()))
     if (scopes := _scopes(documents)) is not None:
         features = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
@@ -72,18 +72,10 @@ class _Meetings:
         self.kernel = RunPairs(bitmaps, how.threshold, runs.begins, runs.documents.astype(np.uint32),
                                np.zeros(len(runs.groups), np.uint8), runs.whole, roots)
 
-    def propose(self, documents: Ints) -> None:
-        """Propose representatives."""
-        self.kernel.propose(documents.astype(np.uint32))
-
-    def settle(self, documents: Ints, represents: AnyArray) -> None:
-        """Say, bool (n,), which of the proposed documents represent themselves."""
-        self.kernel.settle(documents.astype(np.uint32), represents.astype(np.uint8))
-
-    def compare(self, documents: Ints, which: int) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def compare(self, documents: NDArray[np.uint32], which: int) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield the accepted pairs, a before b, of these documents and the representatives that they meet: see RunPairs."""
         for start in range(0, len(documents), PART):
-            met = np.stack(self.kernel.meet(documents[start : start + PART].astype(np.uint32), which)).astype(np.int64)
+            met = np.stack(self.kernel.meet(documents[start : start + PART], which)).astype(np.int64)
             a, b = np.sort(met, axis=0)
             allowed = (a < b) & (self.ranks[b] >= self.how.first_new)
             if self.scopes is not None:
@@ -95,19 +87,19 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
     """Find the documents of a block that represent themselves, as far as the pairs within the block say."""
     block = block.sort_by("rank")
     meetings = _Meetings(block, judgement)
-    own = np.arange(meetings.n)
-    labels, best = own.copy(), np.full(meetings.n, -1.0)
+    own = np.arange(meetings.n, dtype=np.uint32)
+    labels, best = own.astype(np.int64), np.full(meetings.n, -1.0)
     for start in range(0, meetings.n, STEP):
         documents = own[start : start + STEP]
         for a, b, _ in meetings.compare(documents, BEFORE):
             labels[b] = a
         proposed = documents[labels[documents] == documents]
-        meetings.propose(proposed)
+        meetings.kernel.propose(proposed)
         pairs = [np.empty((2, 0), np.int64), *(np.stack(found[:2]) for found in meetings.compare(proposed, PROPOSED))]
         a, b = np.concatenate(pairs, axis=1)
         order = np.lexsort((b, a))
         star_ascending(a[order], b[order], np.ones(len(a)), False, best, labels)
-        meetings.settle(proposed, labels == own)
+        meetings.kernel.settle(proposed, (labels == own).view(np.uint8))
     return block.filter(arrow().array(labels == own))
 
 
@@ -119,22 +111,23 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
     """
     pa, ranks, features = arrow(), block["rank"].to_numpy(), _features(block)[0]
     for others in _grouped(batches):
-        own = others["rank"].to_numpy()
-        inside = np.isin(own, ranks)
-        here = own[inside]
+        their = others["rank"].to_numpy()
+        inside = np.isin(their, ranks)
+        here = their[inside]
         values, bounds = _features(others)
         wanted = ~inside & (np.diff(np.append(0, np.cumsum(np.isin(values, features)))[bounds]) > 0)
         if not either:
-            wanted &= own > ranks.min()
+            wanted &= their > ranks.min()
         others = others.filter(pa.array(wanted))
         meetings = _Meetings(pa.concat_tables([block, others], promote_options="permissive").sort_by("rank"), judgement)
         of_block = np.isin(meetings.ranks, ranks)
-        meetings.propose(np.flatnonzero(of_block))
+        own = np.arange(meetings.n, dtype=np.uint32)
+        meetings.kernel.propose(own[of_block])
         if either:
-            meetings.settle(np.flatnonzero(of_block), of_block)
+            meetings.kernel.settle(own[of_block], of_block.view(np.uint8))
         yield as_batch(a=here, b=here, resemblance=np.ones(len(here)))
-        asking = np.flatnonzero(~of_block | np.isin(meetings.ranks, here))
-        for a, b, resemblance in meetings.compare(asking, BEFORE if either else PROPOSED):
+        for a, b, resemblance in meetings.compare(own[~of_block | np.isin(meetings.ranks, here)],
+                                                  BEFORE if either else PROPOSED):
             yield as_batch(a=meetings.ranks[a], b=meetings.ranks[b], resemblance=resemblance)
 
 

@@ -93,11 +93,6 @@ class Work:
         rows.write.parquet(path)
         return self.spark.read.schema(rows.schema).parquet(path)
 
-    def count(self, rows: DataFrame) -> int:
-        """Count rows."""
-        self.describe("count")
-        return rows.count()
-
     @staticmethod
     def apply(rows: DataFrame, phase: Callable[..., Any], schema: Any, **settings: Any) -> DataFrame:
         """Apply a phase to the record batches of each partition."""
