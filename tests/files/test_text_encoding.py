@@ -70,6 +70,20 @@ def test_a_page_has_the_encoding_that_it_declares(charset: str) -> None:
     assert decoded_html(page.encode("cp1252"), None) == page
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+def test_ebcdic_is_text_where_the_user_says_so(tmp_path: Path, name: str) -> None:
+    rows = 'text\n"one ""two""\nthree"\n' + '"four\nfive"\n' * 20
+    data = rows.encode("cp037")
+    path = write(tmp_path / name, data)
+    assert "not text" in refusal(path).reason
+    texts = ['one "two"\nthree', "four\nfive"]
+    with Documents([path], form=TextForm("cp037")) as documents:
+        found = [text for batch in documents.batches() for text in batch]
+    assert found == (texts + 19 * texts[1:] if name == "a.csv" else [rows])
+    write(tmp_path / "b.txt", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert "not text" in refusal(tmp_path / "b.txt", form=TextForm("cp037")).reason
+
+
 @pytest.mark.parametrize(("charset", "encoding"), [
     ("iso-8859-1", "cp1252"), ("Latin1", "cp1252"), ("iso-8859-9", "cp1254"), ("tis-620", "cp874"),
     ("ks_c_5601-1987", "cp949")])
