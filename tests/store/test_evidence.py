@@ -60,7 +60,8 @@ def test_sets_that_were_prepared_measure_the_same(kind):
 def test_evidence_of_many_pages_is_that_of_each():
     for kind in ("text", "shingles", "sketch"):
         preparer, evidence = made(kind)
-        pages = preparer.packed_pages(evidence, [(None, text, 0) for text in (A, "", B)])
+        pages = preparer.pages([(None, text, 0) for text in (A, "", B)])
+        evidence.pack_many(pages)
         assert pages.packed == [evidence.pack(preparer.page(None, text, 0)) for text in (A, "", B)]
 
 

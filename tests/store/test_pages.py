@@ -22,7 +22,8 @@ def preparer(**given) -> Preparer:
 
 def test_one_page_is_as_in_a_batch():
     made = preparer()
-    many = made.packed_pages(Evidence(made.settings, made.shingling), [(i, text, i) for i, text in enumerate(TEXTS)])
+    many = made.pages([(i, text, i) for i, text in enumerate(TEXTS)])
+    Evidence(made.settings, made.shingling).pack_many(many)
     for i, (page, text) in enumerate(zip(many, TEXTS, strict=True)):
         one = made.page(i, text, i)
         assert (one.key, one.name, one.hashed) == (page.key, page.name, page.hashed)
@@ -37,8 +38,7 @@ def test_one_page_is_as_in_a_batch():
 def test_pages_that_are_there_already_are_collected():
     made = preparer()
     pages = [made.page(i, text, i) for i, text in enumerate(TEXTS)]
-    together, many = Pages.of(pages), made.packed_pages(Evidence(made.settings, made.shingling), [
-        (i, text, i) for i, text in enumerate(TEXTS)])
+    together, many = Pages.of(pages), made.pages([(i, text, i) for i, text in enumerate(TEXTS)])
     assert list(together) == pages and len(together) == len(TEXTS)
     for name in ("hashed", "row_hashes", "scopes", "valid", "features", "rows"):
         assert np.array_equal(getattr(together, name), getattr(many, name))

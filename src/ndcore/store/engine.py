@@ -145,8 +145,7 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
     last, document = state.last(known), state.document(known)
     previous = state.columns.get("last", known)
     both = document.valid and page.valid
-    before = last.whole if isinstance(last, Sighting) else state.whole(document)
-    if before == page.whole and document.valid == page.valid:
+    if state.whole(last) == page.whole and document.valid == page.valid:
         return VersionComparison(last, document, "unchanged", 1.0 if both else None, previous)
     if not both:
         return VersionComparison(last, document, "other", None, previous)

@@ -50,13 +50,6 @@ class Evidence:
         Of documents among many that share features with a page (`RecordReader.near`).
     """
 
-    kind: str
-    shingling: Shingling
-    num_perm: int
-    exact: bool
-    codec: TextCodec
-    bitmaps: NumberedBitmaps
-
     def __init__(self, settings: Settings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
         self.num_perm, self._settings = settings.num_perm, settings
@@ -66,20 +59,19 @@ class Evidence:
         self.bitmaps = NumberedBitmaps(settings.threshold, BITMAPS)
         self.codec = TextCodec()
 
-    def share(self, other: Evidence) -> None:
-        """Read and write as other evidence of the same store does."""
-        self.codec = other.codec
-
     def pack(self, page: Page) -> bytes:
-        """Return the evidence of a page."""
+        """Return the evidence of a page. What was compressed before a compaction needs a dictionary that is gone since."""
         if page.packed is None:
-            page.packed = self._pack(page)
-        return page.packed
+            page.packed, page.codec = self._pack(page), self.codec
+        if page.codec is None or page.codec is self.codec or self.kind != "text":
+            return page.packed
+        text = page.codec.unpack(page.packed)
+        return self.codec.pack(as_bytes(text), isinstance(text, bytes))
 
     def pack_many(self, pages: Pages) -> None:
         """Make the evidence of pages, together."""
         if self.kind == "text":
-            pages.packed[:] = self.codec.pack_many(pages.texts)
+            pages.packed[:], pages.codec = self.codec.pack_many(pages.texts), self.codec
             for text in pages.texts if self.codec.sampling else ():
                 self.codec.sample(text)
             return

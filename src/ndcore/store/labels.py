@@ -35,9 +35,6 @@ class Plan:
         Of documents that were compared again.
     """
 
-    state: State
-    removed: set[int]
-
     def __init__(self, state: State, removed: Iterable[int] = ()) -> None:
         self.state, self.removed = state, {number for number in removed if number in state.live}
         self.labels: dict[int, int] = {}

@@ -17,7 +17,7 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import Index, TailedIndex
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
@@ -25,7 +25,6 @@ from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
-from ndcore.store.tail import TailedIndex
 
 __all__ = ["Checkpoints", "covered_by"]
 
@@ -104,17 +103,6 @@ class Checkpoints:
     A checkpoint names the blocks of the columns and the position of the log up to which they, and the indexes, know
     everything. The tail behind it is read again on opening.
     """
-
-    place: Path
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    generation: int
-    names: list[str]
-    covered: int
-    lost: int
-    read_again: bool
-    dropped: bool
 
     def __init__(self, place: Path, settings: Settings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
         self.place, self.settings, self.preparer, self.log = place, settings, preparer, log

@@ -34,12 +34,6 @@ class RecordReader:
         Records of last versions that are not in the log yet, by number, or their bytes.
     """
 
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    columns: DocumentColumns
-    evidence: Evidence
-
     def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)
@@ -195,8 +189,8 @@ class RecordReader:
         for i in numbers:
             evidence.hold_bitmap(i, None if evidence.cached(i) else self.document(i).evidence)
 
-    def whole(self, of: Page | Document) -> bytes:
-        """Return the digest of the bytes of a page or document."""
+    def whole(self, of: Page | Document | Sighting) -> bytes:
+        """Return the digest of the bytes of a page or version."""
         if not of.whole and isinstance(of, Document):
             of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
         return of.whole

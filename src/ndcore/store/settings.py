@@ -20,6 +20,7 @@ __all__ = ["EVIDENCE", "Settings"]
 EVIDENCE = ("text", "shingles", "sketch")
 SCOPES = ("all", "host")
 KEYS = ("plain", "url")
+CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,15 @@ class Settings:
         known = {name: value for name, value in given.items() if value is not None}
         threshold = checked_threshold(known.get("threshold", 0.8))
         design = _designed(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
-        for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
-            check_choice(name, known.get(name, accepted[0]), accepted)
+        chosen = {name: known.get(name, accepted[0]) for name, accepted in CHOICES.items()}
+        for name, value in chosen.items():
+            check_choice(name, value, CHOICES[name])
         shingling = given_shingling(known.get("shingling"))
         seed = MinHasher(1, 32, known.get("seed", 1)).seed
         made = cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
-                   design.need, known.get("evidence", EVIDENCE[0]), known.get("scope", SCOPES[0]),
-                   known.get("keys", KEYS[0]), secrets.token_hex(16),
-                   checked_int("min_shingles", known.get("min_shingles", 0), 0), _names(known.get("must_agree")))
+                   design.need, **chosen, secret=secrets.token_hex(16),
+                   min_shingles=checked_int("min_shingles", known.get("min_shingles", 0), 0),
+                   must_agree=_names(known.get("must_agree")))
         made._check_evidence()
         return made
 
@@ -87,7 +89,7 @@ class Settings:
             FilterDesign.of(found.groups, found.group_size, found.need, threshold=found.threshold, num_perm=found.num_perm)
             Recipe.from_json(found.shingling)
             bytes.fromhex(found.secret)
-            for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
+            for name, accepted in CHOICES.items():
                 check_choice(name, getattr(found, name), accepted)
         except (TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"the settings of the store are damaged: {error}") from error
@@ -112,11 +114,8 @@ class Settings:
         Raises ValueError that names the first difference.
         """
         known = {name: value for name, value in given.items() if value is not None}
-        checks: dict[str, Callable[[Any], Any]] = {
-            "threshold": lambda value: self.threshold, "num_perm": self._num_perm, "seed": lambda value: self.seed,
-            "filter": self._filter, "shingling": lambda value: Shingling.from_recipe(Recipe.from_json(self.shingling)),
-            "evidence": lambda value: self.evidence, "scope": lambda value: self.scope, "keys": lambda value: self.keys,
-            "min_shingles": lambda value: self.min_shingles,
+        others: dict[str, Callable[[Any], Any]] = {
+            "num_perm": self._num_perm, "filter": self._filter,
             "must_agree": lambda value: value if _names(value) == self.must_agree else [*self.must_agree],
         }
         for name, value in known.items():
@@ -124,9 +123,11 @@ class Settings:
                 if given_shingling(value).recipe.to_json() != self.shingling:
                     raise ValueError(f"the store was created with another shingling ({self.shingling}), got {value!r}; "
                                      "leave the argument out, or create another store")
-            elif checks[name](value) != value:
-                raise ValueError(f"the store was created with {name}={checks[name](value)!r}, got {value!r}; "
-                                 "leave the argument out, or create another store")
+                continue
+            fixed = others[name](value) if name in others else getattr(self, name)
+            if fixed != value:
+                raise ValueError(f"the store was created with {name}={fixed!r}, got {value!r}; leave the argument out, or "
+                                 "create another store")
 
     def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
         """Make the sketcher; a shingling of a callable must be given."""
