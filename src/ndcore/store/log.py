@@ -1,7 +1,7 @@
 """The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
 
-An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files
-are never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
+An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files are
+never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
 """
 
 from __future__ import annotations

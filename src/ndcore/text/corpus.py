@@ -203,11 +203,11 @@ def _records(data: bytes) -> Iterator[tuple[bytes, Text]]:
         at = end
 
 
-def as_corpus(texts: Any) -> Corpus:
-    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus."""
+def as_corpus(texts: Any, name: str = "texts") -> Corpus:
+    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus; `name` is the argument, for messages."""
     if hasattr(texts, "batches"):
         corpus: Corpus = texts
         return corpus
     if isinstance(texts, Iterator):
         return SpooledCorpus(texts)
-    return TextCorpus(as_texts(texts))
+    return TextCorpus(as_texts(texts, name=name))
