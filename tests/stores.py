@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import ndcore as nd
+from ndcore.reference import agreement
 from ndcore.reference.store import Store as Reference
+from ndcore.text.negations import LANGUAGES
 
 FIELDS = ("verdict", "of", "equal", "resemblance", "contained", "containing", "version")
 TEXT = "one two three four five six seven eight nine ten eleven twelve"
@@ -27,15 +31,27 @@ def host(key: Any) -> str | None:
     return urlsplit(key).hostname
 
 
+def agreed(names: Sequence[str], text: str | bytes) -> tuple[Any, ...]:
+    """Return what `must_agree` compares of a text, by its definition."""
+    words = [word for listed in LANGUAGES.values() for word in listed.split()]
+    keys = {"numbers": agreement.numbers, "title": agreement.title, "negations": partial(agreement.negations, words=words)}
+    return tuple(keys[name](text) for name in names)
+
+
 class Both:
     """A store and its reference: what one does, the other does, and both say the same."""
 
-    def __init__(self, path: Path, *, hosts: bool = False, threshold: float = 0.5, width: int = 2, **other: Any) -> None:
+    def __init__(
+        self, path: Path, *, hosts: bool = False, threshold: float = 0.5, width: int = 2, min_shingles: int = 0,
+        must_agree: Sequence[str] = (), **other: Any,
+    ) -> None:
         self.path = path / "store"
         if hosts:
             other["scope"] = "host"
-        self.store = nd.Store.open(self.path, **settings(threshold, width, **other))
-        self.reference = Reference(threshold=threshold, width=width, scope=host if hosts else None)
+        self.store = nd.Store.open(self.path, **settings(threshold, width, min_shingles=min_shingles, must_agree=must_agree,
+                                                         **other))
+        self.reference = Reference(threshold=threshold, width=width, scope=host if hosts else None,
+                                   min_shingles=min_shingles, agree=partial(agreed, must_agree))
 
     def decide(self, key: Any, text: str | bytes, date: float) -> None:
         self._same(self.store.decide(key, text, date), self.reference.decide(key, text, date))

@@ -35,8 +35,24 @@ def test_create_with_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert (found.seed, found.num_perm >= 100) == (3, True)
         assert json.loads(found.shingling)["unit"] == "char"
         assert json.loads(found.shingling)["width"] == "9"
+        assert (found.min_shingles, found.must_agree) == (0, ())
     (tmp_path / "empty").mkdir()
     assert run("store", "create", tmp_path / "empty", "-q") == 0
+
+
+def test_create_with_options_of_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "s"
+    options = ("--must-agree", "title", "--must-agree", "numbers", "--min-shingles", "9")
+    assert run("store", "create", place, *options, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["settings"]
+    assert (told["must_agree"], told["min_shingles"]) == (["title", "numbers"], 9)
+    with Store.open(place, read_only=True, must_agree=["title", "numbers"]) as store:
+        assert store.settings.min_shingles == 9
+    for words, why in ((("--must-agree", "title", "--evidence", "shingles"), "keeps no texts"),
+                       (("--min-shingles", "3", "--evidence", "sketch"), "keeps none"),
+                       (("--must-agree", "dates"), "dates")):
+        assert why in refused(capsys, 2, "store", "create", tmp_path / "n", *words)
+    assert not (tmp_path / "n").exists()
 
 
 def test_create_replaces_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

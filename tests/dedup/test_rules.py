@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 from pathlib import Path
@@ -11,6 +12,8 @@ from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
 from ndcore.cli.cluster_build import ClusterOptions
+from ndcore.cli.options import TokenOptions
+from ndcore.cli.store import CreateOptions
 from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)
@@ -77,6 +80,18 @@ def test_rules_of_the_defaults():
     assert rules == Rules() and rules.prefix is None and not rules.needs_all_sets
     complete = nd.near_duplicates(["a"], filter="complete")
     assert complete.rules.prefix == complete.filter and complete.filter.miss == 0.0
+
+
+def test_a_store_takes_the_options_that_the_table_does_not_refuse():
+    refused, options = set(CALLERS["store"]), set(inspect.signature(nd.near_duplicates).parameters)
+    assert refused - options == {"filter='complete'"}  # a value
+    taken = set(inspect.signature(nd.Store.open).parameters) & options
+    assert taken == options - refused
+    created = {field.name for field in dataclasses.fields(CreateOptions)} - {"json"}
+    tokens = {field.name for field in dataclasses.fields(TokenOptions)}
+    assert created & taken == taken - {"filter", "threads", "progress", "shingling"} and tokens < created
+    page = (Path(__file__).parents[2] / "docs" / "store.md").read_text("utf-8")
+    assert all(f"`{name.partition('=')[0]}" in page for name in refused - {"texts", "ids"})
 
 
 def test_other_callers_take_the_options_that_the_table_says():

@@ -185,6 +185,12 @@ def test_a_page_without_end_in_other_formats(tmp_path: Path) -> None:
         places = [(Path(row.path).name, row.number, row.reason) for row in documents.rejected]
         assert places == [("b.html", None, SLOW), ("c.csv", 2, SLOW), ("d.mbox", 1, SLOW), ("e.warc", 2, SLOW)]
         assert [text for batch in documents.batches() for text in batch] == texts
+    before, (slow, after) = Path(warc).read_bytes(), (Path(warc).read_bytes().find(mark) for mark in (b"/1\r\n", b"/2\r\n"))
+    assert main(["dedup", warc, "-o", str(tmp_path / "out"), "--html", "page", "--on-error", "skip", "-q"]) == 0
+    kept, rejected = (tmp_path / "out" / folder / "e.warc" for folder in ("kept", "rejected"))
+    begin, end = (before.rfind(b"WARC/1.0", 0, at) for at in (slow, after))
+    assert kept.read_bytes() == before[:begin] + before[end:]
+    assert rejected.read_bytes() == before[begin:end]
 
 
 @pytest.mark.usefixtures("at_once")

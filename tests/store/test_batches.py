@@ -86,8 +86,11 @@ def test_rows_that_share_features():
     assert [len(each) for each in _sharing(rows[:0], np.arange(0), 1)] == [0, 0]
 
 
-@pytest.mark.parametrize("evidence", ["text", "shingles"])
-def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
+@pytest.mark.parametrize(("evidence", "options"), [
+    ("text", {}), ("shingles", {}), ("text", {"must_agree": ["numbers"]}), ("text", {"min_shingles": 28}),
+    ("shingles", {"min_shingles": 28}),
+])
+def test_pages_of_one_template(tmp_path, monkeypatch, evidence, options):
     """Many share features with each: pages are decided as if every one was measured, whatever the bitmaps forget."""
     monkeypatch.setattr("ndcore.store.evidence.BITMAPS", 3_000)  # of some 30 pages
     rng = random.Random(4)
@@ -97,11 +100,11 @@ def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
         return " ".join([*frame, *words])
 
     own = [[f"w{rng.randrange(10**6)}" for _ in range(7)] for _ in range(70)]
-    both = Both(tmp_path, evidence=evidence, threshold=0.7, width=1)
+    both = Both(tmp_path, evidence=evidence, threshold=0.7, width=1, **options)
     for start in (0, 35):
         both.decide_many([(i, page(own[i]), i) for i in range(start, start + 35)])
     evidence_of_store = both.store._state.evidence
-    assert len(evidence_of_store.bitmaps) > 10 and not all(i in evidence_of_store.bitmaps for i in range(70))
+    assert options or (len(evidence_of_store.bitmaps) > 10 and not all(i in evidence_of_store.bitmaps for i in range(70)))
     copies = [(f"copy{i}", page([*own[i][:5], f"new{i}", f"newer{i}"]), 100) for i in range(0, 70, 6)]
     both.decide_many(copies)
     both.check()
@@ -114,5 +117,23 @@ def test_pages_of_one_template(tmp_path, monkeypatch, evidence):
     both.reopen()
     both.decide_many([(f"third {key}", text, date + 200) for key, text, date in copies])
     both.check()
-    assert any(cluster != [cluster[0]] for cluster in both.store.clusters())
+    assert options or any(cluster != [cluster[0]] for cluster in both.store.clusters())
+    both.store.close()
+
+
+def test_however_many_pages_are_too_short_none_is_measured(tmp_path, monkeypatch):
+    """A site has many short pages of nearly one text: each would be measured against all before it, and is near none."""
+    both = Both(tmp_path, threshold=0.5, width=1, min_shingles=20)
+    monkeypatch.setattr("ndcore.store.evidence.Evidence._compare", None)
+    short = [(f"k{i}", f"the page was not found on this server {i}", float(i)) for i in range(40)]
+    both.decide_many(short[:30])
+    for page in short[30:]:
+        both.decide(*page)
+    for i in (0, 5, 31):
+        both.remove(f"k{i}")
+    both.decide("copy", short[7][1], 50.0)
+    both.decide("upper", short[8][1].upper(), 51.0)
+    both.check()
+    both.reopen()
+    both.check()
     both.store.close()

@@ -50,15 +50,16 @@ def test_everything_is_as_in_the_store(both):
 
 
 def test_many_clusters_and_pages(both, monkeypatch):
-    from ndcore.store import client as module
-    from ndcore.store import socket
+    from ndcore.store import socket, verdict
 
     store, client, _ = both
-    monkeypatch.setattr(socket, "CLUSTERS", 3)
-    monkeypatch.setattr(module, "BATCH", 4)
+    monkeypatch.setattr(socket, "TOGETHER", 3)
+    monkeypatch.setattr(verdict, "BATCH", 7)
     items = [(i, f"page {i} {i * 7} {i * 11}") for i in range(20)]
     assert [verdict.key for verdict in client.decide_many(iter(items))] == list(range(20))
     assert list(client.clusters()) == list(store.clusters())
+    client.decide("again", items[3][1])
+    assert list(client.clusters(2)) == list(store.clusters(2)) == [[3, "again"]]
 
 
 def test_sessions(both):
@@ -70,6 +71,7 @@ def test_sessions(both):
     changed = one.commit()
     assert [(verdict.key, verdict.of) for verdict in changed] == [("a", "b")] and "a" in store
     one.decide("c", TEXT)
+    assert one.cluster("c") == ["b", "a", "c"]
     one.discard()
     assert len(store.session("one")) == 0
 
@@ -78,7 +80,7 @@ def test_errors_are_the_errors_of_the_store(both, monkeypatch):
     store, client, _ = both
     for call, kind, message in (
             (lambda: client.cluster("x"), KeyError, "no page with the key 'x'"),
-            (lambda: client.decide(None, "x"), TypeError, "the key None"),
+            (lambda: client.decide(None, "x"), TypeError, "the key is None"),
             (lambda: client.decide("a", 7), TypeError, "texts are str or bytes"),
             (lambda: client.decide("a", "x", "then"), ValueError, "ISO 8601"),
             (lambda: client.decide(1 << 64, "x"), ValueError, "64 bits"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from stores import TEXT, Both, opened, settings
 
@@ -45,14 +47,47 @@ def test_a_dictionary_is_trained_again(tmp_path, monkeypatch):
 
 
 def test_a_crash_before_the_switch_leaves_the_old_store(tmp_path, monkeypatch):
-    from ndcore.store import compaction
+    from ndcore.store import directory
 
     with opened(tmp_path, **settings()) as store:
         list(store.decide_many([(i, f"{TEXT} {i}", i) for i in range(20)]))
         before = list(store.clusters())
-        monkeypatch.setattr(compaction, "rewrite", lambda *arguments: 1 / 0)
+        monkeypatch.setattr(directory, "rewrite", lambda *arguments: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.compact()
         assert list(store.clusters()) == before and store.decide("more", "else").kept
     with opened(tmp_path) as store:
         assert len(store) == 21 and not (store.path / "log-1").exists()
+
+
+def test_pages_that_were_compressed_before_a_compaction(tmp_path, monkeypatch):
+    """Each compaction trains a dictionary of its own: what waits to be kept meanwhile is compressed again."""
+    pytest.importorskip("zstandard")
+    monkeypatch.setattr(text_codec, "SAMPLES", 200)
+    monkeypatch.setattr(text_codec, "DICTIONARY", 4096)
+    chance = random.Random(1)
+    texts = {i: "menu of the site " + " ".join(chance.choices([f"word{i}" for i in range(3000)], k=60)) for i in range(1400)}
+    pages = list(texts.items())
+    with opened(tmp_path) as store:
+        list(store.decide_many(pages[:400]))
+        store._state.evidence.codec._training.join()
+        store.decide(*pages[400])
+        first = store._state.evidence.codec.dictionary
+        session = store.session("s")
+        for page in pages[401:420]:
+            session.decide(*page)
+
+        def meanwhile():
+            for i, page in enumerate(pages[420:]):
+                if i in (300, 301):
+                    for key in range(100 * (i - 300), 100 * (i - 299)):
+                        store.remove(key)
+                    store.compact()
+                yield page
+
+        list(store.decide_many(meanwhile(), threads=2))
+        assert first and store._state.evidence.codec.dictionary not in (first, b"")
+        assert session.cluster(410) == [410] and session.commit() == []
+        assert store.check() == [] and len(store) == 1200
+    with opened(tmp_path) as store:
+        assert all(store.text(key) == texts[key] for key in range(200, 1400))

@@ -7,10 +7,11 @@ import random
 import shutil
 
 import pytest
-from stores import TEXT, settings
+from stores import TEXT, opened, settings
 
 import ndcore as nd
 from ndcore.reference.store import Store as Reference
+from ndcore.storage.container import CorruptFile
 from ndcore.store import log as log_module
 from ndcore.store.keys import decoded
 
@@ -165,3 +166,104 @@ def test_what_a_loss_of_power_leaves(tmp_path, no_disk):
         with nd.Store.open(place) as store:
             assert {key: store.text(key) for key in pages} == pages and store.check() == []
         shutil.rmtree(place)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with opened(tmp_path, **settings()) as made:
+        list(made.decide_many([(i, f"{TEXT} {i % 4}", i) for i in range(12)]))
+        made.flush()
+        yield made
+
+
+def test_a_sound_store_has_no_problems(store):
+    assert store.check() == []
+
+
+def test_columns_that_differ_are_named(store):
+    store._directory.state.columns.set("date", 3, 7)
+    assert store.check() == ["the column 'date' is not what the log says"]
+    store._directory.state.kept.discard(0)
+    assert "the documents that are kept differ from the log" in store.check()
+
+
+def test_a_damaged_record_costs_its_page_alone(store, tmp_path):
+    position = store._directory.state.columns.get("last", 5)
+    path = store.path / "log-0" / "00000000.log"
+    with path.open("r+b") as file:
+        file.seek((position & (1 << 32) - 1) + 40)
+        file.write(b"\xaa\xbb")
+    problems = store.check()
+    assert problems and any("damaged" in problem for problem in problems)
+    store._directory._checkpoints.place.joinpath("checkpoint.ndc").unlink(missing_ok=True)
+    store._directory.reload()
+    assert 5 not in store and all(i in store for i in range(12) if i != 5)
+
+
+def test_members_of_a_lost_representative_are_decided_on_again(store):
+    position = store._directory.state.columns.get("last", 0)
+    path = store.path / "log-0" / "00000000.log"
+    with path.open("r+b") as file:
+        file.seek((position & (1 << 32) - 1) + 40)
+        file.write(b"\xaa\xbb")
+    with pytest.raises(CorruptFile, match="open it again"):
+        store.peek(f"{TEXT} 0")
+    store.close()
+    with nd.Store.open(store.path, read_only=True) as reader:  # which mends nothing: they stand alone
+        assert list(reader.clusters()) == [[key] for key in range(1, 12)]
+    with nd.Store.open(store.path) as again:
+        assert list(again.clusters()) == [list(range(1, 12))]
+        assert again.stats()["lost"] == 1 and again.check() == []
+
+
+def damage(store, key):
+    """Flip a byte in the record of the last version of a key."""
+    state, log = store._directory.state, store._directory.log
+    position = state.columns.get("last", store._number(key))
+    path = log._files.path(position >> 40)
+    content = bytearray(path.read_bytes())
+    content[(position & (1 << 40) - 1) + 20] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_representative_that_is_lost(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        for key, text in (("a", TEXT), ("b", TEXT + " x"), ("c", TEXT + " x"), ("d", "else")):
+            store.decide(key, text, 1)
+        assert store.cluster("b") == ["a", "b", "c"]
+        damage(store, "a")
+    with opened(tmp_path) as store:
+        with pytest.raises(nd.CorruptFile, match=r"Store\.compact goes on without it"):
+            store.cluster("b")
+        assert store.text("d") == "else" and store.decide("e", "else", 2).of == "d"
+        store.compact()
+        assert list(store.clusters()) == [["b", "c"], ["d", "e"]] and store.check() == [] and store.stats()["lost"] == 1
+    with opened(tmp_path) as store:
+        assert "a" not in store and store.decide("a", TEXT, 3).of == "b" and store.stats()["lost"] == 1
+
+
+def test_a_version_that_is_lost(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT, 1)
+        damage(store, "a")
+        store.decide("b", "else", 1)
+    with opened(tmp_path) as store:
+        with pytest.raises(nd.CorruptFile):
+            store.decide("a", TEXT + " x", 2)
+        store.compact()
+        assert store.decide("a", TEXT + " x", 2).version is None and len(store) == 2
+
+
+def test_damage_behind_the_checkpoint_is_mended_on_opening(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("first", "of all", 0)
+    with opened(tmp_path) as store:
+        store.decide("a", TEXT, 1)
+        store.decide("b", TEXT + " x", 1)
+        store.decide("b", TEXT + " x", 2)
+        store.flush()
+        damage(store, "a")
+        store._directory._checkpoints.write = lambda state: None  # as if the process was killed
+    with opened(tmp_path) as store:
+        assert list(store.clusters()) == [["first"], ["b"]] and store.stats()["lost"] == 1 and store.check() == []
+        assert [version.change for version in store.history("b")] == [None, "unchanged"]

@@ -26,8 +26,8 @@ def test_measures_are_exact(kind):
     preparer, evidence = made(kind)
     a, b = preparer.page(None, A, 0), preparer.page(None, B, 0)
     expected = nd.resemblance(A, B), nd.containment(A, B), nd.containment(B, A)
-    assert evidence.measure(a, 1, evidence.pack(b)) == expected == evidence.measure_pages(a, b)
-    assert evidence.cached(1) and evidence.measure(a, 1, None) == expected
+    assert evidence.measure(a, 1, evidence.pack(b)) == (*expected, False) == evidence.measure_pages(a, b)
+    assert evidence.cached(1) and evidence.measure(a, 1, None) == (*expected, False)
     evidence.forget(1)
     assert not evidence.cached(1)
 
@@ -60,7 +60,8 @@ def test_sets_that_were_prepared_measure_the_same(kind):
 def test_evidence_of_many_pages_is_that_of_each():
     for kind in ("text", "shingles", "sketch"):
         preparer, evidence = made(kind)
-        pages = preparer.packed_pages(evidence, [(None, text, 0) for text in (A, "", B)])
+        pages = preparer.pages([(None, text, 0) for text in (A, "", B)])
+        evidence.pack_many(pages)
         assert pages.packed == [evidence.pack(preparer.page(None, text, 0)) for text in (A, "", B)]
 
 

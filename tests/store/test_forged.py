@@ -10,8 +10,8 @@ import pytest
 from stores import TEXT, opened, settings
 
 import ndcore as nd
-from ndcore.store.frames import SHIFT
 from ndcore.store.log import Log
+from ndcore.store.log_files import SHIFT
 from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
 

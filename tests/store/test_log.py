@@ -14,8 +14,8 @@ import pytest
 from ndcore.storage.container import CorruptFile
 from ndcore.store import log as log_module
 from ndcore.store import log_files
-from ndcore.store.frames import HEADER
 from ndcore.store.log import Log
+from ndcore.store.log_files import HEADER
 
 TAG = b"tag!"
 START = 32

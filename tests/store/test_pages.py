@@ -22,7 +22,8 @@ def preparer(**given) -> Preparer:
 
 def test_one_page_is_as_in_a_batch():
     made = preparer()
-    many = made.packed_pages(Evidence(made.settings, made.shingling), [(i, text, i) for i, text in enumerate(TEXTS)])
+    many = made.pages([(i, text, i) for i, text in enumerate(TEXTS)])
+    Evidence(made.settings, made.shingling).pack_many(many)
     for i, (page, text) in enumerate(zip(many, TEXTS, strict=True)):
         one = made.page(i, text, i)
         assert (one.key, one.name, one.hashed) == (page.key, page.name, page.hashed)
@@ -37,8 +38,7 @@ def test_one_page_is_as_in_a_batch():
 def test_pages_that_are_there_already_are_collected():
     made = preparer()
     pages = [made.page(i, text, i) for i, text in enumerate(TEXTS)]
-    together, many = Pages.of(pages), made.packed_pages(Evidence(made.settings, made.shingling), [
-        (i, text, i) for i, text in enumerate(TEXTS)])
+    together, many = Pages.of(pages), made.pages([(i, text, i) for i, text in enumerate(TEXTS)])
     assert list(together) == pages and len(together) == len(TEXTS)
     for name in ("hashed", "row_hashes", "scopes", "valid", "features", "rows"):
         assert np.array_equal(getattr(together, name), getattr(many, name))
@@ -48,7 +48,14 @@ def test_features_are_those_of_sketches():
     made = preparer()
     expected = nd.features(nd.MinHasher(made.settings.num_perm).sketch(TEXT), made.settings.groups, made.settings.group_size)
     assert np.array_equal(made.page(None, TEXT, 0).features, expected[0])
-    assert np.array_equal(made.sketched([TEXT], [5])[0], expected ^ np.uint64(5))
+    assert np.array_equal(made.sketched(["k"], [TEXT]).features, expected)
+    made = preparer(must_agree="numbers", min_shingles=8)
+    page, agreed = made.page(None, TEXT, 0), int(made.agreed([TEXT])[0])
+    assert page.scope == agreed != made.agreed([TEXT + " 7"])[0] and agreed == made.agreed([TEXT.upper()])[0]
+    assert np.array_equal(page.features, expected[0] ^ np.uint64(agreed))
+    short, other = made.page(None, "a b c d e f g", 0), made.page(None, "A b c d e f g", 0)  # other bytes, other features
+    assert short.size < 8 and short.scope == other.scope and not np.intersect1d(short.features, other.features).size
+    assert made.page(None, "", 0).scope == 0
 
 
 def test_hosts_have_features_of_their_own():

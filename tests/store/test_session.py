@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from stores import FIELDS, TEXT, Both, opened, settings
 
-TEXTS = st.builds(lambda words, end: " ".join(words) + end, st.lists(st.sampled_from("abcdAB"), max_size=7),
+TEXTS = st.builds(lambda words, end: " ".join(words) + end, st.lists(st.sampled_from([*"abcdAB", "7", "\n"]), max_size=7),
                   st.sampled_from(["", "!"]))
 KEYS = st.integers(0, 6).map(lambda i: f"http://h{i % 2}/{i}")
 PAGES = st.tuples(KEYS, TEXTS, st.integers(0, 50))
@@ -80,11 +80,13 @@ class Sessions(Both):
 
 
 @hypothesis_settings(max_examples=12)
-@given(steps=STEPS, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans())
-def test_every_step_says_what_the_reference_says(steps, evidence, hosts):
+@given(steps=STEPS, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans(), least=st.sampled_from([0, 3]),
+       must_agree=st.sampled_from([[], ["numbers", "title"]]))
+def test_every_step_says_what_the_reference_says(steps, evidence, hosts, least, must_agree):
     place = tempfile.mkdtemp()
     try:
-        both = Sessions(Path(place), evidence=evidence, hosts=hosts)
+        both = Sessions(Path(place), evidence="text" if must_agree else evidence, hosts=hosts, min_shingles=least,
+                        must_agree=must_agree)
         for who, what, argument in steps:
             if who != "store":
                 getattr(both, what + "_in")(who, argument)

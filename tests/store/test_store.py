@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from stores import TEXT, Both, opened, settings
 
 import ndcore as nd
+from ndcore.store.state import State
+from ndcore.text.inputs import Extracted
 
 TEXTS = st.builds(
     lambda words, end: " ".join(words) + end, st.lists(st.sampled_from("abcdeAB"), max_size=7),
@@ -48,6 +50,74 @@ def test_every_step_says_what_the_reference_says(steps, threshold, width, eviden
         both.store.close()
     finally:
         shutil.rmtree(place)
+
+
+AGREED = st.lists(st.sampled_from(["numbers", "title", "negations"]), max_size=2, unique=True)
+TEMPLATES = st.builds(  # one text with another number, first line or word of negation; or fewer words
+    lambda head, words, end: f"{head}a b c {' '.join(words)}{end}",
+    st.sampled_from(["", "\n", "A\n", "B\n"]), st.lists(st.sampled_from(["d", "7", "8", "not", "E"]), max_size=3),
+    st.sampled_from(["", "!", " e f g h"]))
+
+
+@hypothesis_settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS, data=st.data(), least=st.sampled_from([0, 3, 5]), must_agree=AGREED, hosts=st.booleans(),
+       threshold=st.sampled_from([0.3, 0.7]))
+def test_options_of_the_verdict(steps, data, least, must_agree, hosts, threshold):
+    place = tempfile.mkdtemp()
+    try:
+        evidence = "text" if must_agree else data.draw(st.sampled_from(["text", "shingles"]))
+        both = Both(Path(place), threshold=threshold, evidence=evidence, hosts=hosts, min_shingles=least,
+                    must_agree=must_agree)
+        for name, *arguments in steps:
+            if name == "decide_many":
+                arguments = [[(key, data.draw(TEMPLATES), date) for key, _, date in arguments[0]]]
+            elif name in ("decide", "peek"):
+                arguments[name == "decide"] = data.draw(TEMPLATES)
+            getattr(both, name)(*arguments)
+            both.check()
+        assert both.store.check() == []
+        both.store.close()
+    finally:
+        shutil.rmtree(place)
+
+
+def test_options_are_there_again(tmp_path):
+    price = f"{TEXT} for 12 crowns"
+    with opened(tmp_path, **settings(must_agree="numbers", min_shingles=3)) as store:
+        store.decide("a", price, 0)
+        assert store.decide("b", price.replace("12", "13"), 1).kept
+        assert store.decide("c", price.upper(), 2).verdict == "lexical"
+        assert store.decide("d", price + " now", 3).of == "a"
+        assert store.decide("a", price.replace("12", "14"), 4).version == "other"
+        assert store.decide("e", "one two three", 5).kept and store.decide("f", "one two three", 6).verdict == "identical"
+        assert store.peek("one two three and").kept
+        clusters = list(store.clusters())
+        assert clusters == [["b"], ["c", "d"], ["a"], ["e", "f"]]
+    for derived in (tmp_path / "store").glob("derived-*"):
+        shutil.rmtree(derived)
+    with opened(tmp_path) as store:
+        assert (store.settings.must_agree, store.settings.min_shingles) == (("numbers",), 3)
+        assert list(store.clusters()) == clusters and store.check() == []
+        assert store.peek(price).of == "c" and store.peek(price.replace("12", "15")).kept
+
+
+def test_keys_are_of_the_texts_that_are_kept(tmp_path):
+    one, two = (Extracted.of(TEXT + end, f"<title>{title}</title>{TEXT}", page_title=title)
+                for title, end in (("One", ""), ("Two", " more")))
+    with opened(tmp_path, **settings(must_agree="title")) as store:
+        store.decide("a", one)
+        assert store.decide("b", Extracted.of(TEXT, "<p>", page_title="Two")).verdict == "identical"
+        assert store.decide("c", two).kept and store.decide("d", "\n" + two.upper()).of == "c"
+
+
+@pytest.mark.parametrize("options", [{"must_agree": "numbers"}, {"scope": "host"}, {"min_shingles": 100}])
+def test_features_that_two_scopes_share_by_chance(tmp_path, monkeypatch, options):
+    """Features are compared by some bits. What a search finds by chance is compared by texts and hosts too."""
+    with opened(tmp_path, **settings(**options)) as store:
+        store.decide("http://a/", TEXT + " 1")
+        monkeypatch.setattr(State, "sharing", lambda state, features, kept: state.kept.numbers())
+        assert store.peek(TEXT + " 2", "http://b/").kept
+        assert store.decide("http://b/", TEXT + " 2").kept
 
 
 def test_what_was_decided_is_there_again(tmp_path):
@@ -194,3 +264,29 @@ def test_arguments_are_checked(tmp_path):
         nd.Store.open(tmp_path / "none", read_only=True)
     with pytest.raises(FileExistsError):
         nd.Store.open(tmp_path)
+
+
+def test_sessions_and_the_listener_end_with_the_store(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        session, listener = store.session("s"), store.listen()
+        session.decide("a", TEXT)
+        assert store.session("s") is session and store.listen() is listener
+    assert listener.closed
+    with opened(tmp_path) as store:
+        assert len(store) == 0 and len(store.session("s")) == 0
+
+
+def test_a_listener_can_be_opened_again(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.listen().close()
+        with store.listen(), nd.StoreClient(store.path) as client:
+            assert client.decide("a", TEXT).kept
+
+
+def test_readers_share_nothing(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT)
+        with opened(tmp_path, read_only=True) as reader:
+            for call in (lambda: reader.session("s"), reader.listen, lambda: reader.merge(store)):
+                with pytest.raises(ValueError, match=r"read_only=True|itself"):
+                    call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 import socket
@@ -9,21 +10,12 @@ import struct
 import threading
 import tracemalloc
 
+import numpy as np
 import pytest
 
+import ndcore as nd
 from ndcore.store.verdict import Verdict, Version
-from ndcore.store.wire import (
-    MOST_JSON,
-    MOST_TEXTS,
-    key_of,
-    plain_key,
-    plain_verdict,
-    plain_version,
-    receive,
-    send,
-    verdict_of,
-    version_of,
-)
+from ndcore.store.wire import INLINE, MOST_JSON, MOST_TEXTS, plain_of, receive, send, value_of
 
 
 def sent(data):
@@ -57,16 +49,22 @@ def test_what_is_sent_arrives():
             send(a, {}, [b""] * (MOST_TEXTS + 1))
 
 
-def test_keys_verdicts_and_versions_come_back():
-    for key in ("a", "\ud800", b"\x00\xff", b"", 7, -(1 << 63), None):
-        assert key_of(json.loads(json.dumps(plain_key(key)))) == key
-    verdict = Verdict(b"k", "near", 7, "x", 0.1, 1 / 3, 1.0, "other", -5, False)
-    assert verdict_of(json.loads(json.dumps(plain_verdict(verdict)))) == verdict
-    version = Version(5, None, 0.1)
-    assert version_of(json.loads(json.dumps(plain_version(version)))) == version
-    for hostile in (True, 1.5, [], {"bytes": "?"}, {"bytes": 7}, {"bytes": "", "more": 1}):
-        with pytest.raises(ValueError, match="key"):
-            key_of(hostile)
+def test_values_come_back():
+    long = "\ud800 é" * INLINE
+    values = ["a", "\ud800", b"\x00\xff", b"", 7, -(1 << 63), None, True, 0.1, long, long.encode("utf-8", "surrogatepass"),
+              Verdict(b"k", "near", 7, long, 0.1, 1 / 3, 1.0, "other", -5, False), Version(5, None, 0.1),
+              dt.datetime(2020, 1, 2, 3, 4, 5, 6, dt.UTC), {"a": {"bytes": b"x"}, "bytes": 1}, [["a", b"b"], []]]
+    texts = []
+    plain = json.loads(json.dumps(plain_of(values, texts)))
+    assert value_of(plain, texts) == values and len(texts) == 3
+    assert type(value_of(plain_of(np.int64(3), []), [])) is int
+    for hostile in ({"bytes": "?"}, {"bytes": 7}, {"bytes": "", "more": 1}, {}, {"str": 0}, {"raw": -1}, {"raw": True},
+                    {"date": 1.5}, {"verdict": [1]}, {"verdict": 7}, {"fields": []}, {"pickle": "x"}):
+        with pytest.raises(ValueError, match="not a value of a message"):
+            value_of([hostile], [])
+    for other in (object(), {1}, nd):
+        with pytest.raises(TypeError, match="keys are str, bytes or int"):
+            plain_of([other], [])
 
 
 @pytest.mark.parametrize("data", [

@@ -24,11 +24,12 @@ from ndcore.cli.store_access import described, print_json
 from ndcore.cli.store_decide import add_decide
 from ndcore.cli.store_lookup import add_history, add_locate, add_query
 from ndcore.cli.store_upkeep import add_backup, add_check, add_compact, add_expire, add_merge, add_repair, add_stats
-from ndcore.cli.values import threshold
+from ndcore.cli.values import threshold, whole
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
 from ndcore.store.settings import EVIDENCE, KEYS, SCOPES
 from ndcore.store.store import Store
+from ndcore.text.agreement import NAMES
 
 __all__ = ["add_store"]
 
@@ -65,6 +66,8 @@ class CreateOptions(TokenOptions):
     scope: Literal["all", "host"]
     keys: Literal["plain", "url"]
     evidence: Literal["text", "shingles", "sketch"]
+    must_agree: list[str]
+    min_shingles: int
     num_perm: int | None
     seed: int | None
     json: bool
@@ -85,6 +88,13 @@ def _add_create(parts: Any) -> None:
                       help="resemblance (Jaccard similarity) from which pages are near-duplicates (default 0.8)")
     near.add_argument("--scope", choices=SCOPES, default="all",
                       help="pages that are compared: all, or pages of one host, whose keys are URLs (default all)")
+    near.add_argument(
+        "--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+        help="never take a page for a near-duplicate of one that differs from it in the sequence of its words with a digit "
+        "(numbers), in its first line (title), or in its words of negation (negations). Repeatable; needs --evidence text",
+    )
+    near.add_argument("--min-shingles", type=whole, default=0, metavar="N",
+                      help="leave pages of fewer shingles alone, unless their words equal another's (default 0)")
     kept = p.add_argument_group("what is kept")
     kept.add_argument("--keys", choices=KEYS, default="plain",
                       help="keys of pages: plain, or url: normalised by w3lib, so parameters in another order make the same "
@@ -106,11 +116,16 @@ def run_create(options: CreateOptions) -> int:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{options.store} exists already; name another directory, or add pages to a store with ndcore "
                          "store decide")
+    if options.must_agree and options.evidence != "text":
+        raise UsageError(f"--must-agree compares keys of the texts, and --evidence {options.evidence} keeps no texts")
+    if options.min_shingles and options.evidence == "sketch":
+        raise UsageError("--min-shingles counts shingles, and --evidence sketch keeps none")
     tokens = {field.name: getattr(options, field.name) for field in dataclasses.fields(TokenOptions)}
     shingling = checked_shingling(**{name: tokens[name] for name in ("width", "unit", "normalize", "stop_words")})
     with Store.open(
         options.store, threshold=options.threshold, shingling=shingling, num_perm=options.num_perm, seed=options.seed,
-        evidence=options.evidence, scope=options.scope, keys=options.keys,
+        evidence=options.evidence, scope=options.scope, keys=options.keys, min_shingles=options.min_shingles,
+        must_agree=options.must_agree,
     ) as store:
         found = described(store)
     options.outcome.written = True

@@ -297,10 +297,11 @@ def _found(
                 contents.append(entry.span, True)
                 offset = entry.span[0] if entry.span is not None else None
                 record = Record(page.number, payload, page.head.url or None, values, len(payload), offset, page.head.date)
+                charset = page.charset or source.form.encoding or None
                 if page.is_html:
-                    yield Html(payload, page.charset, partial(with_text, record))
+                    yield Html(payload, charset, partial(with_text, record))
                 else:
-                    yield with_text(record, decoded_text(payload, page.charset))
+                    yield with_text(record, decoded_text(payload, charset))
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
 

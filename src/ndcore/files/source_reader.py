@@ -106,7 +106,7 @@ class SourceReader:
         if not self._texts_are_html:
             yield from items
             return
-        yield from self.workers.texts(source.path, _html_of(items))
+        yield from self.workers.texts(source.path, _html_of(items, source.form.encoding or None))
 
     def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""
@@ -135,14 +135,17 @@ def decoded_text(source: Source, data: bytes) -> str | bytes:
         raise DocumentError(source.path, None, str(error)) from error
 
 
-def _html_of(items: Iterator[Item]) -> Iterator[Html | Item]:
-    """Yield Html for each text of documents, which come one by one, and other items as they are."""
+def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
+    """Yield Html for each text of documents, which come one by one, and other items as they are.
+
+    `charset` is the encoding of texts that are bytes, as columns of Parquet may have, if the user named it.
+    """
     for item in items:
         if isinstance(item, Record):
-            yield Html(item.text, None, partial(with_text, item))
+            yield Html(item.text, charset, partial(with_text, item))
         elif isinstance(item, Block):
             for i, text in enumerate(item.texts):
-                yield Html(text, None, partial(_block_with_text, item.where([i])))
+                yield Html(text, charset, partial(_block_with_text, item.where([i])))
         else:
             yield item
 

@@ -76,13 +76,18 @@ class Store:
         Maps a key to a label: documents with different labels are never compared.
     unit, width
         As in :func:`.shingling.fingerprints`.
+    min_shingles : int
+        A page with fewer is near no other, and no version.
+    agree : callable, optional
+        Maps a text to a key: texts with different keys are neither lexically equivalent nor near.
     """
 
     def __init__(
         self, threshold: float = 0.8, scope: Callable[[Any], Hashable] | None = None, unit: shingling.Unit = "word",
-        width: int = 5,
+        width: int = 5, min_shingles: int = 0, agree: Callable[[str | bytes], Hashable] | None = None,
     ) -> None:
         self.threshold, self.scope, self.unit, self.width = threshold, scope, unit, width
+        self.min_shingles, self.agree = min_shingles, agree or (lambda _: None)
         self._pages: dict[Key, _Page] = {}
 
     def decide(self, key: Key, page: str | bytes, date: float | None = None) -> Verdict:
@@ -145,8 +150,10 @@ class Store:
         keys = list(self._pages)
         names = [key.key if isinstance(key, _Unnamed) else key for key in keys]
         by = None if self.scope is None else [self.scope(name) for name in names]
+        texts = [page.live for page in self._pages.values()]
         return near_duplicates(
-            [page.live for page in self._pages.values()], threshold=self.threshold, unit=self.unit, width=self.width, by=by
+            texts, threshold=self.threshold, unit=self.unit, width=self.width, by=by, min_shingles=self.min_shingles,
+            must_agree=[self.agree(text) for text in texts],
         )
 
     def _verdict(self, key: Key, found: Result, at: int, version: str | None, date: float | None) -> Verdict:
@@ -174,10 +181,13 @@ class Store:
         """Name what changed between two versions."""
         if text.to_bytes(before) == text.to_bytes(after):
             return "unchanged"
+        if self.agree(before) != self.agree(after):
+            return "other"
         if self._shingles(before) and self._tokens(before) == self._tokens(after):
             return "lexical"
         score = self._measure(before, after)[0]
-        return "near" if score is not None and score >= self.threshold else "other"
+        sizes = [len(self._shingles(page)) for page in (before, after)]
+        return "near" if score is not None and score >= self.threshold and min(sizes) >= self.min_shingles else "other"
 
     def _shingles(self, page: str | bytes) -> frozenset[Any]:
         """Return the set of shingles."""

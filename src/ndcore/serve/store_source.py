@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from ndcore._types import Text
 from ndcore.recipe import Recipe
@@ -31,33 +31,17 @@ from ndcore.serve.keys import Key, name_of, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, excerpt, one_page
 from ndcore.store.keys import normalised
-from ndcore.store.settings import Settings
+from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling
 
-__all__ = ["StoreLike", "StoreSource"]
+__all__ = ["StoreSource"]
 
 LISTED = 5  # documents of a cluster in a list of clusters
 PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
 SETTINGS = (  # all but the secret of the hashes of keys
-    "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling")
+    "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling",
+    "min_shingles", "must_agree")
 CHANGED = ("near", "other")  # changes of the text; other changes are lexical only
-
-
-class StoreLike(Protocol):
-    """The methods of `Store` that are asked: all of them read."""
-
-    @property
-    def settings(self) -> Settings: ...
-    def __contains__(self, key: object) -> bool: ...
-    def __len__(self) -> int: ...
-    def peek(self, text: Text, key: Key | None = None) -> Any: ...
-    def cluster(self, key: Key) -> list[Key]: ...
-    def clusters(self, least: int = 1) -> Iterable[list[Key]]: ...
-    def locate(self, key: Key) -> Key: ...
-    def history(self, key: Key) -> Sequence[Any]: ...
-    def text(self, key: Key) -> Text: ...
-    def stats(self) -> dict[str, Any]: ...
-    def refresh(self) -> Any: ...
 
 
 class StoreSource:
@@ -79,7 +63,7 @@ class StoreSource:
 
     kind = "store"
 
-    def __init__(self, store: StoreLike, name: str, seconds: float = 30.0) -> None:
+    def __init__(self, store: Store, name: str, seconds: float = 30.0) -> None:
         self.name, self._store, self._seconds = name, store, seconds
         self._lock = threading.Lock()
         self._threshold = store.settings.threshold
@@ -173,19 +157,19 @@ class StoreSource:
             raise Refused(400, f"the texts cannot be compared: {error}") from error
 
     @contextmanager
-    def _reading(self) -> Iterator[StoreLike]:
+    def _reading(self) -> Iterator[Store]:
         """Wait for other requests, and follow the writer."""
         with self._lock:
             self._store.refresh()
             yield self._store
 
-    def _cluster(self, store: StoreLike, key: Key, asked: Asked) -> Cluster:
+    def _cluster(self, store: Store, key: Key, asked: Asked) -> Cluster:
         """Return one page of the cluster of a key."""
         members = store.cluster(key)
         part, page = one_page(members, asked)
         return Cluster(members[0], len(members), [_member(store, each) for each in part], page)
 
-    def _located(self, store: StoreLike, key: Key) -> Located:
+    def _located(self, store: Store, key: Key) -> Located:
         found = store.locate(key)
         return Located(key, found, iso(store.history(found)[-1].date))
 
@@ -195,7 +179,7 @@ def _one(word: Any) -> Key | None:
     return None if word is None or word == "" else possible_keys(word)[0]
 
 
-def _find(store: StoreLike, word: Any, kind: str | None) -> Key:
+def _find(store: Store, word: Any, kind: str | None) -> Key:
     """Find the key of the store that a word stands for, as the store writes it. Raises Refused without one."""
     for key in possible_keys(word, kind):
         try:
@@ -207,7 +191,7 @@ def _find(store: StoreLike, word: Any, kind: str | None) -> Key:
     raise Refused(404, f"the store has no document with the key {word!r:.200}")
 
 
-def _text(store: StoreLike, key: Key) -> Text | None:
+def _text(store: Store, key: Key) -> Text | None:
     """Return the text of the last version of a document; None where the store keeps none."""
     try:
         return store.text(key)
@@ -215,12 +199,12 @@ def _text(store: StoreLike, key: Key) -> Text | None:
         return None
 
 
-def _member(store: StoreLike, key: Key) -> Member:
+def _member(store: Store, key: Key) -> Member:
     versions = store.history(key)
     return Member(key, len(versions), iso(versions[-1].date), None, None)
 
 
-def _history(store: StoreLike, key: Key, asked: Asked) -> History:
+def _history(store: Store, key: Key, asked: Asked) -> History:
     """Return one page of the versions of a key, the latest first."""
     versions = store.history(key)
     part, page = one_page(range(len(versions) - 1, -1, -1), asked, "versions")

@@ -11,10 +11,9 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync
 from ndcore.storage.staging import Staging
 from ndcore.store.directory import Directory
-from ndcore.store.frames import SHIFT
+from ndcore.store.log_files import SHIFT
 from ndcore.store.manifest import Manifest
 from ndcore.store.segments import read_generation
-from ndcore.store.sharing import OwnLock
 
 __all__ = ["backed_up"]
 
@@ -23,7 +22,7 @@ PIECE = 16 << 20  # bytes that are copied at once
 CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")
 
 
-def backed_up(directory: Directory, lock: OwnLock, path: Path) -> None:
+def backed_up(directory: Directory, path: Path) -> None:
     """Copy an open store to a path that is not there, or an empty directory; see `Store.backup`."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
@@ -31,7 +30,7 @@ def backed_up(directory: Directory, lock: OwnLock, path: Path) -> None:
     with Staging(path) as staging, naming(path, inside=staging.new):
         for left in range(TRIES)[::-1]:
             staging.new.mkdir()
-            if _copied(directory, lock, staging.new, derived=left > 0):
+            if _copied(directory, staging.new, derived=left > 0):
                 staging.new.rename(target)  # fails where something has come into an empty directory meanwhile
                 sync(target.parent)
                 return
@@ -39,13 +38,12 @@ def backed_up(directory: Directory, lock: OwnLock, path: Path) -> None:
     raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
-def _copied(directory: Directory, lock: OwnLock, made: Path, *, derived: bool) -> bool:
+def _copied(directory: Directory, made: Path, *, derived: bool) -> bool:
     """Copy a store into an empty directory. False: files went away meanwhile, because others took their place.
 
     Derived files come first: what they cover is then in the log. They may be left out, since they are made of the log.
     """
-    with lock:
-        directory.check_usable()
+    with directory.lock:
         directory.refresh()
         manifest = directory.manifest
     log, files = manifest.state["log"], manifest.state["derived"]
@@ -54,8 +52,7 @@ def _copied(directory: Directory, lock: OwnLock, made: Path, *, derived: bool) -
             _copy_derived(directory.path / files, made / files)
     except (FileNotFoundError, CorruptFile):
         return False
-    with lock:
-        directory.check_usable()
+    with directory.lock:
         directory.refresh()
         if not directory.read_only:
             directory.log.sync()
@@ -74,7 +71,7 @@ def _copied(directory: Directory, lock: OwnLock, made: Path, *, derived: bool) -
                 _put(directory.path / log / name, made / log / name)
         with (made / log / f"{end >> SHIFT:08}.log").open("xb") as copy:
             _copy_bytes(last.fileno(), copy.fileno(), end & (1 << SHIFT) - 1)
-    with lock:
+    with directory.lock:
         if Manifest.read(directory.path).state != manifest.state:
             return False
     sync(made / log)

@@ -8,9 +8,7 @@ with the key of an earlier one of the batch, is decided alone, behind the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -26,10 +24,7 @@ from ndcore.store.records import DIGESTED, LEADER, Document, encode, encode_new
 from ndcore.store.state import LEADS, LEADS_TOO, Added, State, kinds, mixed, repeated, shared
 from ndcore.store.verdict import Key, Verdict
 
-__all__ = ["Batch", "Write"]
-
-# Writes records of documents (their numbers, the records as bytes) to the log, and tells the state where they are.
-Write: TypeAlias = Callable[[Sequence[int], Sequence[bytes]], None]
+__all__ = ["Batch"]
 
 SEARCHED = 32  # pages that are searched for together: thousands of documents may be found for each
 PLAIN, KNOWN, ALONE = range(3)  # key and class are new; one may be known; the state must have all pages before
@@ -53,11 +48,8 @@ class Run:
 class Batch:
     """Pages that are decided on together."""
 
-    state: State
-    pages: Pages
-
-    def __init__(self, state: State, pages: Pages, write: Write) -> None:
-        self.state, self.pages, self._write = state, pages, write
+    def __init__(self, state: State, pages: Pages) -> None:
+        self.state, self.pages = state, pages
         self._plan, self._run = Plan(state), Run()
         self._documents: list[int | None] = [None] * len(pages)  # their numbers
         self._promoted: dict[int, UInts] = {}  # documents that became kept as others left, and their features
@@ -229,8 +221,8 @@ class Batch:
             if not self._is_kept(number):
                 continue
             mate = mates.get(number)
-            found = self._plan.measure(page, number) if mate is None else state.evidence.measure_pages(page, mate)
-            if found.resemblance >= state.settings.threshold and (best is None or found.resemblance > best[1].resemblance):
+            found = self._plan.near(page, number) if mate is None else state.evidence.measure_pages(page, mate)
+            if found is not None and found.near and (best is None or found.resemblance > best[1].resemblance):
                 best = number, found
         return best
 
@@ -250,12 +242,13 @@ class Batch:
         """Add a page that becomes a document to the run."""
         state, pages, run = self.state, self.pages, self._run
         number = state.n + len(run)
-        label, flags, packed = number if place.label is None else place.label, place.role | self._flags[i], pages.packed[i]
+        label, flags = number if place.label is None else place.label, place.role | self._flags[i]
+        packed = pages.packed[i] if pages.codec is state.evidence.codec else None
         digests = pages[i].whole + pages[i].tokens if flags & DIGESTED else b""
         payload = encode_new(number, label, flags, place.verdict, pages.dates[i], digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)
         of, equal = (None, None) if place.label is None else (self._key_of(place.label), self._key_of(place.equal))
-        resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured
+        resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured[:3]
         if label == number and pages.is_crowded(i):
             state.evidence.bitmaps.add(number, pages[i].shingles)
         if not place.role & LEADER:
@@ -299,7 +292,7 @@ class Batch:
     def _flush(self) -> None:
         """Write what waits to the log."""
         if self._payloads:
-            self._write(self._numbers, self._payloads)
+            self.state.write(self._numbers, self._payloads)
             self._numbers, self._payloads = [], []
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile, read, write
-from ndcore.store.frames import MOST_FILES, SHIFT
+from ndcore.store.log_files import MOST_FILES, SHIFT
 
 __all__ = ["BLOCK", "Bitmap", "DocumentColumns"]
 
@@ -77,8 +77,6 @@ class DocumentColumns:
 
     Blocks are mapped files; an array is copied to memory when it changes, until the block is written.
     """
-
-    n: int
 
     def __init__(self) -> None:
         self.n = 0

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.store.log import Log
-from ndcore.store.records import DIGESTED, LIVE, STR, Changes, Dictionary, Document, Record, Sighting, encode
+from ndcore.store.records import DIGESTED, LIVE, STR, Changes, Dictionary, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
-from ndcore.store.verdict import Version
-from ndcore.store.versions import earlier, text_of
+from ndcore.store.versions import chain_of, text_of
 from ndcore.text.inputs import as_bytes
 
-__all__ = ["chain_of", "rewrite"]
+__all__ = ["rewrite"]
 
 BATCH = 256  # documents that are written together
 
@@ -71,18 +70,3 @@ def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) ->
                                  for number, place, each in wave]
         places = log.append([encode(record) for record in records])
         before.update((number, place) for (number, *_), place in zip(wave, places, strict=True))
-
-
-def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
-    """Return the record of a document with its last text, the versions before it, and the sightings after it."""
-    sightings: list[Sighting] = []
-    record: Document | Sighting = state.last(number)
-    while isinstance(record, Sighting):
-        sightings.append(record)
-        record = state.before(record)
-    history = tuple(earlier(state, record))
-    last = next((each.evidence for each in sightings if each.evidence), b"")
-    if last:
-        record = replace(record, flags=record.flags | DIGESTED, whole=state.whole(record), tokens=state.tokens(record),
-                         evidence=last)
-    return record, history, [replace(each, evidence=b"") for each in reversed(sightings)]

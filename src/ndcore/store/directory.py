@@ -7,13 +7,11 @@ import errno
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
@@ -22,6 +20,8 @@ from ndcore.storage.disk_space import FULL
 from ndcore.storage.lock import Lock
 from ndcore.store import engine
 from ndcore.store.batches import Batch
+from ndcore.store.compaction import rewrite
+from ndcore.store.damage import salvage, says_more
 from ndcore.store.labels import Plan
 from ndcore.store.log import Log
 from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
@@ -42,19 +42,36 @@ _DERIVED = re.compile(r"derived-[0-9]+")
 ADVICE = "open it with read_only=True, or write through its socket"  # where another process writes
 
 
-class Directory:
-    """An open directory. `state` is what is live; the caller holds a lock around all calls."""
+class OwnLock:
+    """The lock of an open store, which refuses whoever may not use it: every method that reads or writes takes it.
 
-    path: Path
-    manifest: Manifest
-    settings: Settings
-    preparer: Preparer
-    read_only: bool
+    A fork is refused before it waits: a thread that it does not have may hold the lock. `bare` is the lock itself.
+    """
+
+    def __init__(self, directory: Directory) -> None:
+        self.bare, self._directory = threading.RLock(), directory
+
+    def __enter__(self) -> None:
+        if self._directory.forked:
+            self._directory.check_usable()
+        self.bare.acquire()
+        try:
+            self._directory.check_usable()
+        except BaseException:
+            self.bare.release()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        self.bare.release()
+
+
+class Directory:
+    """An open directory. `state` is what is live; the caller holds `lock` around all calls."""
 
     def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
         self.read_only, self._lock, self.closed = lock is None, lock, False
-        self._process = os.getpid()
+        self.lock, self._process = OwnLock(self), os.getpid()
         self._failed = ""  # why nothing can be asked, and what to do
         self.repaired: dict[str, Any] | None = None  # see `Store.repaired`
         self.unwritten: str | None = None  # see `Store.checkpoint_problem`
@@ -166,8 +183,6 @@ class Directory:
 
         An interrupted compaction leaves such a log too, but with pages of the state only.
         """
-        from ndcore.store.salvage import says_more
-
         current = self._place("log").name
         for place in logs_in(self.path):
             later = _number(place.name) > _number(current) and place.name not in self._kept()
@@ -200,7 +215,7 @@ class Directory:
             return [decision.verdict]
         together = pages if isinstance(pages, Pages) else Pages.of(pages)
         with self._whole():
-            return Batch(self.state, together, partial(_write, self.state)).decide()
+            return Batch(self.state, together).decide()
 
     def remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
@@ -333,12 +348,6 @@ class Directory:
             found[f"{name}_bytes"] = total
         return {**found, "lost": self.manifest.state.get("lost", 0)}
 
-    def check(self, report: Progress) -> list[str]:
-        """Read everything and return what is wrong."""
-        from ndcore.store.checking import problems_of
-
-        return problems_of(self.state, report)
-
     def compact(self, report: Progress) -> None:
         """Write the store anew with what is live, and without records that are damaged."""
         self.check_writable()
@@ -374,9 +383,6 @@ class Directory:
         damaged: decide on them again, as far as they can be read; missing: records that are known to be lost; kept: logs
         that are not deleted. Without them, CorruptFile is raised where a page is lost whose record is whole.
         """
-        from ndcore.store.compaction import rewrite
-        from ndcore.store.salvage import salvage
-
         number = 1 + max(_number(place.name) for place in self.path.iterdir())
         names = {"log": f"log-{number}", "derived": f"derived-{number}"}
         lost: list[str] = []
@@ -386,7 +392,7 @@ class Directory:
                 made = Checkpoints(self.path / names["derived"], self.settings, self.preparer, log, read_only=False)
                 state = made.load(report)
                 try:
-                    saved = salvage(self.state, state, partial(_write, state), report)
+                    saved = salvage(self.state, state, report)
                     made.write(state)
                 finally:
                     for index in state.indexes:
@@ -431,13 +437,6 @@ class Directory:
         for index in self.state.indexes:
             index.close()
         self.log.close()
-
-
-def _write(state: State, numbers: Sequence[int], payloads: Sequence[bytes]) -> None:
-    """Write the records that wait to the log of a state, and tell the state where they are: `Write`."""
-    positions = state.log.append(payloads)
-    state.place(np.array(numbers, np.int64), np.array(positions, np.int64))
-    state.cover(positions[-1] + 1)
 
 
 def newest_readable(path: Path) -> Manifest:

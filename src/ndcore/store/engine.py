@@ -20,7 +20,7 @@ __all__ = [
     "look", "near", "sight",
 ]
 
-WHOLE = Measured(1.0, 1.0, 1.0)
+WHOLE = Measured(1.0, 1.0, 1.0, True)
 
 
 class Decision(NamedTuple):
@@ -145,15 +145,16 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
     last, document = state.last(known), state.document(known)
     previous = state.columns.get("last", known)
     both = document.valid and page.valid
-    before = last.whole if isinstance(last, Sighting) else state.whole(document)
-    if before == page.whole and document.valid == page.valid:
+    if state.whole(last) == page.whole and document.valid == page.valid:
         return VersionComparison(last, document, "unchanged", 1.0 if both else None, previous)
-    if both and state.is_class(document, page):
-        return VersionComparison(last, document, "lexical", 1.0, previous)
     if not both:
         return VersionComparison(last, document, "other", None, previous)
-    score = state.evidence.measure(page, document.number, document.evidence).resemblance
-    return VersionComparison(last, document, "near" if score >= state.settings.threshold else "other", score, previous)
+    agree = state.scope(document) == page.scope
+    if agree and state.is_class(document, page):
+        return VersionComparison(last, document, "lexical", 1.0, previous)
+    measured = state.evidence.measure(page, document.number, document.evidence)
+    change: Change = "near" if agree and measured.near else "other"
+    return VersionComparison(last, document, change, measured.resemblance, previous)
 
 
 def _as_document(
@@ -206,7 +207,7 @@ def _place_of(state: State, document: Document, page: Page) -> Place:
 
 def _verdict(state: State, page: Page, found: Place, change: Change | None) -> Verdict:
     """Make the verdict of a place."""
-    resemblance, contained, containing = (None, None, None) if found.measured is None else found.measured
+    resemblance, contained, containing = (None, None, None) if found.measured is None else found.measured[:3]
     return Verdict(
         page.key, found.verdict, key_of(state, found.label), key_of(state, found.equal), resemblance, contained, containing,
         change, page.date, state.evidence.exact,

@@ -28,16 +28,15 @@ TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, 
 
 
 class Measured(NamedTuple):
-    """Resemblance of a page and a document, containment of the page in it, and of it in the page."""
+    """Resemblance of a page and a document, containment of the page in it, and of it in the page.
+
+    near: whether the resemblance reaches the threshold, and both have `min_shingles` shingles.
+    """
 
     resemblance: float
     contained: float
     containing: float
-
-    @classmethod
-    def of(cls, both: float, a: float, b: float) -> Measured:
-        """Make it of the sizes of two sets, at least 1, and of their intersection."""
-        return cls(float(both) / float(a + b - both), float(both) / float(a), float(both) / float(b))
+    near: bool
 
 
 class Evidence:
@@ -51,36 +50,28 @@ class Evidence:
         Of documents among many that share features with a page (`RecordReader.near`).
     """
 
-    kind: str
-    shingling: Shingling
-    num_perm: int
-    exact: bool
-    codec: TextCodec
-    bitmaps: NumberedBitmaps
-
     def __init__(self, settings: Settings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
-        self.num_perm = settings.num_perm
+        self.num_perm, self._settings = settings.num_perm, settings
         self.exact = self.kind != "sketch"
         self._sets: OrderedDict[int, UInts] = OrderedDict()
         self._cached = 0
         self.bitmaps = NumberedBitmaps(settings.threshold, BITMAPS)
         self.codec = TextCodec()
 
-    def share(self, other: Evidence) -> None:
-        """Read and write as other evidence of the same store does."""
-        self.codec = other.codec
-
     def pack(self, page: Page) -> bytes:
-        """Return the evidence of a page."""
+        """Return the evidence of a page. What was compressed before a compaction needs a dictionary that is gone since."""
         if page.packed is None:
-            page.packed = self._pack(page)
-        return page.packed
+            page.packed, page.codec = self._pack(page), self.codec
+        if page.codec is None or page.codec is self.codec or self.kind != "text":
+            return page.packed
+        text = page.codec.unpack(page.packed)
+        return self.codec.pack(as_bytes(text), isinstance(text, bytes))
 
     def pack_many(self, pages: Pages) -> None:
         """Make the evidence of pages, together."""
         if self.kind == "text":
-            pages.packed[:] = self.codec.pack_many(pages.texts)
+            pages.packed[:], pages.codec = self.codec.pack_many(pages.texts), self.codec
             for text in pages.texts if self.codec.sampling else ():
                 self.codec.sample(text)
             return
@@ -135,15 +126,13 @@ class Evidence:
         if self.exact:
             return self._compare(page.shingles, self._set(number, packed))
         assert packed is not None
-        share = float(np.count_nonzero(self.row(packed) == page.row)) / self.num_perm
-        return _estimated(share, page.size, self.size(packed))
+        return self._estimate(page, self.row(packed), self.size(packed))
 
     def measure_pages(self, page: Page, other: Page) -> Measured:
         """Measure a page against another; both have shingles."""
         if self.exact:
             return self._compare(page.shingles, other.shingles)
-        share = float(np.count_nonzero(other.row == page.row)) / self.num_perm
-        return _estimated(share, page.size, other.size)
+        return self._estimate(page, other.row, other.size)
 
     def cached(self, number: int) -> bool:
         """Tell whether a document can be measured without its evidence."""
@@ -186,8 +175,16 @@ class Evidence:
 
     def _compare(self, a: UInts, b: UInts) -> Measured:
         sizes = np.array([0, len(a), len(a) + len(b)], np.int64)
-        both = common(np.concatenate([a, b]), sizes, _FIRST, _SECOND)
-        return Measured.of(int(both[0]), len(a), len(b))
+        both = float(common(np.concatenate([a, b]), sizes, _FIRST, _SECOND)[0])
+        resemblance = both / float(len(a) + len(b) - both)
+        near = resemblance >= self._settings.threshold and min(len(a), len(b)) >= self._settings.min_shingles
+        return Measured(resemblance, both / float(len(a)), both / float(len(b)), near)
+
+    def _estimate(self, page: Page, row: AnyArray, size: int) -> Measured:
+        """Estimate from the share r of minima that agree: the intersection is r / (1 + r) of the sum of the sizes."""
+        share = float(np.count_nonzero(row == page.row)) / self.num_perm
+        both = min(share / (1 + share) * (page.size + size), page.size, size)
+        return Measured(share, both / page.size, both / size, share >= self._settings.threshold)
 
     def _set(self, number: int, packed: bytes | None) -> UInts:
         """Return the shingle set of a document, from the cache or from its evidence."""
@@ -210,9 +207,3 @@ class Evidence:
 
 
 _FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)
-
-
-def _estimated(share: float, a: int, b: int) -> Measured:
-    """Estimate from the share of minima that agree: the intersection is r / (1 + r) of the sum of the sizes."""
-    both = min(share / (1 + share) * (a + b), a, b)
-    return Measured(share, both / a, both / b)

@@ -35,9 +35,6 @@ class Plan:
         Of documents that were compared again.
     """
 
-    state: State
-    removed: set[int]
-
     def __init__(self, state: State, removed: Iterable[int] = ()) -> None:
         self.state, self.removed = state, {number for number in removed if number in state.live}
         self.labels: dict[int, int] = {}
@@ -81,16 +78,23 @@ class Plan:
         return sorted(found.items(), key=lambda item: item[0])
 
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
-        """Find the kept document that a page resembles most, at or above the threshold; the first of several."""
-        state, best = self.state, None
+        """Find the kept document that a page is near and resembles most; the first of several."""
+        best = None
         for number in self._kept_near(page):
             if before is not None and number >= before:
                 break
-            measured = self.measure(page, number)
-            if measured.resemblance >= state.settings.threshold and (
-                    best is None or measured.resemblance > best[1].resemblance):
+            measured = self.near(page, number)
+            if measured is not None and (best is None or measured.resemblance > best[1].resemblance):
                 best = number, measured
         return best
+
+    def near(self, page: Page, number: int) -> Measured | None:
+        """Measure a page against a document; None unless they are near, and of one scope.
+
+        The features of two scopes are the same by chance only. Then the texts decide, or the hosts.
+        """
+        measured, state = self.measure(page, number), self.state
+        return measured if measured.near and (not page.scope or state.scope(state.document(number)) == page.scope) else None
 
     def measure(self, page: Page, number: int) -> Measured:
         """Measure a page against a document; both have shingles."""
@@ -172,7 +176,7 @@ class Plan:
         others = np.concatenate([state.sharing(page.features, kept) for kept in (True, False)])
         for other in state.near(page, np.unique(others[others > number])).tolist():
             if (other not in self.removed and self.role(other) & LEADER
-                    and self.measure(page, other).resemblance >= state.settings.threshold):
+                    and self.near(page, other) is not None):
                 self._queue(other)
 
     def _class_of(self, number: int, page: Page) -> set[int]:

@@ -66,18 +66,10 @@ class Levels:
         Tables that wait, the oldest first.
     """
 
-    lock: threading.Condition
-    changed: Callable[[], None]
-    directory: Path
-    name: str
-    state: Generation
-    path: Path
-
     def __init__(self, directory: Path, name: str, state: Generation, changed: Callable[[], None]) -> None:
         self.directory, self.name, self.state, self.changed = directory, name, state, changed
         self.path = directory / f"{name}.index"
-        self.opened: tuple[OpenSegment, ...] = ()
-        self.opened = self._opened(state)
+        self.opened = tuple(OpenSegment(s, files.open_segment(directory, name, state, s)) for s in state.segments)
         self.full: tuple[Full, ...] = ()
         self.lock, self._publishing = threading.Condition(), threading.Lock()
         self._busy: set[int] = set()  # numbers of segments that are merged
@@ -86,34 +78,9 @@ class Levels:
         self._error: BaseException | None = None
         self._stop = Stop()
 
-    def _opened(self, state: Generation) -> tuple[OpenSegment, ...]:
-        """Open the segments of a generation that are not open."""
-        known = {s.file: s for s in self.opened if state.key == self.state.key}
-        return tuple(known.get(s) or OpenSegment(s, files.open_segment(self.directory, self.name, state, s))
-                     for s in state.segments)
-
     def corrupt(self, reason: object) -> CorruptFile:
         """Make the error for a damaged index."""
         return CorruptFile(f"{self.path}: {reason}; make the index again")
-
-    def refresh(self) -> bool:
-        """Open the newest generation; return whether there was one."""
-        while True:
-            state = files.read_generation(self.directory, self.name)
-            if state.number == self.state.number and state.key == self.state.key:
-                return False
-            if (state.groups, state.value_bits) != (self.state.groups, self.state.value_bits):
-                raise self.corrupt(f"it has {state.groups} groups now, and had {self.state.groups}")
-            try:
-                opened = self._opened(state)
-            except FileNotFoundError as error:
-                if files.read_generation(self.directory, self.name).number == state.number:
-                    raise self.corrupt(f"{error.filename} is missing") from None
-                continue
-            with self.lock:
-                self.state, self.opened = state, opened
-                self.changed()
-            return True
 
     def check(self, groups: int) -> list[str]:
         """Verify all checksums, and read all lists; return what is wrong."""
@@ -131,19 +98,15 @@ class Levels:
             problems += found
         return problems
 
-    # ---- what the owner asks for; it holds the lock for the first two
+    # ---- what the owner asks for; it holds the lock for `put` and `start`
 
     def put(self, full: Full) -> None:
         """Add a full table; wait while there are too many."""
         while len(self.full) >= WAITING:
             self._raise_error()
-            self._wake()
+            self.start()
             self.lock.wait()
         self.full += (full,)
-
-    def start(self) -> None:
-        """Begin with what there is to do."""
-        self._wake()
 
     def flush(self, covered: int) -> None:
         """Wait until all tables are on disk. OSError: they are not; the next call tries again."""
@@ -151,7 +114,7 @@ class Levels:
             if isinstance(self._error, OSError):
                 self._error = None
             self._raise_error()
-            self._wake()
+            self.start()
             self.lock.wait_for(lambda: not self.full or self._error is not None)
             self._raise_error()
         if self.state.covered != covered:
@@ -175,7 +138,7 @@ class Levels:
         finally:
             with self.lock:
                 self._busy.clear()
-                self._wake()
+                self.start()
 
     def close(self) -> None:
         """Forget tables and unfinished merges, and wait for the threads."""
@@ -194,7 +157,7 @@ class Levels:
 
     # ---- threads
 
-    def _wake(self) -> None:
+    def start(self) -> None:
         """Start threads for what there is to do. The lock is held."""
         for kind in (TABLES, SMALL_MERGES, MERGES):
             if kind not in self._running and self._next_job(kind) is not None:
@@ -223,7 +186,7 @@ class Levels:
                     self._error = error
                     self._running.discard(kind)
                 else:
-                    self._wake()
+                    self.start()
                 self.lock.notify_all()
             if error is not None:
                 return

@@ -1,7 +1,7 @@
 """The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
 
-An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`frames`). Files are
-never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
+An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files
+are never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
 """
 
 from __future__ import annotations
@@ -15,8 +15,23 @@ from pathlib import Path
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import name_place, naming, sync
-from ndcore.store.frames import HEADER, MOST_FILES, MOST_HEADER, MOST_PAYLOAD, SHIFT, frame_header, is_mark, read_fully
-from ndcore.store.log_files import START, LogFile, LogFiles, begin_file, numbers_in, read_start, tag_in
+from ndcore.store.log_files import (
+    HEADER,
+    MOST_FILES,
+    MOST_HEADER,
+    MOST_PAYLOAD,
+    SHIFT,
+    START,
+    LogFile,
+    LogFiles,
+    begin_file,
+    frame_header,
+    is_mark,
+    numbers_in,
+    read_fully,
+    read_start,
+    tag_in,
+)
 
 __all__ = ["Log"]
 
@@ -39,17 +54,11 @@ class Log:
         Names of files that are not there, and should be.
     """
 
-    directory: Path
-    tag: bytes
-    read_only: bool
-    cut: int
-    missing: list[str]
-
     def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
         self.directory, self.tag, self.read_only, self.cut = directory, tag, read_only, 0
         self._files = LogFiles(directory, tag)
         self._numbers: list[int] = []
-        self.missing = []
+        self.missing: list[str] = []
         self._offset = 0  # where the next frame goes, in the last file
         self._synced = -1  # all payloads before this position are on disk
         self._marked = True  # nothing was appended since the last mark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from ndcore._types import Ints, UInts
 from ndcore.storage.container import CorruptFile
@@ -13,6 +13,7 @@ from ndcore.store.state import Searched, State
 __all__ = ["MendedIndex", "watch"]
 
 Name = Literal["features", "digests", "keys"]
+Value = TypeVar("Value")
 
 
 def watch(state: State, created: Callable[[str], Searched], problems: list[str]) -> None:
@@ -53,32 +54,28 @@ class MendedIndex:
 
     def search(self, values: UInts, need: int = 1, wanted: Any = None) -> Ints:
         """Find documents, as `Index.search`."""
-        try:
-            return self._index.search(values, need, wanted)
-        except CorruptFile as error:
-            self._make_again(error)
-            return self._index.search(values, need, wanted)
+        return self._tried(lambda: self._index.search(values, need, wanted))
 
     def search_many(self, values: UInts, need: int = 1, wanted: Any = None, threads: int | None = None
                     ) -> tuple[Ints, Ints]:
         """Find the documents of many rows, as `Index.search_many`."""
-        try:
-            return self._index.search_many(values, need, wanted, threads)
-        except CorruptFile as error:
-            self._make_again(error)
-            return self._index.search_many(values, need, wanted, threads)
+        return self._tried(lambda: self._index.search_many(values, need, wanted, threads))
 
     def flush(self) -> None:
         """Put everything on disk, as `Index.flush`."""
-        try:
-            self._index.flush()
-        except CorruptFile as error:
-            self._make_again(error)
-            self._index.flush()
+        self._tried(lambda: self._index.flush())
 
     def close(self) -> None:
         """Close the index."""
         self._index.close()
+
+    def _tried(self, call: Callable[[], Value]) -> Value:
+        """Return what a call of the index returns; where a file is damaged, call the new index."""
+        try:
+            return call()
+        except CorruptFile as error:
+            self._make_again(error)
+            return call()
 
     def _make_again(self, error: CorruptFile) -> None:
         """Replace the index by one that is made of all live documents."""

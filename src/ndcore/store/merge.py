@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from ndcore.store.carried import pages_of
-from ndcore.store.compaction import chain_of
-from ndcore.store.session import SessionStore
+from collections.abc import Callable, Sequence
+
+from ndcore.store.directory import Directory
+from ndcore.store.pages import Page
 from ndcore.store.settings import Settings
+from ndcore.store.verdict import Verdict
+from ndcore.store.versions import chain_of, pages_of
 
 __all__ = ["merged"]
 
 BATCH = 256  # documents that are read at once
-FREE = ("threshold", "filter", "groups", "group_size", "need", "secret")  # settings in which stores may differ
+FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # settings in which stores may differ
 
 
-def merged(store: SessionStore, other: SessionStore) -> int:
+def merged(here: Directory, there: Directory, decide: Callable[[Sequence[Page]], list[Verdict]]) -> int:
     """Keep the pages of another store; see `Store.merge`."""
-    if not hasattr(other, "_directory"):
-        raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
-    here, there = store._directory, other._directory
     if here.path.resolve() == there.path.resolve():
         raise ValueError(f"{here.path}: a store cannot be merged with itself")
     _check(here.settings, there.settings)
-    there.check_usable()
-    with other._lock:
+    with there.lock:
         numbers = there.state.live.numbers().tolist()
     for first in range(0, len(numbers), BATCH):
         some = numbers[first : first + BATCH]
-        with other._lock:
+        with there.lock:
             pages = [page for number in some
                      for page in pages_of(there.state, *chain_of(there.state, number), here.preparer)]
-        with store._lock:
-            store._decide(pages)
-    store.flush()
+        with here.lock:
+            decide(pages)
+    here.check_writable()
+    here.log.sync()
     return len(numbers)
 
 
@@ -41,4 +41,4 @@ def _check(here: Settings, there: Settings) -> None:
     for name in sorted({*a, *b} - set(FREE)):
         if a.get(name) != b.get(name):
             raise ValueError(f"the store has {name}={a.get(name)!r:.80}, the other one {b.get(name)!r:.80}; stores are "
-                             "merged where both have the same settings, except the threshold and the filter")
+                             "merged where both have the same settings, except threshold, min_shingles and filter")

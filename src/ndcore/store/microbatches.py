@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from ndcore.store.pages import Item
-from ndcore.store.verdict import Verdict
+from ndcore.store.verdict import Item, Verdict
 
 __all__ = ["MicroBatches"]
 
@@ -20,61 +20,40 @@ class MicroBatches:
 
     def __init__(self, work: Callable[[Sequence[Item]], list[Verdict]]) -> None:
         self._work = work
-        self._waiting: list[tuple[Item, asyncio.AbstractEventLoop, asyncio.Future[Verdict]]] = []
-        self._wake = threading.Condition()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="ndcore store", daemon=True)
-        self._thread.start()
+        self._waiting: deque[tuple[Item, Future[Verdict]]] = deque()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore store")
 
     async def put(self, item: Item) -> Verdict:
         """Wait for the verdict on an item."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Verdict] = loop.create_future()
-        with self._wake:
-            if self._closed:
-                raise ValueError("the store is closed; open it again")
-            self._waiting.append((item, loop, future))
-            self._wake.notify()
-        return await future
+        future: Future[Verdict] = Future()
+        self._waiting.append((item, future))
+        try:
+            self._thread.submit(self._run)
+        except RuntimeError:
+            raise ValueError("the store is closed; open it again") from None
+        return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Do what waits and end the thread."""
-        with self._wake:
-            self._closed = True
-            self._wake.notify()
-        self._thread.join()
+        self._thread.shutdown()
 
     def _run(self) -> None:
-        while True:
-            with self._wake:
-                self._wake.wait_for(lambda: self._waiting or self._closed)
-                requests, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-                if not requests:
-                    return
+        """Do what waits. Requests that were cancelled before are left out."""
+        taken = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+        if requests := [request for request in taken if request[1].set_running_or_notify_cancel()]:
             self._do(requests)
 
-    def _do(self, requests: list[tuple[Item, asyncio.AbstractEventLoop, asyncio.Future[Verdict]]]) -> None:
+    def _do(self, requests: list[tuple[Item, Future[Verdict]]]) -> None:
         """Do requests together; where one of several is at fault, each alone."""
         try:
-            found: list[Any] = list(self._work([item for item, _, _ in requests]))
+            found: list[Any] = list(self._work([item for item, _ in requests]))
         except Exception as error:  # it belongs to whoever waits
             if len(requests) > 1 and not isinstance(error, OSError):
                 for request in requests:
                     self._do([request])
                 return
-            found = [error] * len(requests)
-        for (_, loop, future), result in zip(requests, found, strict=True):
-            try:
-                loop.call_soon_threadsafe(_resolve, future, result)
-            except RuntimeError:  # the loop was closed meanwhile
-                continue
-
-
-def _resolve(future: asyncio.Future[Verdict], result: Verdict | Exception) -> None:
-    """Give a result to whoever waits for it still."""
-    if future.done():
-        return
-    if isinstance(result, Exception):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
+            for _, future in requests:
+                future.set_exception(error)
+            return
+        for (_, future), result in zip(requests, found, strict=True):
+            future.set_result(result)

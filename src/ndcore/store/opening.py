@@ -17,14 +17,14 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import Index, TailedIndex
+from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
-from ndcore.store.tail import TailedIndex
 
 __all__ = ["Checkpoints", "covered_by"]
 
@@ -103,17 +103,6 @@ class Checkpoints:
     A checkpoint names the blocks of the columns and the position of the log up to which they, and the indexes, know
     everything. The tail behind it is read again on opening.
     """
-
-    place: Path
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    generation: int
-    names: list[str]
-    covered: int
-    lost: int
-    read_again: bool
-    dropped: bool
 
     def __init__(self, place: Path, settings: Settings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
         self.place, self.settings, self.preparer, self.log = place, settings, preparer, log
@@ -210,7 +199,10 @@ class Checkpoints:
                 texts = [state.evidence.text(record.evidence) for record in run.documents]
             except CorruptFile:
                 return run  # each is tried alone
-            run.features, run.hashes = self.preparer.sketched(texts, [state.scope(record) for record in run.documents])
+            made = self.preparer.sketched([decoded(record.name) for record in run.documents], texts)
+            run.features, run.hashes = made.features, made.row_hashes.tolist()
+            for record, scope in zip(run.documents, made.scopes.tolist(), strict=True):
+                record.scope = scope
         return run
 
     def drop(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,14 +16,13 @@ from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import Settings
-from ndcore.store.verdict import Date, Key, Version, microseconds
+from ndcore.store.text_codec import TextCodec
+from ndcore.store.verdict import Date, Item, Key, Version, microseconds
+from ndcore.text.agreement import Agreement
 from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
-__all__ = ["Item", "Page", "Pages", "Preparer", "shingle_set", "shingle_sets", "token_digest"]
-
-Item: TypeAlias = tuple[Key | None, Text, Date]
-
+__all__ = ["Page", "Pages", "Preparer", "Sketched", "shingle_set", "shingle_sets", "token_digest"]
 
 def token_digest(shingling: Shingling, text: Text) -> bytes:
     """Digest the canonical tokens of a text."""
@@ -42,6 +42,7 @@ def shingle_sets(shingling: Shingling, texts: Sequence[Text]) -> list[UInts]:
     return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Page:
     """A page with everything that a decision needs.
 
@@ -56,7 +57,7 @@ class Page:
     features : uint64 (groups,)
         With the scope in them.
     scope : int
-        A hash of the host; 0 without scopes.
+        What it must share with a page to be compared, as a hash: the host, and the keys of `must_agree`. 0 without both.
     row : uint32 (num_perm,)
         The signature.
     row_hash : int
@@ -65,34 +66,26 @@ class Page:
         Whether many documents share features with it: later pages of its template will ask for its bitmap.
     """
 
-    __slots__ = ("_shingles", "_size", "_tokens", "_whole", "crowded", "date", "features", "hashed", "key", "name", "packed",
-                 "past", "revised", "row", "row_hash", "scope", "shingling", "text", "valid")
-    date: int
-    features: UInts
-    hashed: int
-    key: str | bytes | int | None
+    key: Key | None
     name: bytes
-    row: AnyArray
-    row_hash: int
-    scope: int
-    shingling: Shingling
+    hashed: int
+    date: int
     text: Text
     valid: bool
-
-    def __init__(
-        self, key: Key | None, name: bytes, hashed: int, date: int, text: Text, valid: bool, features: UInts, scope: int,
-        row: AnyArray, row_hash: int, shingling: Shingling,
-    ) -> None:
-        self.key, self.name, self.hashed, self.date, self.text = key, name, hashed, date, text
-        self.valid, self.features, self.scope = valid, features, scope
-        self.row, self.row_hash, self.shingling = row, row_hash, shingling
-        self._whole = self._tokens = b""
-        self._shingles: UInts | None = None
-        self._size: int | None = None
-        self.packed: bytes | None = None  # its evidence
-        self.crowded = False
-        self.past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
-        self.revised = False  # its text is of a later, lexical version, and its digests are not of this text
+    features: UInts
+    scope: int
+    row: AnyArray
+    row_hash: int
+    shingling: Shingling
+    packed: bytes | None = None  # its evidence
+    codec: TextCodec | None = None  # which compressed it, where that may be of an earlier compaction
+    crowded: bool = False
+    past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
+    revised: bool = False  # its text is of a later, lexical version, and its digests are not of this text
+    _whole: bytes = b""
+    _tokens: bytes = b""
+    _shingles: UInts | None = None
+    _size: int | None = None
 
     @property
     def shingles(self) -> UInts:
@@ -138,6 +131,7 @@ class Page:
         self._size = size
 
 
+@dataclass(eq=False, repr=False)
 class Pages:
     """Pages that are decided on together: an array for what all have, and each as a `Page` where one is asked for.
 
@@ -153,31 +147,29 @@ class Pages:
         All of them as of `Page`.
     carried : bool (n,)
         Whether a page brings earlier versions along, or the text of a later one.
+    sets : list of uint64, or None
+        The shingle sets, where `min_shingles` asked for them.
     """
 
-    keys: Sequence[str | bytes | int | None]
+    keys: Sequence[Key | None]
     names: Sequence[bytes]
-    texts: Sequence[Text]
-    dates: Sequence[int]
     hashed: UInts
+    dates: Sequence[int]
+    texts: Sequence[Text]
     valid: Bools
     features: UInts
     scopes: UInts
     rows: AnyArray
     row_hashes: UInts
     shingling: Shingling
-    carried: Bools
+    sets: Sequence[UInts] | None = None
+    codec: TextCodec | None = None
+    packed: list[bytes | None] = field(init=False)
+    carried: Bools = field(init=False)
 
-    def __init__(
-        self, keys: Sequence[Key | None], names: Sequence[bytes], hashed: UInts, dates: Sequence[int], texts: Sequence[Text],
-        valid: Bools, features: UInts, scopes: UInts, rows: AnyArray, row_hashes: UInts, shingling: Shingling,
-    ) -> None:
-        self.keys, self.names, self.texts, self.dates = keys, names, texts, dates
-        self.hashed, self.valid, self.features, self.scopes = hashed, valid, features, scopes
-        self.rows, self.row_hashes, self.shingling = rows, row_hashes, shingling
-        self.packed: list[bytes | None] = [None] * len(keys)
-        self.carried = np.zeros(len(keys), np.bool_)
-        self._made: list[Page | None] = [None] * len(keys)
+    def __post_init__(self) -> None:
+        self.packed, self.carried = [None] * len(self), np.zeros(len(self), np.bool_)
+        self._made: list[Page | None] = [None] * len(self)
 
     @classmethod
     def of(cls, pages: Sequence[Page]) -> Pages:
@@ -189,7 +181,7 @@ class Pages:
             np.stack([page.row for page in pages]), _as_array([page.row_hash for page in pages]), pages[0].shingling,
         )
         made.carried = np.array([bool(page.past) or page.revised for page in pages])
-        made.packed, made._made = [page.packed for page in pages], list(pages)
+        made._made = list(pages)
         return made
 
     def __len__(self) -> int:
@@ -208,47 +200,57 @@ class Pages:
         if page is None:
             page = Page(self.keys[i], self.names[i], int(self.hashed[i]), self.dates[i], self.texts[i], bool(self.valid[i]),
                         self.features[i], int(self.scopes[i]), self.rows[i], int(self.row_hashes[i]), self.shingling)
-            page.packed = self.packed[i]
+            page.packed, page.codec = self.packed[i], self.codec
+            if self.sets is not None:
+                page.set_shingles(self.sets[i])
             self._made[i] = page
         return page
 
 
-class Packer(Protocol):
-    """What makes evidence of pages."""
+class Sketched(NamedTuple):
+    """What searches need of texts: fields as of `Pages`."""
 
-    def pack_many(self, pages: Pages) -> None: ...
+    valid: Bools
+    scopes: UInts
+    rows: AnyArray
+    row_hashes: UInts
+    features: UInts
+    sets: Sequence[UInts] | None
 
 
 class Preparer:
     """Makes pages, by the settings of a store."""
 
-    settings: Settings
-    sketcher: MinHasher
-    shingling: Shingling
-    secret: bytes
-
     def __init__(self, settings: Settings, sketcher: MinHasher) -> None:
         self.settings, self.sketcher, self.shingling = settings, sketcher, sketcher.shingling
         self.secret = bytes.fromhex(settings.secret)
+        self._agreement = Agreement.of(settings.must_agree)
 
     def page(self, key: Key | None, text: Text, date: Date, like: Key | None = None) -> Page:
         """Prepare one page. like: a key in whose scope it is, if it has none."""
-        page = self._prepared([(key, text, date)])[0]
+        page = self.pages([(key, text, date)])[0]
         if like is not None and self.settings.scope == "host":
-            scope = self.scope_of(self.named(like)[0])
-            page.features, page.scope = page.features ^ np.uint64(scope ^ page.scope), scope
+            host = self.scope_of(self.named(like)[0]) ^ self.scope_of(None)
+            page.features, page.scope = page.features ^ np.uint64(host), page.scope ^ host
         return page
 
-    def packed_pages(self, evidence: Packer, items: Sequence[Item]) -> Pages:
-        """Prepare pages with their evidence. Most of it runs without the GIL, for all of them together."""
-        pages = self._prepared(items)
-        evidence.pack_many(pages)
-        return pages
-
-    def sketched(self, texts: Sequence[Text], scopes: Sequence[int]) -> tuple[UInts, list[int]]:
-        """Return the features of texts, with their scopes in them, and the hashes of their signatures."""
+    def sketched(self, named: Sequence[Key | None], texts: Sequence[Text]) -> Sketched:
+        """Sketch texts, at least one, under keys in their normal form."""
         done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
-        return self.features(done.rows) ^ np.array(scopes, np.uint64)[:, None], row_hashes(done.rows).tolist()
+        scopes = _as_array([self.scope_of(key) for key in named]) ^ np.where(done.valid, self.agreed(texts), np.uint64(0))
+        sets = shingle_sets(self.shingling, texts) if self.settings.min_shingles else None
+        features = self.features(done.rows, scopes, sets, lambda i: digest(as_bytes(texts[i])))
+        return Sketched(done.valid, scopes, done.rows, row_hashes(done.rows), features, sets)
+
+    def agreed(self, texts: Sequence[Text]) -> UInts:
+        """Return hashes of what `must_agree` compares: equal where texts agree; 0 where nothing must.
+
+        They are read from the bytes that evidence keeps, so a page that is read again has the same.
+        """
+        if self._agreement is None:
+            return np.zeros(len(texts), np.uint64)
+        digests = self._agreement.digests([as_bytes(text) for text in texts])
+        return _as_array([keys.hashed(b"\0" + each.tobytes(), self.secret) for each in digests])
 
     def scope_of(self, key: Key | None) -> int:
         """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
@@ -257,9 +259,20 @@ class Preparer:
         host = "" if key is None else keys.host_of(key)
         return keys.hashed(host.encode("utf-8", "surrogatepass"), self.secret) | 1
 
-    def features(self, rows: AnyArray) -> UInts:
-        """Return the features of signatures, uint64 (n, groups)."""
-        return _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
+    def features(
+        self, rows: AnyArray, scopes: UInts, sets: Sequence[UInts] | None, whole: Callable[[int], bytes]
+    ) -> UInts:
+        """Return the features of signatures, with the scopes in them, uint64 (n, groups).
+
+        Pages of fewer than `min_shingles` shingles are near no other. So their features are mixed with what `whole` returns
+        for them, a digest of their own: however many such pages there are, no search finds them.
+        """
+        found = _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
+        found ^= scopes[:, None]
+        for i, each in enumerate(sets or ()):
+            if len(each) < self.settings.min_shingles:
+                found[i] ^= np.uint64(keys.hashed(b"\1" + whole(i), self.secret))
+        return found
 
     def named(self, key: Key) -> tuple[Key, bytes, int]:
         """Return a key in its normal form, as bytes, and their hash."""
@@ -272,16 +285,15 @@ class Preparer:
         """Hash a key, given as bytes."""
         return keys.hashed(name, self.secret)
 
-    def _prepared(self, items: Sequence[Item]) -> Pages:
-        """Prepare pages, at least one, on this thread."""
+    def pages(self, items: Sequence[Item]) -> Pages:
+        """Prepare pages, at least one. Most of it runs without the GIL, for all of them together."""
         texts = [_checked(text) for _, text, _ in items]
         named = [(None, b"", 0) if key is None else self.named(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
         keys, names, hashed = zip(*named, strict=True)
-        scopes = _as_array([self.scope_of(key) for key in keys])
-        done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
-        return Pages(keys, names, _as_array(hashed), dates, texts, done.valid,
-                     self.features(done.rows) ^ scopes[:, None], scopes, done.rows, row_hashes(done.rows), self.shingling)
+        done = self.sketched(keys, texts)
+        return Pages(keys, names, _as_array(hashed), dates, texts, done.valid, done.features, done.scopes, done.rows,
+                     done.row_hashes, self.shingling, done.sets)
 
 
 def _as_array(values: Sequence[int]) -> UInts:

@@ -7,13 +7,13 @@ from collections import OrderedDict
 import numpy as np
 
 from ndcore._candidates import FAR, UNKNOWN, row_hashes
-from ndcore._types import Ints
+from ndcore._types import Ints, Text
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
-from ndcore.store.pages import Page, Preparer, token_digest
+from ndcore.store.pages import Page, Preparer, Sketched, token_digest
 from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.text.inputs import as_bytes, digest
@@ -33,12 +33,6 @@ class RecordReader:
     waiting : dict
         Records of last versions that are not in the log yet, by number, or their bytes.
     """
-
-    settings: Settings
-    preparer: Preparer
-    log: Log
-    columns: DocumentColumns
-    evidence: Evidence
 
     def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
@@ -128,37 +122,41 @@ class RecordReader:
 
     def page_of(self, record: Document) -> Page:
         """Make the page of the record of a document."""
-        key, kind = decoded(record.name), self.settings.evidence
-        if kind == "text":
-            found = self.preparer.page(None, self.evidence.text(record.evidence), 0)
-            row, features, text, valid = found.row, found.features, found.text, found.valid
+        key, evidence, packed, preparer = decoded(record.name), self.evidence, record.evidence, self.preparer
+        text: Text = b""
+        if evidence.kind == "text":
+            text = evidence.text(packed)
+            made = preparer.sketched([key], [text])
         else:
-            if kind == "sketch":
-                row, valid = self.evidence.row(record.evidence), bool(record.evidence)
+            sets, valid = None, bool(packed)
+            if evidence.kind == "sketch":
+                rows = evidence.row(packed)[None, :]
             else:
-                held = self.evidence.shingles(record.evidence)
-                valid = len(held) > 0
-                row = self.preparer.sketcher.sketch_hashes(held, [0, len(held)]).values[0]
-            features, text = self.preparer.features(row[None, :])[0], b""
-        if valid != record.valid:
-            raise CorruptFile(f"the evidence of document {record.number} has {'' if valid else 'no '}shingles, and "
+                sets = [evidence.shingles(packed)]
+                rows = preparer.sketcher.sketch_hashes(sets[0], [0, len(sets[0])]).values
+            scopes = np.array([preparer.scope_of(key)], np.uint64)
+            features = preparer.features(rows, scopes, sets, lambda _: record.whole)
+            made = Sketched(np.array([valid]), scopes, rows, row_hashes(rows), features, sets)
+        if made.valid[0] != record.valid:
+            raise CorruptFile(f"the evidence of document {record.number} has {'no ' if record.valid else ''}shingles, and "
                               "its record says something else; check the store")
-        scope = self.preparer.scope_of(key)
-        features = features ^ np.uint64(scope ^ (self.preparer.scope_of(None) if kind == "text" else 0))
-        row_hash = int(row_hashes(row[None, :])[0])
-        page = Page(key, record.name, 0, record.date, text, record.valid, features, scope, row, row_hash,
-                    self.preparer.shingling)
-        page.packed = record.evidence
+        page = Page(key, record.name, 0, record.date, text, record.valid, made.features[0], int(made.scopes[0]),
+                    made.rows[0], int(made.row_hashes[0]), preparer.shingling)
+        page.packed = packed
         page.set_digests(record.whole, record.tokens)
-        if kind == "shingles":
-            page.set_shingles(held)
-        elif kind == "sketch":
-            page.set_size(self.evidence.size(record.evidence))
+        if made.sets is not None:
+            page.set_shingles(made.sets[0])
+        elif evidence.kind == "sketch":
+            page.set_size(evidence.size(packed))
         return page
 
     def scope(self, record: Document) -> int:
-        """Return the scope of a document."""
-        return self.preparer.scope_of(decoded(record.name)) if self.settings.scope == "host" else 0
+        """Return the scope of a document, as of a page."""
+        if record.scope is None:
+            record.scope = self.preparer.scope_of(decoded(record.name))
+            if self.settings.must_agree and record.valid:
+                record.scope ^= int(self.preparer.agreed([self.evidence.text(record.evidence)])[0])
+        return record.scope
 
     # ---- comparing
 
@@ -191,8 +189,8 @@ class RecordReader:
         for i in numbers:
             evidence.hold_bitmap(i, None if evidence.cached(i) else self.document(i).evidence)
 
-    def whole(self, of: Page | Document) -> bytes:
-        """Return the digest of the bytes of a page or document."""
+    def whole(self, of: Page | Document | Sighting) -> bytes:
+        """Return the digest of the bytes of a page or version."""
         if not of.whole and isinstance(of, Document):
             of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
         return of.whole

@@ -77,7 +77,7 @@ class Document:
     """A document, and its last version so far.
 
     number: its place in the order; label: the number of its representative; `previous`: the position of the record of the
-    version before, 0 for none; history: versions whose records are gone.
+    version before, 0 for none; history: versions whose records are gone; scope: as of a page, made where it is asked for.
     """
 
     number: int
@@ -94,6 +94,7 @@ class Document:
     changes: Changes = NONE
     history: tuple[Version, ...] = ()
     evidence: bytes = field(default=b"", repr=False)
+    scope: int | None = field(default=None, repr=False, compare=False)
 
     @property
     def valid(self) -> bool:

@@ -86,8 +86,6 @@ class Resampled:
     Heintze (1996), Scalable document fingerprinting, USENIX Workshop on Electronic Commerce.
     """
 
-    size: int
-
     def __init__(
         self, store: Store, size: int = 50, seed: int | None = None, progress: bool | Progress | None = None
     ) -> None:

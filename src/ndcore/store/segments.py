@@ -15,7 +15,7 @@ import hashlib
 import mmap
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +85,8 @@ class Generation:
 
 def write_generation(directory: Path, name: str, state: Generation) -> None:
     """Replace the generation file; its segments are on disk."""
-    header = {
-        "number": state.number, "groups": state.groups, "value_bits": state.value_bits, "key": state.key.hex(),
-        "covered": state.covered, "next_segment": state.next_segment,
-        "segments": [{"number": s.number, "base": s.base, "span": s.span, "documents": s.documents,
-                      "block_bits": s.block_bits, "parts": list(s.parts)} for s in state.segments],
-    }
+    segments = [{**asdict(segment), "parts": list(segment.parts)} for segment in state.segments]
+    header = {**asdict(state), "key": state.key.hex(), "segments": segments}
     container.write(directory / f"{name}.index", KIND, header, {})
 
 
@@ -116,9 +112,8 @@ def read_generation(directory: Path, name: str) -> Generation:
 
 
 def _segment_file(row: Any) -> SegmentFile:
-    number, base, span, documents, block_bits = (
-        _number(row[field]) for field in ("number", "base", "span", "documents", "block_bits"))
-    return SegmentFile(number, base, span, documents, block_bits, tuple(map(_number, row["parts"])))
+    numbers = {field.name: _number(row[field.name]) for field in fields(SegmentFile)[:-1]}
+    return SegmentFile(**numbers, parts=tuple(map(_number, row["parts"])))
 
 
 def _number(value: Any) -> int:
@@ -170,8 +165,9 @@ def _write_part(directory: Path, name: str, state: Generation, planned: SegmentF
 
 def _expected(state: Generation, segment: SegmentFile, first: int) -> dict[str, Any]:
     """Return what the file of a segment from a group on must say."""
-    return {"hashing": state.hashing, "number": segment.number, "base": segment.base, "span": segment.span,
-            "documents": segment.documents, "block_bits": segment.block_bits, "first": first}
+    said = asdict(segment)
+    del said["parts"]
+    return {"hashing": state.hashing, **said, "first": first}
 
 
 def _digest(places: AnyArray) -> str:

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 from ndcore._types import Text, UInts
 from ndcore.store import engine, versions
 from ndcore.store.columns import Bitmap
 from ndcore.store.directory import Directory
 from ndcore.store.evidence import Evidence
-from ndcore.store.index import Index
+from ndcore.store.index import Index, TailedIndex
 from ndcore.store.pages import Page
 from ndcore.store.records import Document, Record
 from ndcore.store.state import Indexes, State
-from ndcore.store.tail import TailedIndex
-from ndcore.store.verdict import Date, Key, Verdict
+from ndcore.store.verdict import Date, Key, Verdict, given_key
 
-__all__ = ["Session", "SessionStore"]
+__all__ = ["Session"]
 
 BATCH = 512  # pages that are committed at once
-
-
-class SessionStore(Protocol):
-    """What a session needs of a store: the directory, its lock, and how pages are kept."""
-
-    _directory: Directory
-
-    @property
-    def _lock(self) -> AbstractContextManager[None]: ...
-
-    def _decide(self, pages: Sequence[Page]) -> list[Verdict]: ...
-    def flush(self) -> None: ...
 
 
 class _Fork(State):
@@ -44,7 +30,7 @@ class _Fork(State):
         layers = [TailedIndex(cast(Index, index), *shape) for index, shape in zip(state.indexes, shapes, strict=True)]
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
                          Bitmap(state.kept.bits.copy()), Indexes(*layers))
-        self.evidence.share(state.evidence)
+        self.evidence.codec = state.evidence.codec
         self._own: dict[int, Document] = {}
 
     def document(self, number: int) -> Document:
@@ -68,7 +54,7 @@ class _Held(Page):
         super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.features,
                          page.scope, page.row, page.row_hash, page.shingling)
         self.set_digests(page.whole, page.tokens)
-        self.packed = evidence.pack(page)
+        self.packed, self.codec = evidence.pack(page), evidence.codec
         self._evidence = evidence
         if evidence.kind == "sketch" and self.valid:
             self.set_size(evidence.size(self.packed))
@@ -109,10 +95,11 @@ class Session:
     their texts.
     """
 
-    name: str
-
-    def __init__(self, store: SessionStore, name: str, forget: Callable[[str], None]) -> None:
-        self.name, self._store, self._forget = name, store, forget
+    def __init__(
+        self, directory: Directory, name: str, sessions: dict[str, Session],
+        decide: Callable[[Sequence[Page]], list[Verdict]],
+    ) -> None:
+        self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
         self._pages: list[_Held] = []
         self._given: list[Verdict] = []
         self._changed: list[Verdict] = []  # of pages that a commit kept before it failed
@@ -144,11 +131,9 @@ class Session:
         -------
         Verdict
         """
-        if key is None:
-            raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
-        directory = self._store._directory
-        page = directory.preparer.page(key, text, date)
-        with self._store._lock:
+        directory = self._directory
+        page = directory.preparer.page(given_key(key), text, date)
+        with directory.lock:
             directory.check_writable()
             state = self._state()
             directory.state.evidence.pack(page)
@@ -159,15 +144,15 @@ class Session:
 
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and hold nothing. key: for its scope."""
-        page = self._store._directory.preparer.page(None, text, None, like=key)
-        with self._store._lock:
+        page = self._directory.preparer.page(None, text, None, like=key)
+        with self._directory.lock:
             return engine.look(self._state(), page)
 
     def cluster(self, key: Key) -> list[Key]:
         """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
-        with self._store._lock:
+        with self._directory.lock:
             state = self._state()
-            _, name, hashed = self._store._directory.preparer.named(key)
+            _, name, hashed = self._directory.preparer.named(key)
             number = state.find(name, hashed)
             if number is None:
                 raise KeyError(f"neither the store nor the session has a page with the key {key!r:.200}")
@@ -187,29 +172,28 @@ class Session:
         -----
         A crash meanwhile leaves the first pages kept, or all. Time: one `decide` for each page, without the sketching.
         """
-        store = self._store
-        with store._lock:
-            store._directory.check_writable()
+        with self._directory.lock:
+            self._directory.check_writable()
             while self._pages:
                 pages, given = self._pages[:BATCH], self._given[:BATCH]
-                found = store._decide(pages)
+                found = self._decide(pages)
                 self._changed += [new for old, new in zip(given, found, strict=True) if new != old]
                 del self._pages[:BATCH], self._given[:BATCH]
                 self._fork = None
-            store.flush()
+            self._directory.log.sync()
             changed, self._changed = self._changed, []
         return changed
 
     def discard(self) -> None:
         """Forget the pages of the session, and the session."""
-        with self._store._lock:
+        with self._directory.lock:
             self._pages, self._given, self._changed, self._fork = [], [], [], None
-            self._forget(self.name)
+            self._sessions.pop(self.name, None)
 
     def _state(self) -> _Fork:
         """Return the state with the pages of the session. The lock is held."""
-        self._store._directory.check_usable()
-        state = self._store._directory.state
+        self._directory.check_usable()
+        state = self._directory.state
         base = state, state.log.end
         if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:
             fork = _Fork(state)

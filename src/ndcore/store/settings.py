@@ -12,6 +12,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
+from ndcore.text.agreement import NAMES, Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
 __all__ = ["EVIDENCE", "Settings"]
@@ -19,6 +20,7 @@ __all__ = ["EVIDENCE", "Settings"]
 EVIDENCE = ("text", "shingles", "sketch")
 SCOPES = ("all", "host")
 KEYS = ("plain", "url")
+CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class Settings:
     keys : "plain" or "url"
     secret : str
         Key of the hashes of keys, in hexadecimal.
+    min_shingles : int
+    must_agree : tuple of str
+        Names of the keys. Descriptions that are older than these two have neither.
     """
 
     threshold: float
@@ -50,6 +55,8 @@ class Settings:
     scope: str
     keys: str
     secret: str
+    min_shingles: int = 0
+    must_agree: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
@@ -60,27 +67,42 @@ class Settings:
         known = {name: value for name, value in given.items() if value is not None}
         threshold = checked_threshold(known.get("threshold", 0.8))
         design = _designed(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
-        for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
-            check_choice(name, known.get(name, accepted[0]), accepted)
+        chosen = {name: known.get(name, accepted[0]) for name, accepted in CHOICES.items()}
+        for name, value in chosen.items():
+            check_choice(name, value, CHOICES[name])
         shingling = given_shingling(known.get("shingling"))
         seed = MinHasher(1, 32, known.get("seed", 1)).seed
-        return cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
-                   design.need, known.get("evidence", EVIDENCE[0]), known.get("scope", SCOPES[0]),
-                   known.get("keys", KEYS[0]), secrets.token_hex(16))
+        made = cls(threshold, shingling.recipe.to_json(), design.num_perm, seed, design.groups, design.group_size,
+                   design.need, **chosen, secret=secrets.token_hex(16),
+                   min_shingles=checked_int("min_shingles", known.get("min_shingles", 0), 0),
+                   must_agree=_names(known.get("must_agree")))
+        made._check_evidence()
+        return made
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Settings:
         """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
         try:
-            found = cls(**stored)
+            found = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
+            checked_int("min_shingles", found.min_shingles, 0)
+            found._check_evidence()
             FilterDesign.of(found.groups, found.group_size, found.need, threshold=found.threshold, num_perm=found.num_perm)
             Recipe.from_json(found.shingling)
             bytes.fromhex(found.secret)
-            for name, accepted in (("evidence", EVIDENCE), ("scope", SCOPES), ("keys", KEYS)):
+            for name, accepted in CHOICES.items():
                 check_choice(name, getattr(found, name), accepted)
         except (TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"the settings of the store are damaged: {error}") from error
         return found
+
+    def _check_evidence(self) -> None:
+        """Raise ValueError for an option that needs what is not kept of a page."""
+        if self.min_shingles and self.evidence == "sketch":
+            raise ValueError(f"min_shingles={self.min_shingles} counts shingles, and evidence='sketch' keeps none: give "
+                             "evidence='text' or 'shingles', or leave it out")
+        if self.must_agree and self.evidence != "text":
+            raise ValueError(f"must_agree={[*self.must_agree]} compares keys of the texts, and evidence={self.evidence!r} "
+                             "keeps no texts: give evidence='text', or leave it out")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, for JSON."""
@@ -92,19 +114,20 @@ class Settings:
         Raises ValueError that names the first difference.
         """
         known = {name: value for name, value in given.items() if value is not None}
-        checks: dict[str, Callable[[Any], Any]] = {
-            "threshold": lambda value: self.threshold, "num_perm": self._num_perm, "seed": lambda value: self.seed,
-            "filter": self._filter, "shingling": lambda value: Shingling.from_recipe(Recipe.from_json(self.shingling)),
-            "evidence": lambda value: self.evidence, "scope": lambda value: self.scope, "keys": lambda value: self.keys,
+        others: dict[str, Callable[[Any], Any]] = {
+            "num_perm": self._num_perm, "filter": self._filter,
+            "must_agree": lambda value: value if _names(value) == self.must_agree else [*self.must_agree],
         }
         for name, value in known.items():
             if name == "shingling":
                 if given_shingling(value).recipe.to_json() != self.shingling:
                     raise ValueError(f"the store was created with another shingling ({self.shingling}), got {value!r}; "
                                      "leave the argument out, or create another store")
-            elif checks[name](value) != value:
-                raise ValueError(f"the store was created with {name}={checks[name](value)!r}, got {value!r}; "
-                                 "leave the argument out, or create another store")
+                continue
+            fixed = others[name](value) if name in others else getattr(self, name)
+            if fixed != value:
+                raise ValueError(f"the store was created with {name}={fixed!r}, got {value!r}; leave the argument out, or "
+                                 "create another store")
 
     def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
         """Make the sketcher; a shingling of a callable must be given."""
@@ -121,6 +144,17 @@ class Settings:
             same = (value.groups, value.group_size, value.need) == (self.groups, self.group_size, self.need)
             return value if same else f"groups={self.groups}, group_size={self.group_size}, need={self.need}"
         return "auto"
+
+
+def _names(must_agree: Any) -> tuple[str, ...]:
+    """Read `must_agree` as names. TypeError or ValueError for functions, which the next program would not have."""
+    agreement = Agreement.of(must_agree)
+    names = () if agreement is None else agreement.names
+    for name in names:
+        if name not in NAMES:
+            raise ValueError(f"must_agree holds the function {name!r:.80}, and a store outlives the program that has it: "
+                             f"give names, of {', '.join(NAMES)}")
+    return names
 
 
 def _designed(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:

@@ -3,57 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import socket
 import stat
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
-from ndcore._types import AnyPath, Text
-from ndcore.store.verdict import Date, Key, Verdict, Version, moment
-from ndcore.store.wire import Message, key_of, plain_key, plain_verdict, plain_version, receive, send
+from ndcore._types import AnyPath
+from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
-__all__ = ["DIRECTORY", "Listener", "Serving", "address", "check_private", "raise_error"]
+__all__ = ["DIRECTORY", "Listener", "address", "check_private", "raise_error"]
 
 DIRECTORY, NAME = "socket", "s"
 LONGEST = 100  # bytes of a path that every system accepts for a socket
-CLUSTERS = 1000  # sent at once
+TOGETHER = 1000  # clusters, or verdicts, that are sent at once
 MOST_CONNECTIONS = 1024
 
 Reply = tuple[dict[str, Any], list[bytes]]
-Answers = Iterator[Reply]
-
-
-class ServedSession(Protocol):
-    """A session, as a listener uses it."""
-
-    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict: ...
-    def peek(self, text: Text, key: Key | None = None) -> Verdict: ...
-    def commit(self) -> list[Verdict]: ...
-    def discard(self) -> None: ...
-
-
-class Serving(Protocol):
-    """A store, as a listener uses it."""
-
-    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict: ...
-    def decide_many(self, items: Any, threads: int | None = None) -> Iterator[Verdict]: ...
-    def peek(self, text: Text, key: Key | None = None) -> Verdict: ...
-    def remove(self, key: Key) -> None: ...
-    def expire(self, before: Date) -> int: ...
-    def cluster(self, key: Key) -> list[Key]: ...
-    def clusters(self) -> Iterator[list[Key]]: ...
-    def locate(self, key: Key) -> Key: ...
-    def history(self, key: Key) -> list[Version]: ...
-    def text(self, key: Key) -> Text: ...
-    def stats(self) -> dict[str, Any]: ...
-    def flush(self) -> None: ...
-    def session(self, name: str) -> Any: ...
-    def __contains__(self, key: object) -> bool: ...
-    def __len__(self) -> int: ...
 
 
 class Listener:
@@ -65,7 +35,7 @@ class Listener:
     with texts beside it (`wire`): no client can make this process run anything else than the calls of a store.
     """
 
-    def __init__(self, store: Serving, path: Path) -> None:
+    def __init__(self, store: Any, path: Path) -> None:
         place = path / DIRECTORY
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
@@ -202,131 +172,34 @@ def _is_ours(connection: socket.socket) -> bool:
 
 # ---- calls
 
+# Methods of a store or a session that a message may ask for, and how many arguments it may give.
+CALLS = {
+    "decide": 3, "decide_many": 1, "peek": 2, "commit": 0, "discard": 0, "remove": 1, "expire": 1, "cluster": 1,
+    "clusters": 1, "locate": 1, "history": 1, "text": 1, "stats": 0, "flush": 0, "__contains__": 1, "__len__": 0,
+}
 
-def _answers(store: Serving, message: Message) -> Answers:
-    """Do what a message asks for."""
-    content, texts = message
-    call = content.get("call")
+
+def _answers(store: Any, message: Message) -> Iterator[Reply]:
+    """Do what a message asks for. What an iterator yields is sent in parts."""
+    call, session = message.content.get("call"), message.content.get("session")
     if not isinstance(call, str) or call not in CALLS:
         raise ValueError(f"the call {call!r:.80} is not known; known are {', '.join(sorted(CALLS))}")
-    target = store if content.get("session") is None else store.session(_string(content["session"]))
-    return CALLS[call](target, content, texts)
+    arguments = value_of(message.content.get("arguments"), message.texts)
+    if not isinstance(arguments, list) or len(arguments) > CALLS[call]:
+        raise ValueError(f"the call {call!r} takes a list of {CALLS[call]} arguments at most, got {arguments!r:.80}")
+    found = getattr(store if session is None else store.session(session), call)(*arguments)
+    more = isinstance(found, Iterator)
+    while more:
+        part = list(itertools.islice(found, TOGETHER))
+        more = len(part) == TOGETHER
+        yield _reply(part, more)
+    if not isinstance(found, Iterator):
+        yield _reply(found, False)
 
 
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.80} is not a str")
-    return value
-
-
-def _key(content: dict[str, Any]) -> Key:
-    key = key_of(content.get("key"))
-    if key is None:
-        raise ValueError("the call has no key")
-    return key
-
-
-def _text(texts: list[bytes], at: int, is_str: Any) -> Text:
-    if at >= len(texts):
-        raise ValueError("a text of the message is missing")
-    return texts[at].decode("utf-8", "surrogatepass") if is_str else texts[at]
-
-
-def _date(plain: Any) -> Date:
-    if plain is None:
-        return None
-    if not isinstance(plain, int) or isinstance(plain, bool):
-        raise ValueError(f"the date {plain!r:.80} is not a number of microseconds")
-    return moment(plain)
-
-
-def _decide(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    found = store.decide(_key(content), _text(texts, 0, content.get("str")), _date(content.get("date")))
-    yield {"verdict": plain_verdict(found)}, []
-
-
-def _decide_many(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    items = []
-    for at, (key, is_str, date) in enumerate(content["items"]):
-        items.append((_key({"key": key}), _text(texts, at, is_str), _date(date)))
-    yield {"verdicts": [plain_verdict(found) for found in store.decide_many(items)]}, []
-
-
-def _peek(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    found = store.peek(_text(texts, 0, content.get("str")), key_of(content.get("key")))
-    yield {"verdict": plain_verdict(found)}, []
-
-
-def _commit(session: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"verdicts": [plain_verdict(found) for found in session.commit()]}, []
-
-
-def _discard(session: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    session.discard()
-    yield {}, []
-
-
-def _remove(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    store.remove(_key(content))
-    yield {}, []
-
-
-def _expire(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"count": store.expire(_date(content.get("before")))}, []
-
-
-def _cluster(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"keys": [plain_key(key) for key in store.cluster(_key(content))]}, []
-
-
-def _clusters(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    part: list[list[Any]] = []
-    for members in store.clusters():
-        part.append([plain_key(key) for key in members])
-        if len(part) >= CLUSTERS:
-            yield {"clusters": part, "more": True}, []
-            part = []
-    yield {"clusters": part}, []
-
-
-def _locate(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"key": plain_key(store.locate(_key(content)))}, []
-
-
-def _history(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"versions": [plain_version(each) for each in store.history(_key(content))]}, []
-
-
-def _read_text(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    found = store.text(_key(content))
-    if isinstance(found, str):
-        yield {"str": True}, [found.encode("utf-8", "surrogatepass")]
-    else:
-        yield {"str": False}, [found]
-
-
-def _contains(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"found": _key(content) in store}, []
-
-
-def _count(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"count": len(store)}, []
-
-
-def _stats(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    yield {"stats": store.stats()}, []
-
-
-def _flush(store: Any, content: dict[str, Any], texts: list[bytes]) -> Answers:
-    store.flush()
-    yield {}, []
-
-
-CALLS: dict[str, Callable[[Any, dict[str, Any], list[bytes]], Answers]] = {
-    "decide": _decide, "decide_many": _decide_many, "peek": _peek, "commit": _commit, "discard": _discard, "remove": _remove,
-    "expire": _expire, "cluster": _cluster, "clusters": _clusters, "locate": _locate, "history": _history,
-    "text": _read_text, "contains": _contains, "count": _count, "stats": _stats, "flush": _flush,
-}
+def _reply(value: Any, more: bool) -> Reply:
+    texts: list[bytes] = []
+    return {"value": plain_of(value, texts), "more": more}, texts
 
 
 # ---- errors

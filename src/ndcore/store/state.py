@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,13 +13,12 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import Index, TailedIndex
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
 from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import Settings
-from ndcore.store.tail import TailedIndex
 
 __all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
            "kinds", "mixed", "repeated", "shared"]
@@ -35,19 +34,16 @@ COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not ke
 
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
-
 Searched: TypeAlias = Index | TailedIndex
 
 
+@dataclass
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Index | TailedIndex
-    digests: Index | TailedIndex
-    keys: Index | TailedIndex
-
-    def __init__(self, features: Searched, digests: Searched, keys: Searched) -> None:
-        self.features, self.digests, self.keys = features, digests, keys
+    features: Searched
+    digests: Searched
+    keys: Searched
 
     def __iter__(self) -> Iterator[Searched]:
         return iter((self.features, self.digests, self.keys))
@@ -78,11 +74,6 @@ class State(RecordReader):
     tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
     bytes is a *variant*, as leaders are too; others are copies. Only leaders are compared, and a class has one label.
     """
-
-    live: Bitmap
-    kept: Bitmap
-    count: int
-    clusters: int
 
     def __init__(
         self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns, live: Bitmap, kept: Bitmap,
@@ -197,11 +188,13 @@ class State(RecordReader):
             self._at = position
             self._change(record.changes, features or {})
 
-    def place(self, numbers: Ints, positions: Ints) -> None:
-        """Set the positions of all records that waited: last versions of these documents, in the order of the log."""
+    def write(self, records: Sequence[int], payloads: Sequence[bytes]) -> None:
+        """Write the records that wait to the log: last versions of documents, by number, as bytes."""
+        numbers, positions = np.array(records, np.int64), np.array(self.log.append(payloads), np.int64)
         self.waiting.clear()
         live = self.live.having(numbers)
         self.columns.set_last(numbers[live], positions[live])
+        self.cover(int(positions[-1]) + 1)
 
     def cover(self, position: int) -> None:
         """Note that the indexes know all records before a position."""

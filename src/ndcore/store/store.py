@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -16,21 +15,23 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
+from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
+from ndcore.store.merge import merged
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Item, Page, Pages
+from ndcore.store.pages import Page, Pages
+from ndcore.store.session import Session
 from ndcore.store.settings import Settings
-from ndcore.store.sharing import OwnLock, Sharing
-from ndcore.store.verdict import Date, Key, Verdict, Version, microseconds
+from ndcore.store.socket import Listener
+from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Store"]
 
-BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages of a batch of `decide_many`, and characters
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 
 
-class Store(Sharing):
+class Store:
     """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
 
     Open one with `Store.open`. All methods may be called by several threads. In a fork of the process that opened it, a
@@ -48,8 +49,9 @@ class Store(Sharing):
 
     def __init__(self, directory: Directory, durability: str, threads: int | None) -> None:
         self._directory, self._each, self._threads = directory, durability == "each", thread_count(threads)
-        super().__init__()
-        self._lock = OwnLock(directory)
+        self._lock = directory.lock
+        self._sessions: dict[str, Session] = {}
+        self._listener: Listener | None = None
         self._since = 0  # records since the last checkpoint
         self._micro: MicroBatches | None = None
 
@@ -58,7 +60,8 @@ class Store(Sharing):
         cls, path: str | os.PathLike[str], *, threshold: float | None = None, shingling: Shingling | None = None,
         num_perm: int | None = None, seed: int | None = None, filter: Literal["auto"] | FilterDesign | None = None,
         evidence: Literal["text", "shingles", "sketch"] | None = None, scope: Literal["all", "host"] | None = None,
-        keys: Literal["plain", "url"] | None = None, durability: Literal["batch", "each"] = "batch",
+        keys: Literal["plain", "url"] | None = None, min_shingles: int | None = None,
+        must_agree: str | Sequence[str] | None = None, durability: Literal["batch", "each"] = "batch",
         read_only: bool = False, repair: bool = False, threads: int | None = None,
         progress: bool | Progress | None = None,
     ) -> Store:
@@ -69,8 +72,8 @@ class Store(Sharing):
         path : path
             Its directory.
         threshold, shingling, num_perm, seed, filter
-            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to `keys`
-            are fixed when the store is created; None takes what the store has.
+            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to
+            `must_agree` are fixed when the store is created; None takes what the store has.
         evidence : "text", "shingles" or "sketch"
             What is kept to compare later pages with: texts, compressed (the default); shingle fingerprints; or signatures,
             by which resemblances are estimates.
@@ -78,6 +81,10 @@ class Store(Sharing):
             "host": keys are URLs, and pages of different hosts are never compared.
         keys : "plain" or "url"
             "url": keys are URLs, brought into the normal form of w3lib.
+        min_shingles, must_agree
+            As in `near_duplicates`: a page below `min_shingles`, or without an equal key, is near no other, and its version
+            near no earlier one. Identical pages always are. Keys are names; "title" is the first line, since texts are kept
+            and no pages of HTML. `min_shingles` needs evidence "text" or "shingles", `must_agree` needs "text".
         durability : "batch" or "each"
             "each": a page is on disk when `decide` returns. "batch": when `flush` or `decide_many` does.
         read_only : bool
@@ -107,7 +114,7 @@ class Store(Sharing):
         """
         check_choice("durability", durability, ("batch", "each"))
         given = {"threshold": threshold, "shingling": shingling, "num_perm": num_perm, "seed": seed, "filter": filter,
-                 "evidence": evidence, "scope": scope, "keys": keys}
+                 "evidence": evidence, "scope": scope, "keys": keys, "min_shingles": min_shingles, "must_agree": must_agree}
         threads = thread_count(threads)
         with reporting(progress) as report:
             return cls(Directory.open(Path(path), given, read_only=read_only, report=report, repair=repair),
@@ -169,7 +176,7 @@ class Store(Sharing):
         -----
         One write to the log, and with durability="each" one fdatasync.
         """
-        page = self._directory.preparer.page(_given(key), text, date)
+        page = self._directory.preparer.page(given_key(key), text, date)
         with self._lock:
             verdict = self._decide([page])[0]
             if self._each:
@@ -196,8 +203,7 @@ class Store(Sharing):
             As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
-        work = partial(self._directory.preparer.packed_pages, self._state.evidence)
-        for pages in map_pieces(work, _batches(items), count):
+        for pages in map_pieces(self._packed, batches_of(items), count):
             with self._lock:
                 verdicts = self._decide(pages)
             yield from verdicts
@@ -212,7 +218,7 @@ class Store(Sharing):
             if self._micro is None:
                 self._micro = MicroBatches(self._decide_together)
             micro = self._micro
-        return await micro.put((_given(key), text, date))
+        return await micro.put((given_key(key), text, date))
 
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and keep nothing.
@@ -223,6 +229,64 @@ class Store(Sharing):
         page = self._directory.preparer.page(None, text, None, like=key)
         with self._lock, self._directory.trusting():
             return engine.look(self._state, page)
+
+    # ---- sharing
+
+    def session(self, name: str) -> Session:
+        """Return the session of a name: pages that are decided on now and kept by `Session.commit`.
+
+        A session sees its own pages and the committed ones; other sessions, and the methods of the store, do not see its
+        pages. The name stands for the same session until it is discarded, also for clients (`listen`).
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a session is a str, got {name!r:.80}")
+        with self._lock:
+            self._directory.check_writable()
+            found = self._sessions.get(name)
+            if found is None:
+                found = self._sessions[name] = Session(self._directory, name, self._sessions, self._decide)
+        return found
+
+    def listen(self) -> Listener:
+        """Let other processes of this user write to the store, with `StoreClient`, until the listener or store is closed.
+
+        Returns
+        -------
+        Listener
+            A context manager.
+
+        Notes
+        -----
+        Calls are answered on a thread for each client. The socket is in a directory of mode 0700 within the store.
+        """
+        with self._lock:
+            self._directory.check_writable()
+            if self._listener is None or self._listener.closed:
+                self._listener = Listener(self, self._directory.path)
+            return self._listener
+
+    def merge(self, other: Store) -> int:
+        """Keep the pages of another store, in their order, as if they were decided on now, with their dates.
+
+        Parameters
+        ----------
+        other : Store
+            With the same settings, except threshold, min_shingles and filter. It stays as it is, and must not change
+            meanwhile.
+
+        Returns
+        -------
+        int
+            How many pages of `other` there were.
+
+        Notes
+        -----
+        A new key brings its history along. For a key that both stores have, the version of `other` is a new version here,
+        and the versions before it stay behind. All are on disk when this returns.
+        """
+        if not isinstance(other, Store):
+            raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
+        return merged(self._directory, other._directory, self._decide)
 
     # ---- forgetting
 
@@ -275,7 +339,7 @@ class Store(Sharing):
         Files that nothing writes any more are hard links where the file system allows, else copies. The last file of the
         log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
         """
-        backed_up(self._directory, self._lock, Path(path))
+        backed_up(self._directory, Path(path))
 
     # ---- asking
 
@@ -339,7 +403,7 @@ class Store(Sharing):
     def check(self, progress: bool | Progress | None = None) -> list[str]:
         """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
         with self._lock, reporting(progress) as report:
-            return self._directory.check(report)
+            return problems_of(self._directory.state, report)
 
     # ---- files
 
@@ -359,7 +423,9 @@ class Store(Sharing):
         """Put everything on disk and close the store. Sessions are discarded."""
         if self._directory.forked:  # threads, connections and files belong to the process that writes
             return
-        self._stop_sharing()
+        if self._listener is not None:
+            self._listener.close()
+        self._sessions.clear()
         if self._micro is not None:
             self._micro.close()
         with self._lock.bare:
@@ -383,9 +449,15 @@ class Store(Sharing):
         self._directory.check_usable()
         return self._directory.state
 
+    def _packed(self, items: Sequence[Item]) -> Pages:
+        """Prepare pages with their evidence."""
+        pages = self._directory.preparer.pages(items)
+        self._state.evidence.pack_many(pages)
+        return pages
+
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
         """Decide on the pages of a micro-batch."""
-        pages = self._directory.preparer.packed_pages(self._state.evidence, items)
+        pages = self._packed(items)
         with self._lock:
             verdicts = self._decide(pages)
             if self._each:
@@ -427,27 +499,3 @@ class Store(Sharing):
         if number is None:
             raise KeyError(f"the store has no page with the key {key!r:.200}")
         return number
-
-
-def _given(key: Key | None) -> Key:
-    """Return a key. TypeError for None."""
-    if key is None:
-        raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
-    return key
-
-
-def _batches(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
-    """Cut items into batches."""
-    batch: list[Item] = []
-    size = 0
-    for item in items:
-        if not isinstance(item, (tuple, list)) or not 2 <= len(item) <= 3:
-            raise TypeError(f"an item is {item!r:.80}; give tuples of (key, text) or (key, text, date)")
-        key, text = item[0], item[1]
-        batch.append((_given(key), text, item[2] if len(item) == 3 else None))
-        size += len(text) if isinstance(text, (str, bytes)) else 0
-        if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

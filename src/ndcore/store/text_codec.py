@@ -37,8 +37,6 @@ class TextCodec:
         Empty until there is one.
     """
 
-    dictionary: bytes
-
     def __init__(self) -> None:
         try:
             import zstandard

@@ -1,19 +1,25 @@
-"""What a store says of a page, and the versions of a page."""
+"""Pages as they are given to a store, what it says of them, and their versions."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ndcore._types import Text
 from ndcore.checks import is_number
 
-__all__ = ["CHANGES", "VERDICTS", "Change", "Date", "Judged", "Key", "Verdict", "Version", "microseconds"]
+__all__ = ["CHANGES", "VERDICTS", "Change", "Date", "Item", "Judged", "Key", "Verdict", "Version", "batches_of", "given_key",
+           "microseconds", "moment"]
+
+BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages of a batch of `decide_many`, and characters
 
 Key: TypeAlias = str | bytes | int
 Date: TypeAlias = dt.date | str | float | None  # a datetime is a date
+Item: TypeAlias = tuple[Key | None, Text, Date]
 
 Judged: TypeAlias = Literal["kept", "identical", "lexical", "shingle", "near"]
 Change: TypeAlias = Literal["unchanged", "lexical", "near", "other"]
@@ -24,6 +30,30 @@ CHANGES: tuple[Change | None, ...] = (None, "unchanged", "lexical", "near", "oth
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FIRST, _LAST = ((moment.replace(tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND for moment in (dt.datetime.min, dt.datetime.max))
+
+
+def given_key(key: Key | None) -> Key:
+    """Return a key. TypeError for None."""
+    if key is None:
+        raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
+    return key
+
+
+def batches_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
+    """Cut items into batches."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        if not isinstance(item, (tuple, list)) or not 2 <= len(item) <= 3:
+            raise TypeError(f"an item is {item!r:.80}; give tuples of (key, text) or (key, text, date)")
+        key, text = item[0], item[1]
+        batch.append((given_key(key), text, item[2] if len(item) == 3 else None))
+        size += len(text) if isinstance(text, (str, bytes)) else 0
+        if len(batch) >= BATCH or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def microseconds(date: Date) -> int:

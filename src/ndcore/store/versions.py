@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from ndcore._types import Text
 from ndcore.store.keys import decoded
-from ndcore.store.records import Document, Sighting
+from ndcore.store.pages import Page, Preparer
+from ndcore.store.records import DIGESTED, STR, Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Version
 
-__all__ = ["cluster_of", "earlier", "heads", "history_of", "key_of", "located", "text_of"]
+__all__ = ["chain_of", "cluster_of", "heads", "history_of", "key_of", "located", "pages_of", "text_of"]
 
 
 def key_of(state: State, number: int) -> Key:
@@ -60,3 +65,53 @@ def text_of(state: State, number: int) -> Text:
     while isinstance(record, Sighting) and not record.evidence:  # the bytes of the version before
         record = state.before(record)
     return state.evidence.text(record.evidence)
+
+
+def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
+    """Return the record of a document with its last text, the versions before it, and the sightings after it."""
+    sightings: list[Sighting] = []
+    record: Document | Sighting = state.last(number)
+    while isinstance(record, Sighting):
+        sightings.append(record)
+        record = state.before(record)
+    history = tuple(earlier(state, record))
+    last = next((each.evidence for each in sightings if each.evidence), b"")
+    if last:
+        record = replace(record, flags=record.flags | DIGESTED, whole=state.whole(record), tokens=state.tokens(record),
+                         evidence=last)
+    return record, history, [replace(each, evidence=b"") for each in reversed(sightings)]
+
+
+def pages_of(
+    state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer
+) -> Iterator[Page]:
+    """Yield the versions of a live document as pages of another store: the document, then what was seen after it.
+
+    document, history, sightings: as `chain_of` returns them; preparer: of the other store.
+    """
+    page = _page(state, document, preparer)
+    page.past = (*history, document.version) if history else ()
+    yield page
+    for each in sightings:
+        again = copy.copy(page)
+        again.past, again.date, again.packed = (), each.date, b""
+        again.set_digests(each.whole, page.tokens)
+        if each.evidence:  # compressed with a dictionary of the other store
+            again.text, again.packed = state.evidence.text(each.evidence), None
+        yield again
+
+
+def _page(state: State, document: Document, preparer: Preparer) -> Page:
+    """Make the page of a document again, with key and scope as the other store has them."""
+    page = state.page_of(document)
+    page.key, page.name, page.hashed = preparer.named(decoded(document.name))
+    page.date, page.scope = document.date, preparer.scope_of(page.key)
+    if page.valid:
+        page.scope ^= int(preparer.agreed([page.text])[0])
+    [page.features] = preparer.features(page.row[None, :], np.array([page.scope], np.uint64),
+                                        [page.shingles] if preparer.settings.min_shingles else None, lambda i: page.whole)
+    if state.settings.evidence == "text":
+        page.packed, page.revised = None, document.valid and bool(document.flags & DIGESTED)
+    elif document.flags & STR:
+        page.text = ""
+    return page

@@ -1,13 +1,16 @@
 """Messages between a store and its clients: JSON and texts, each message with its length before it.
 
 A message is, all integers little-endian: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
-the JSON; the texts. Keys are str, int or ``{"bytes": base64}`` in the JSON. Nothing is unpickled or run.
+the JSON; the texts. Values are as JSON has them, or objects with one field: ``{"bytes": base64}``, ``{"str": place}`` and
+``{"raw": place}`` of long ones, which are among the texts, ``{"date": microseconds}``, ``{"verdict": fields}``,
+``{"version": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import datetime as dt
 import json
 import socket
 import struct
@@ -15,14 +18,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from ndcore.store.verdict import Key, Verdict, Version
+from ndcore.checks import is_int
+from ndcore.store.verdict import Verdict, Version, microseconds, moment
 
-__all__ = [
-    "MOST_JSON", "Message", "key_of", "plain_key", "plain_verdict", "plain_version", "receive", "send", "verdict_of",
-    "version_of",
-]
+__all__ = ["MOST_JSON", "Message", "plain_of", "receive", "send", "value_of"]
 
 MOST_JSON, MOST_TEXTS, MOST_BYTES = 64 << 20, 1 << 16, (1 << 30) + (64 << 20)
+INLINE = 4096  # characters or bytes of a value that stands in the JSON
 PIECE = 1 << 20  # bytes that are asked for at once: memory grows with what arrives, not with what is announced
 
 _HEAD = struct.Struct("<II")
@@ -90,46 +92,49 @@ def _exactly(connection: socket.socket, size: int, *, at_end: bool = False) -> b
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-# ---- keys, verdicts and versions as JSON
+# ---- values as JSON
 
 
-def plain_key(key: Key | None) -> Any:
-    """Return a key for JSON."""
-    if isinstance(key, bytes):
-        return {"bytes": base64.b64encode(key).decode("ascii")}
-    return key if key is None or isinstance(key, str) else int(key)
+def plain_of(value: Any, texts: list[bytes]) -> Any:
+    """Return a value for JSON; long str and bytes are added to the texts. TypeError for what no call takes or returns."""
+    if value is None or isinstance(value, (bool, float)) or (isinstance(value, str) and len(value) <= INLINE):
+        return value
+    if is_int(value):
+        return int(value)
+    if isinstance(value, bytes) and len(value) <= INLINE:
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, (str, bytes)):
+        texts.append(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value))
+        return {"str" if isinstance(value, str) else "raw": len(texts) - 1}
+    if isinstance(value, dt.datetime):
+        return {"date": microseconds(value)}
+    if isinstance(value, (Verdict, Version)):
+        return {type(value).__name__.lower(): [plain_of(getattr(value, each.name), texts) for each in fields(value)]}
+    if isinstance(value, dict):
+        return {"fields": {name: plain_of(each, texts) for name, each in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return [plain_of(each, texts) for each in value]
+    raise TypeError(f"{value!r:.80} is of type {type(value).__name__}; keys are str, bytes or int, texts are str or bytes")
 
 
-def key_of(plain: Any) -> Key | None:
-    """Return the key that JSON holds. ValueError for anything else."""
-    if isinstance(plain, dict) and plain.keys() == {"bytes"} and isinstance(plain["bytes"], str):
-        try:
-            return base64.b64decode(plain["bytes"], validate=True)
-        except binascii.Error as error:
-            raise ValueError(f"a key is not base64: {error}") from None
-    if plain is None or isinstance(plain, str) or (isinstance(plain, int) and not isinstance(plain, bool)):
+def value_of(plain: Any, texts: Sequence[bytes]) -> Any:
+    """Return the value of `plain_of`. ValueError for anything else."""
+    if isinstance(plain, list):
+        return [value_of(each, texts) for each in plain]
+    if not isinstance(plain, dict):
         return plain
-    raise ValueError(f"{plain!r:.80} is not a key; keys are str, bytes or int")
-
-
-def plain_verdict(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict for JSON, with all its fields."""
-    plain = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
-    plain.update((name, plain_key(plain[name])) for name in ("key", "of", "equal"))
-    return plain
-
-
-def verdict_of(plain: dict[str, Any]) -> Verdict:
-    """Return the verdict of `plain_verdict`."""
-    return Verdict(**{**plain, **{name: key_of(plain[name]) for name in ("key", "of", "equal")}})
-
-
-def plain_version(version: Version) -> list[Any]:
-    """Return a version for JSON."""
-    return [version.date, version.change, version.resemblance]
-
-
-def version_of(plain: Sequence[Any]) -> Version:
-    """Return the version of `plain_version`."""
-    date, change, resemblance = plain
-    return Version(date, change, resemblance)
+    try:
+        [(kind, content)] = plain.items()
+        if kind == "bytes":
+            return base64.b64decode(content, validate=True)
+        if kind in ("str", "raw") and is_int(content) and 0 <= content < len(texts):
+            return texts[content].decode("utf-8", "surrogatepass") if kind == "str" else texts[content]
+        if kind == "date" and is_int(content):
+            return moment(content)
+        if kind in ("verdict", "version"):
+            return (Verdict if kind == "verdict" else Version)(*value_of(content, texts))
+        if kind == "fields":
+            return {name: value_of(each, texts) for name, each in content.items()}
+    except (ValueError, TypeError, AttributeError, binascii.Error):
+        pass
+    raise ValueError(f"{plain!r:.80} is not a value of a message")

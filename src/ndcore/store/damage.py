@@ -1,22 +1,23 @@
-"""Go on after damage of the log: decide again on every page whose records can be read."""
+"""Damage of a store: find it in the log and the state, and go on by deciding again on every page that can be read."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.batches import Batch, Write
-from ndcore.store.carried import pages_of
-from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.compaction import chain_of
+from ndcore.store.batches import Batch
+from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
+from ndcore.store.versions import chain_of, pages_of
 
-__all__ = ["Salvaged", "salvage", "says_more"]
+__all__ = ["Salvaged", "problems_of", "salvage", "says_more"]
 
 BATCH = 256  # documents that are decided on at once
 
@@ -28,10 +29,39 @@ class Salvaged(NamedTuple):
     whole: int
 
 
-def salvage(old: State, new: State, write: Write, report: Progress) -> Salvaged:
+def problems_of(state: State, report: Progress) -> list[str]:
+    """Read the whole log, fold it again, and return what is wrong."""
+    again = _unread(state, state.log)
+    found: list[str] = []
+    for position, payload in state.log.scan():
+        try:
+            record = decode(payload)
+            state.check(record, position)
+            if isinstance(record, Document) and record.evidence and state.settings.evidence == "text":
+                state.evidence.text(record.evidence)
+            if not isinstance(record, Dictionary):
+                again.apply(record, position)
+        except CorruptFile as error:
+            found.append(f"the record at position {position}: {error}")
+        report("checking the store", position, state.log.end)
+    found += [problem for problem in state.log.damage if problem not in found]
+    if again.n != state.n or again.count != state.count:
+        found.append(f"the log has {again.count} live documents of {again.n}, and the columns {state.count} of {state.n}")
+        return found
+    live = state.live.numbers()
+    for name in FIELDS:
+        if not np.array_equal(state.columns.column(name)[live], again.columns.column(name)[live]):
+            found.append(f"the column {name!r} is not what the log says")
+    for name, here, there in (("live", state.live, again.live), ("kept", state.kept, again.kept)):
+        if not np.array_equal(here.numbers(), there.numbers()):
+            found.append(f"the documents that are {name} differ from the log")
+    return found
+
+
+def salvage(old: State, new: State, report: Progress) -> Salvaged:
     """Decide on the pages of a state, in their order, in another one that is empty.
 
-    The labels of `old` are not looked at, because records are missing that they follow from. write: as in `Batch`.
+    The labels of `old` are not looked at, because records are missing that they follow from.
     """
     numbers, problems, whole = old.live.numbers().tolist(), list[str](), 0
     for first in range(0, len(numbers), BATCH):
@@ -43,14 +73,14 @@ def salvage(old: State, new: State, write: Write, report: Progress) -> Salvaged:
                 problems.append(f"a page is lost: {error}")
                 whole += _is_whole(old, number)
         if pages:
-            Batch(new, Pages.of(pages), write).decide()
+            Batch(new, Pages.of(pages)).decide()
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
     return Salvaged(problems, whole)
 
 
 def says_more(log: Log, state: State) -> bool:
     """Tell whether a log says something that a state does not know, and so is not the copy of a part of it."""
-    there = State(state.settings, state.preparer, log, DocumentColumns(), Bitmap(), Bitmap(), None)
+    there = _unread(state, log)
     try:
         for position, payload in log.scan():
             record = decode(payload)
@@ -71,13 +101,7 @@ def _knows(state: State, there: State, number: int) -> bool:
     known = state.find(document.name, state.preparer.hashed(document.name))
     if known is None or state.last(known).date != last.date:
         return False
-    here = state.last(known)
-    return _whole(state, here) == _whole(there, last)
-
-
-def _whole(state: State, last: Document | Sighting) -> bytes:
-    """Return the digest of the bytes of a version."""
-    return last.whole if isinstance(last, Sighting) else state.whole(last)
+    return state.whole(state.last(known)) == there.whole(last)
 
 
 def _is_whole(state: State, number: int) -> bool:
@@ -95,3 +119,8 @@ def _chain(state: State, number: int) -> tuple[Document, tuple[Version, ...], li
     except CorruptFile:
         document, last = state.document(number), state.last(number)
         return document, (), [last] if isinstance(last, Sighting) else []
+
+
+def _unread(state: State, log: Log) -> State:
+    """Return an empty state without indexes, to which the records of a log can be applied."""
+    return State(state.settings, state.preparer, log, DocumentColumns(), Bitmap(), Bitmap(), None)
