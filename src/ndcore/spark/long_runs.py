@@ -133,7 +133,7 @@ class LongRuns:
         return holders.join(F.broadcast(first), "rank").drop("size").toArrow()
 
 
-def account(work: Work, entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
+def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
     """Return the rows of `NearDuplicates.common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
     from pyspark.sql import functions as F
 
@@ -142,6 +142,6 @@ def account(work: Work, entries: DataFrame, labels: DataFrame, ranked: DataFrame
     own = entries.select("rank").distinct().join(labels, "rank", "left_anti")
     representatives = entries.join(own, "rank").groupBy("run").agg(F.count("*").alias("representatives"))
     keys = ranked.selectExpr("rank as first", "key as example")
-    return work.keep(counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
+    return counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
         "int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example",
-        "coalesce(representatives, 0L) as representatives"), "common")
+        "coalesce(representatives, 0L) as representatives")

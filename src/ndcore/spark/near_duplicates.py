@@ -218,11 +218,10 @@ def _cluster(
         labels = runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
         if components:
             runs.connect(long, choose(accepted.union(runs.pairs)))
-            labels, more = choose(accepted.union(runs.pairs)), runs.pairs
-        else:
-            more = runs.pairs_with_kept(labels)
+            labels = choose(accepted.union(runs.pairs))
+        more = runs.pairs if components else runs.pairs_with_kept(labels)
         accepted = accepted.union(more).dropDuplicates(["a", "b"])
-        common = account(work, long, labels, documents.ranked, judgement.first_new)
+        common = account(long, labels, documents.ranked, judgement.first_new)
     if rules.reassign:
         labels = reassign(work, labels, accepted)
     if components:
