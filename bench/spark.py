@@ -71,7 +71,7 @@ def compare_with_local(report: Report, place: Place, work: Path, documents: int)
     collection = Short(documents)
     write(collection, work / "checked")
     batch = collection.bank.write(collection.recipes(np.arange(documents)))
-    expected = nd.near_duplicates([batch.text(i) for i in range(len(batch))], threshold=THRESHOLD)
+    expected = nd.near_duplicates([batch.text(i) for i in range(len(batch))], threshold=THRESHOLD, filter="lsh")
     rows = place.run(work / "checked", work, THRESHOLD).rows()
     for what in differences(rows, expected.labels, expected.classes, expected.resemblance):
         report.require(False, f"{what} differ from the local ones")

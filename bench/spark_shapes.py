@@ -160,7 +160,7 @@ def local(shape: Shape) -> tuple[nd.NearDuplicates, float]:
     """The local verdicts, and the seconds that they took."""
     texts = pa.chunked_array(list(in_order(shape)))
     start = time.perf_counter()
-    return nd.near_duplicates(texts, threshold=THRESHOLD), time.perf_counter() - start
+    return nd.near_duplicates(texts, threshold=THRESHOLD, filter="lsh"), time.perf_counter() - start
 
 
 def run_on(report: Report, place: Place, work: Path) -> None:

@@ -58,6 +58,35 @@ def parquet(path: Path) -> None:
     pq.write_table(pa.table({"text": [PART.decode()] * PARTS}), path, compression="zstd", use_dictionary=False)
 
 
+def varint(number: int, length: int) -> bytes:
+    """Write a positive number of thrift in so many bytes, which need not be the fewest."""
+    return bytes([2 * number >> 7 * i & 127 | 128 * (i < length - 1) for i in range(length)])
+
+
+def parquet_footer(path: Path) -> None:
+    """Write the same file with an end that says of its only column that it does not grow."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    parquet(path)
+    size, data = pq.ParquetFile(path).metadata.row_group(0).column(0).total_uncompressed_size, path.read_bytes()
+    assert data.count(varint(size, 5)) > 0
+    path.write_bytes(data.replace(varint(size, 5), varint(1000, 5)))
+
+
+def parquet_page(path: Path, dictionary: bool = False) -> None:
+    """Write a page whose header says that it grows to 2 GiB. The page is as much shorter as its header is longer."""
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    table = pa.table({"text": [f"{i * i * i} text" for i in range(20_000)]})
+    pq.write_table(table, path, use_dictionary=dictionary)
+    data, begin = path.read_bytes(), len(b"PAR1\x15\0\x15")  # before the size of the first page
+    sizes = data.index(b"\x15", begin)
+    stored = int.from_bytes(data[sizes + 1 : sizes + 4], "little")
+    stored = (stored & 127 | stored >> 1 & 127 << 7 | stored >> 2 & 127 << 14) // 2
+    longer = 5 - (sizes - begin)
+    end = sizes + 4 + stored
+    header = varint((1 << 31) - 1, 5) + b"\x15" + varint(stored - longer, 3)
+    path.write_bytes(data[:begin] + header + data[sizes + 4 : end - longer] + data[end:])
+
+
 def arrow(path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"text": [PART.decode()] * PARTS})
@@ -86,8 +115,9 @@ TOO_LONG, GROWS = "is longer than 16 MiB; a larger --max-record has it read", "a
     ("a.jsonl.gz", lambda path: path.write_bytes(line(lambda data: gzip.compress(data, 1))), TOO_LONG),
     ("a.jsonl.bz2", lambda path: path.write_bytes(line(bz2.compress)), TOO_LONG),
     ("a.jsonl.xz", lambda path: path.write_bytes(line(lambda data: lzma.compress(data, preset=0))), TOO_LONG),
-    ("a.warc.gz", warc, TOO_LONG), ("a.parquet", parquet, GROWS), ("a.arrow", arrow, GROWS),
-    ("s.arrows", arrow_stream, GROWS), ("a.zip", zipped, "zip"),
+    ("a.warc.gz", warc, TOO_LONG), ("a.parquet", parquet, GROWS), ("f.parquet", parquet_footer, GROWS),
+    ("p.parquet", parquet_page, GROWS), ("d.parquet", lambda path: parquet_page(path, True), GROWS),
+    ("a.arrow", arrow, GROWS), ("s.arrows", arrow_stream, GROWS), ("a.zip", zipped, "zip"),
 ])
 def test_a_bomb_ends_with_a_clear_error(tmp_path: Path, name: str, make: Callable[[Path], object], reason: str) -> None:
     make(tmp_path / name)

@@ -23,8 +23,11 @@ def test_dry_run(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     monkeypatch.setattr("ndcore.cli.dedup_estimate.SETS_IN_MEMORY", 1000)  # bytes, past which sets are in a file
-    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", "--filter", "lsh") == 0
     assert json.loads(capsys.readouterr().out)["temporary"] == {"low": 0, "high": 0}
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0
+    chosen = json.loads(capsys.readouterr().out)["temporary"]  # the filter is chosen when the first documents are read
+    assert chosen["low"] == 0 and chosen["high"] == pytest.approx(8 * 5 * 35, rel=0.3)
     assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", *options) == 0
     low, high = json.loads(capsys.readouterr().out)["temporary"].values()
     assert low == high == pytest.approx(8 * 5 * 35, rel=0.3)  # estimated from signatures

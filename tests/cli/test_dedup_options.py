@@ -248,3 +248,13 @@ def test_a_field_may_have_any_character(tmp_path: Path) -> None:
     fields = ("--text-field", "x\x1by", "--id-field", "i\nd")
     assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", *fields, "-q") == 0
     assert lines(tmp_path / "out/kept/in.jsonl") == rows[:1]
+
+
+def test_the_size_of_files_tells_whether_shingle_sets_fit(tmp_path: Path) -> None:
+    """Bands compare nearly all pairs of such pages; their many shingles fit where the files are known to be few."""
+    frame = [f"frame{i}" for i in range(560)]
+    lines = [{"text": " ".join([*frame, *(f"own{i}x{j}" for j in range(90))])} for i in range(1200)]
+    (tmp_path / "pages.jsonl").write_bytes(jsonl(lines))
+    assert run("dedup", tmp_path / "pages.jsonl", "-o", tmp_path / "out", "-q") == 0
+    choice = summary(tmp_path / "out")["filter"]["choice"]
+    assert choice["fits"] and choice["sampled"] < 300

@@ -14,6 +14,8 @@ from recordfiles import KEPT, ROWS, TEXTS, csv, dedup, read, refusal, source, te
 from ndcore.cli.main import main
 from ndcore.files.csv_tsv import cells, raw_rows
 from ndcore.files.documents import Documents
+from ndcore.files.errors import Rejected
+from ndcore.files.sources import TextForm
 
 
 def test_rows_as_they_stand(tmp_path: Path) -> None:
@@ -111,3 +113,46 @@ def test_verdicts_that_an_encoding_lacks_are_written_in_utf8(
     assert header.startswith("id,text,ndcore_class,")
     assert row.startswith(f"b,{text},identical,\u5317\u20ac\u010d,")
     assert f"c,{other},kept,c," in (tmp_path / "out" / "annotated" / "c.csv").read_bytes().decode(encoding)
+
+
+# U+0A01, U+0022, U+2200 and U+0A0A: bytes of LF and of quotes in other units than those two
+ODD = "ਁ∀一∀ਊ\u0a00\u0100ĊĢ"
+WIDE = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", [*WIDE, "cp1252"])
+def test_rows_of_every_encoding(tmp_path: Path, encoding: str, end: str, mark: str) -> None:
+    """Places, texts, rejected and kept rows are as in UTF-8, to the byte; the last row has no line end."""
+    odd = ODD if encoding in WIDE else "à"
+    mark = mark if encoding in WIDE else ""
+    rows = [f'1,"{odd} one two three{end}{odd}, ""{odd}"" four"{end}', end, f"2,{odd} wrong,{odd}{end}",
+            f'3,"{odd} one two three{end}{odd}, ""{odd}"" four"{end}', f"4,{odd} other words of this row{end}", f'5,"{odd}"']
+    data = [row.encode(encoding) for row in (f"{mark}id,text{end}", *rows)]
+    path = write(tmp_path / "a.csv", b"".join(data))
+    form = TextForm(encoding)
+    with Documents([path], on_error="skip", form=form) as documents:
+        texts = [text for batch in documents.batches() for text in batch]
+        assert texts == [f'{odd} one two three{end}{odd}, "{odd}" four'] * 2 + [f"{odd} other words of this row", odd]
+        assert documents.rejected == [Rejected(path, 5, "3 fields, where the header has 2")]
+        assert [documents.place(i)[:2] for i in range(4)] == [(path, number) for number in (2, 6, 8, 9)]
+    assert main(["dedup", path, "-o", str(tmp_path / "out"), "--on-error", "skip", "--encoding", encoding, "-q"]) == 0
+    assert (tmp_path / "out/rejected/a.csv").read_bytes() == data[0] + data[3]
+    assert (tmp_path / "out/kept/a.csv").read_bytes() == data[0] + data[1] + data[5] + data[6]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_row_of_every_encoding_that_is_too_long(tmp_path: Path, encoding: str, quoted: bool) -> None:
+    """Quotes of a row that is passed over are counted where they are characters."""
+    for odd in ("∀", ODD, "一∀∀"):
+        long = '"' * quoted + odd * 40_000 + '\n' * quoted + odd + '"' * quoted
+        path = write(tmp_path / "a.csv", f"id,text\n1,{long}\n2,good\n".encode(encoding))
+        with Documents([path], on_error="skip", form=TextForm(encoding)) as documents:
+            for source in documents.sources:
+                source.longest = 30_000
+            assert [text for batch in documents.batches() for text in batch] == ["good"]
+            assert documents.place(0)[:2] == (path, 3 + quoted)
+            (rejected,) = documents.rejected
+            assert (rejected.number, "is longer than 30,000 bytes" in rejected.reason) == (2, True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ndcore.files import extracted_texts, source_reader
+from ndcore.files import extracted_texts, html_workers
 from ndcore.files.documents import Documents
 from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.text.inputs import Extracted, original_digest
@@ -71,7 +71,7 @@ def extractions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | bytes]]:
     """The pages that are extracted."""
     pytest.importorskip("resiliparse", reason="the extra html is not installed")
     seen: list[str | bytes] = []
-    html_reader = source_reader.html_reader
+    html_reader = html_workers.html_reader
 
     def counted(path: str, part: str) -> Any:
         read = html_reader(path, part)
@@ -82,7 +82,7 @@ def extractions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | bytes]]:
 
         return text
 
-    monkeypatch.setattr(source_reader, "html_reader", counted)
+    monkeypatch.setattr(html_workers, "html_reader", counted)
     yield seen
 
 

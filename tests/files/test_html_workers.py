@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ndcore.cli.main import main
 from ndcore.files import html_workers
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
@@ -98,15 +99,15 @@ def test_errors_come_in_their_place() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_worker_that_was_killed() -> None:
-    workers = HtmlWorkers("page", 2)
+def test_workers_that_are_killed_lose_nothing() -> None:
+    workers = HtmlWorkers("page", 1)
     found = workers.texts("a.warc", (Html(page(i), None, str) for i in range(10_000)))
-    next(found)
-    for process in workers._workers:
-        process.kill()
-    with pytest.raises(DocumentError, match=r"a\.warc: a process that extracts the text of HTML ended .* use --threads 1"):
-        list(found)
+    texts = [next(found)]
+    workers._workers[0].process.kill()
+    texts += found
     workers.close()
+    assert len(texts) == 10_000
+    assert all(f"age {i}" in text for i, text in enumerate(texts))
     again = list(workers.texts("a.warc", [Html(page(1), None, str)]))
     assert again
     assert "page 1" in again[0]
@@ -117,7 +118,92 @@ def test_little_html_starts_no_process() -> None:
     workers = HtmlWorkers("page", 2)
     assert len(list(workers.texts("a", (Html(page(i), None, str) for i in range(50))))) == 50
     assert workers._workers == []
-    assert HtmlWorkers("page", 1)._count == 1
+
+
+HOSTILE_PARSER = """
+import collections, itertools, os
+from ndcore.files import html_workers as h
+def html_reader(path, part, make=h.html_reader):
+    read = make(path, part)
+    def text(page, charset):
+        page = page if isinstance(page, bytes) else page.encode()
+        if b"ENDLESS" in page:
+            collections.deque(itertools.repeat(0), maxlen=0)  # in C, deaf to signals that Python handles
+        if b"CRASH" in page:
+            os.abort()
+        return read(page, charset)
+    return text
+h.SECONDS, h.html_reader = 0.5, html_reader
+"""
+
+
+@pytest.fixture
+def hostile_parser(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers have a parser that finds no end on some pages, and crashes on others."""
+    command, _, call = html_workers._SERVE.rpartition("; ")
+    monkeypatch.setattr(html_workers, "_SERVE", f"{command}{HOSTILE_PARSER}{call}")
+    monkeypatch.setattr(html_workers, "SECONDS", 0.5)
+
+
+SLOW = "the text of HTML could not be extracted: it takes more than 0.5 seconds of CPU"
+CRASHED = "the text of HTML could not be extracted: its process ended (exit code -6)"
+needs_timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers of CPU time")
+
+
+@needs_timer
+@pytest.mark.usefixtures("hostile_parser")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_page_without_end_costs_only_itself(tmp_path: Path, threads: int) -> None:
+    pages = [page(i) for i in range(40)]
+    pages[7], pages[8], pages[30] = "<p>ENDLESS", "<p>CRASH", "<p>ENDLESS"
+    lines = [json.dumps({"text": text, "id": i}) + "\n" for i, text in enumerate(pages)]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    options = ["--html", "page", "--threads", str(threads), "-q"]
+    assert main(["dedup", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "out"), *options]) == 1
+    assert not (tmp_path / "out").exists()
+    assert main(["dedup", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "out"), *options, "--on-error", "skip"]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert [(row["line"], row["reason"]) for row in summary["rejected"]] == [(8, SLOW), (9, CRASHED), (31, SLOW)]
+    assert (tmp_path / "out" / "rejected" / "a.jsonl").read_text() == lines[7] + lines[8] + lines[30]
+
+
+@needs_timer
+@pytest.mark.usefixtures("hostile_parser")
+def test_a_page_without_end_in_other_formats(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc", reason="the extra warc is not installed")
+    (tmp_path / "a.html").write_text(page(1))
+    (tmp_path / "b.html").write_text("<p>ENDLESS")
+    (tmp_path / "c.csv").write_text('text\n<p>ENDLESS\n<p>good\n')
+    head = "From a 10:00 2026\nFrom: a\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n"
+    mails = (f"{head}{text}\n--b\n\nplain\n--b--\n\n" for text in ("<p>ENDLESS", "<p>good"))
+    (tmp_path / "d.mbox").write_text("".join(mails))
+    warc = archive(tmp_path / "e.warc", 3)
+    Path(warc).write_bytes(Path(warc).read_bytes().replace(b"Words of page 1,", b"ENDLESS ENDLESS,"))
+    with Documents([str(tmp_path)], html="page", on_error="skip") as documents:
+        texts = [text for batch in documents.batches() for text in batch]
+        assert len(texts) == 5
+        places = [(Path(row.path).name, row.number, row.reason) for row in documents.rejected]
+        assert places == [("b.html", None, SLOW), ("c.csv", 2, SLOW), ("d.mbox", 1, SLOW), ("e.warc", 2, SLOW)]
+        assert [text for batch in documents.batches() for text in batch] == texts
+    before, (slow, after) = Path(warc).read_bytes(), (Path(warc).read_bytes().find(mark) for mark in (b"/1\r\n", b"/2\r\n"))
+    assert main(["dedup", warc, "-o", str(tmp_path / "out"), "--html", "page", "--on-error", "skip", "-q"]) == 0
+    kept, rejected = (tmp_path / "out" / folder / "e.warc" for folder in ("kept", "rejected"))
+    begin, end = (before.rfind(b"WARC/1.0", 0, at) for at in (slow, after))
+    assert kept.read_bytes() == before[:begin] + before[end:]
+    assert rejected.read_bytes() == before[begin:end]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_worker_that_does_not_start_refuses_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_workers, "_SERVE", "raise SystemExit(3)")
+    workers = HtmlWorkers("page", 1)
+    with pytest.raises(DocumentError, match=r"^a: .*its process ended \(exit code 3\), before it had read any page"):
+        list(workers.texts("a", [Html(page(1), None, str)]))
+    workers.close()
+    monkeypatch.setattr(sys, "executable", "/nowhere")
+    with pytest.raises(DocumentError, match=r"no process can be started to extract the text of HTML: .*nowhere"):
+        list(workers.texts("a", [Html(page(1), None, str)]))
+    workers.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

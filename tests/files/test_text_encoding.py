@@ -70,6 +70,64 @@ def test_a_page_has_the_encoding_that_it_declares(charset: str) -> None:
     assert decoded_html(page.encode("cp1252"), None) == page
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+def test_ebcdic_is_text_where_the_user_says_so(tmp_path: Path, name: str) -> None:
+    rows = 'text\n"one ""two""\nthree"\n' + '"four\nfive"\n' * 20
+    data = rows.encode("cp037")
+    path = write(tmp_path / name, data)
+    assert "not text" in refusal(path).reason
+    texts = ['one "two"\nthree', "four\nfive"]
+    with Documents([path], form=TextForm("cp037")) as documents:
+        found = [text for batch in documents.batches() for text in batch]
+    assert found == (texts + 19 * texts[1:] if name == "a.csv" else [rows])
+    write(tmp_path / "b.txt", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert "not text" in refusal(tmp_path / "b.txt", form=TextForm("cp037")).reason
+
+
+@pytest.mark.parametrize(("charset", "encoding"), [
+    ("iso-8859-1", "cp1252"), ("Latin1", "cp1252"), ("iso-8859-9", "cp1254"), ("tis-620", "cp874"),
+    ("ks_c_5601-1987", "cp949")])
+def test_mail_and_pages_understand_a_charset_alike(tmp_path: Path, charset: str, encoding: str) -> None:
+    pytest.importorskip("resiliparse")
+    text = {"cp949": "똠방각하 가나", "cp874": "“ไทย”", "cp1254": "“şığ”"}.get(encoding, "don\u2019t “quote”")
+    data = text.encode(encoding)
+    head = f"Subject: a\nContent-Type: text/plain; charset={charset}\n\n".encode()
+    path, page = write(tmp_path / "a.eml", head + data), write(tmp_path / "b.eml", head.replace(b"plain", b"html") + data)
+    assert read(path)[0] == read(page)[0] == [decoded_html(data, charset)] == [text]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.warc", "a.parquet", "a.eml", "a.html", "a.txt"])
+def test_the_encoding_that_the_user_named_holds_in_every_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """In cp850 the text is neither UTF-8 nor what statistics take it for."""
+    pytest.importorskip("resiliparse")
+    text = "bañera grünes été"
+    raw, path = text.encode("cp850"), str(tmp_path / name)
+    if name == "a.warc":
+        pytest.importorskip("fastwarc")
+        content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>" + raw
+        head = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-01T00:00:00Z"
+                f"\r\nContent-Type: application/http\r\nContent-Length: {len(content)}\r\n\r\n")
+        write(tmp_path / name, head.encode() + content + b"\r\n\r\n")
+    elif name == "a.parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": [b"<p>" + raw]}), path)
+    else:
+        begin = {"a.csv": b"text\n", "a.eml": b"Subject: " + raw + b"\n\n", "a.html": b"<p>", "a.txt": b""}[name]
+        write(tmp_path / name, begin + raw)
+    html = {"html": "page"} if name in ("a.parquet", "a.warc", "a.html") else {}
+    fields = ("subject", "text") if name == "a.eml" else "text"
+    with Documents([path], form=TextForm("cp850"), text_field=fields, **html) as documents:
+        [[found]] = documents.batches()
+    assert (found if isinstance(found, str) else found.decode()).split("\n") == [text] * (1 + (name == "a.eml"))
+    record = {"a.csv": ":2", "a.warc": ":1", "a.parquet": ":1"}.get(name, "")
+    same = write(tmp_path / "same.txt", text.encode("utf-8-sig"))  # a mark comes first
+    options = [word for key, value in html.items() for word in (f"--{key}", value)]
+    assert main(["compare", path + record, same, "--json", "--encoding", "cp850", *options]) == 0
+    assert '"resemblance": 1.0' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("text", "name"), [
     ("가", "EUC-KR"), ("é", "cp850"), ("ไทย", "cp874"), ("中", "cp950"), ("あ", "Shift_JIS"), ("aé", "utf-32-be")])
 def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path, text: str, name: str) -> None:

@@ -12,7 +12,7 @@ from record_batches import cut_batches, pa, rows_of
 import ndcore as nd
 from ndcore.filters.design import least_equal_minima
 from ndcore.phases import long_runs
-from ndcore.phases.long_runs import Holders, compare_holders, find_representatives
+from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 
 SCHEMA = {"rank": pa.int64(), "runs": pa.binary(), "members": pa.list_(pa.binary())}
@@ -29,8 +29,10 @@ def rows(rng: random.Random, sets: list[set[int]], runs: list[list[int]]) -> lis
     return rng.sample(made, len(made))
 
 
-def holders(rng: random.Random, made: list[tuple], schema=SCHEMA) -> Holders:
-    return Holders.of(cut_batches(rng, schema, made))
+def table(made: list[tuple], schema=SCHEMA):
+    columns = zip(*made, strict=True) if made else [()] * len(schema)
+    return pa.table([pa.array(list(column), kind) for column, kind in zip(columns, schema.values(), strict=True)],
+                    names=list(schema))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -49,8 +51,8 @@ def test_a_block_and_the_documents_of_a_task(seed, monkeypatch):
         return b >= first_new and set(runs[a]) & set(runs[b]) != set() and judged.accepted(a, b)
 
     asked = sorted(rng.sample(range(40), 15))
-    block = find_representatives(holders(rng, [row for row in made if row[0] in asked]), judgement=how)
-    ranks = set(block.ranks.tolist())
+    block = find_representatives(table([row for row in made if row[0] in asked]), judgement=how)
+    ranks = set(block["rank"].to_pylist())
     for b in asked:  # a pair of documents without a run in common may meet, where runs are merged
         assert b not in ranks or not any(near(a, b) for a in ranks if a < b)
         assert b in ranks or any(judged.accepted(a, b) for a in ranks if a < b)
@@ -73,12 +75,6 @@ def test_documents_of_a_component_are_not_compared():
     how = Judgement(nd.MinHasher(num_perm=8), nd.FilterDesign.of(8, 1, threshold=0.5), 0, 0.5, 0, 0)
     schema = {**SCHEMA, "root": pa.int64()}
     made = [(*row, 0 if row[0] < 2 else row[0]) for row in rows(rng, sets, [[7]] * 4)]
-    block = holders(rng, [row for row in made if row[0] in (1, 2)], schema)
+    block = table([row for row in made if row[0] in (1, 2)], schema)
     found = rows_of(compare_holders(cut_batches(rng, schema, made), block=block, judgement=how, either=True))
     assert {(a, b) for a, b, _ in found} == {(1, 1), (2, 2), (0, 2), (1, 2), (1, 3), (2, 3)}
-
-
-def test_no_documents():
-    how = Judgement(nd.MinHasher(num_perm=8), nd.FilterDesign.of(8, 1, threshold=0.5), 0, 0.5, 0, 0)
-    assert len(Holders.of([]).ranks) == 0
-    assert len(find_representatives(Holders.of([]), judgement=how).ranks) == 0

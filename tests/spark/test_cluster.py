@@ -57,6 +57,7 @@ def test_the_local_result(spark, partitions, adaptive, options, task_pairs):
 
 @pytest.mark.parametrize(("options", "error", "message"), [
     ({"guard": 0.4}, TypeError, "guard=… is an option of ndcore.cluster, and not available on Spark"),
+    ({"by": [1]}, TypeError, "not available on Spark, because clusters on Spark carry no labels and keys"),
     ({"cluster": "popular"}, ValueError, "cluster"),
     ({"policy": "containment", "method": "features"}, ValueError, "signatures do not tell containment"),
     ({"method": "words"}, ValueError, "method"),

@@ -47,7 +47,7 @@ def test_files_and_rows_as_keys(spark, tmp_path):
     rows = got.verdicts.sort("file", "row").toArrow().to_pylist()
     keyed = df.selectExpr("_metadata.file_path as file", "_metadata.row_index as row", "body")
     ordered = keyed.sort("file", "row").collect()
-    expected = nd.near_duplicates([row.body for row in ordered], max_holders=60)
+    expected = nd.near_duplicates([row.body for row in ordered], max_holders=60, filter="lsh")
     assert 0 < max(run["representatives"] for run in expected.common) < 60
     place = {(row.file, row.row): i for i, row in enumerate(ordered)}
     assert [place[row["representative"]["file"], row["representative"]["row"]] for row in rows] == expected.labels.tolist()
@@ -130,7 +130,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     ({"id": []}, "id names no columns"),
     ({}, "id is None, and the rows are not read from Parquet files"),
     ({"id": "id", "text": "body"}, "text='body': there is no such column"),
-    ({"id": "id", "filter": "complete"}, "filter='complete' is not available on Spark, because it counts shingles"),
+    ({"id": "id", "filter": "complete"}, "filter='complete' is not available on Spark, because it counts the shingles"),
     ({"id": "id", "threshold": 2}, "threshold"),
     ({"id": "id", "keep": "last"}, "keep must be 'first', 'longest' or a Column of priorities, got 'last'"),
     ({"id": "id", "task_pairs": 0}, "task_pairs is 0; it must be at least 1"),

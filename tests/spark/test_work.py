@@ -1,15 +1,18 @@
-"""Steps of a job: what is kept, and where."""
+"""Steps of a job: what is kept, and where; and the versions of ndcore on the executors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from ndcore.spark.work import Work
+import ndcore as nd
+from ndcore.spark import work as work_module
+from ndcore.spark.work import Work, check_executors, refuse_others
 
 
 def test_a_temporary_directory_is_removed_with_the_job(spark):
@@ -46,3 +49,21 @@ def test_directories_that_cannot_be_used(spark, tmp_path):
     for place in ("s3a://bucket/job", "nowhere://host/job"):
         with pytest.raises(ValueError, match=r"cannot be used: .*; Spark has no jar for this file system"):
             Work(spark, place)
+
+
+def test_other_versions_are_refused() -> None:
+    refuse_others([("a", nd.__version__), ("b", nd.__version__)])
+    none = "none (No module named 'ndcore')"
+    with pytest.raises(RuntimeError) as caught:
+        refuse_others([("a", nd.__version__), ("c", none), ("b", "0.1"), ("b", "0.1")])
+    assert f"2 of the executors' hosts do not (b: 0.1; c: {none})" in str(caught.value)
+
+
+def test_executors_are_asked_once(spark: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(work_module, "_checked", set())
+    check_executors(spark)
+    monkeypatch.setattr(work_module, "__version__", "0.0")  # of the driver
+    check_executors(spark)
+    monkeypatch.setattr(work_module, "_checked", set())
+    with pytest.raises(RuntimeError, match=r"the driver has ndcore 0.0, and 1 of the executors' hosts do not"):
+        check_executors(spark)

@@ -26,7 +26,7 @@ def test_arrays(limit, sizes):
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 4000])
-def test_the_memory_of_a_small_chunk_can_be_used_again_at_once(monkeypatch, limit):
+def test_the_memory_of_a_small_chunk_behind_the_first_can_be_used_again_at_once(monkeypatch, limit):
     monkeypatch.setattr(spill, "BLOCK", 256)
     rng = np.random.default_rng(5)
     spooled, expected = SpooledArray(np.uint32, limit), []
@@ -34,7 +34,7 @@ def test_the_memory_of_a_small_chunk_can_be_used_again_at_once(monkeypatch, limi
         chunk = rng.integers(0, 2**32, (size, 4), np.uint32)
         expected.append(chunk.copy())
         spooled.append(chunk)
-        if chunk.nbytes < 256:
+        if chunk.nbytes < 256 and len(expected) > 1:
             chunk[:] = 0
     assert (spooled.array() == np.concatenate(expected)).all()
 

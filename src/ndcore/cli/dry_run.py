@@ -106,14 +106,15 @@ class Costs(NamedTuple):
     entries : float
         Features or entries that are sorted for each document.
     sets : callable, optional
-        Bytes of memory and of temporary files that the shingle sets of all documents take, from the number of shingles.
+        Bytes of memory and of temporary files that the shingle sets of all documents take, from the numbers of shingles and
+        of documents.
     """
 
     memory: Callable[[float, float, float], float]
     disk: Callable[[float, float, float], Range]
     again: Range
     entries: float
-    sets: Callable[[float], tuple[Range, float]] | None = None
+    sets: Callable[[float, float], tuple[Range, Range]] | None = None
 
 
 @dataclasses.dataclass
@@ -246,13 +247,13 @@ def _scaled(
     seconds = Range(once[0] * (1 + costs.again.low), once[1] * (1 + costs.again.high) + sorting)
     held = [costs.memory(number, stored, each) for number in counts]
     disk = [costs.disk(number, stored, each) for number in counts]
-    sets = [(Range(0, 0), 0.0) if costs.sets is None else costs.sets(number * shingles / max(1, sampled_documents))
-            for number in counts]
+    mean = shingles / max(1, sampled_documents)
+    sets = [(Range(0, 0), Range(0, 0)) if costs.sets is None else costs.sets(number * mean, number) for number in counts]
     return Estimate(
         documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
         memory=Range(process + 0.8 * held[0] + sets[0][0].low, process + 1.25 * held[1] + CANDIDATES + sets[1][0].high),
         disk=Range(disk[0].low, disk[1].high),
-        temporary=Range(sets[0][1], sets[1][1]),
+        temporary=Range(sets[0][1].low, sets[1][1].high),
         stored_bytes=stored, files=sum(map(len, strata.values())),
         sampled_bytes=sum(read for sample in samples.values() for read, _, _ in sample.read),
         sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,

@@ -143,7 +143,7 @@ def _refuse(name: str, problem: str, advice: str) -> None:
 def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by: tuple[str, str]) -> Text:
     """Find the document with this id (str), or at this line (int). Raises DocumentError unless there is exactly one."""
     found: list[tuple[Place, Text]] = []
-    inputs = find([path])
+    inputs = find([path], form=text_form(options))
     inputs.limit(options.max_record)
     with Documents(
         inputs,
@@ -152,7 +152,6 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
         require_id=options.id_field is not None and isinstance(wanted, str),
         on_error="skip",
         html=options.html_part,
-        form=text_form(options),
         told=print_readings,
         named_by=named_by,
     ) as documents:

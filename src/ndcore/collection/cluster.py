@@ -737,7 +737,9 @@ def count_pairs(
         _entries.volume(holders, ends, volume)
     if not shelf.has(slots.RANGES):
         shelf.drop_slots(slots.PAIRS)  # of other ranges
-        shelf.put(slots.RANGES, {}, {"ranges": _cut_into_ranges(volume, memory_limit, threads)})
+        cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, memory_limit, threads)
+        sizes = np.add.reduceat(volume, cuts[:-1]) if n else volume
+        shelf.put(slots.RANGES, {}, {"ranges": np.column_stack([cuts[:-1], cuts[1:], sizes])})
     ranges = shelf.read(slots.RANGES, n)["ranges"]
     room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
 
@@ -758,13 +760,6 @@ def count_pairs(
         report("counting pairs", done, total)
     common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(slots.RUNS)]
     shelf.put(slots.PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
-
-
-def _cut_into_ranges(volume: Ints, memory_limit: int | None, threads: int | None) -> Ints:
-    """Compute (first document, last, pairs) of each range of documents; the last is not included."""
-    cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, memory_limit, threads)
-    sizes = np.add.reduceat(volume, cuts[:-1]) if len(volume) else np.empty(0, np.int64)
-    return np.column_stack([cuts[:-1], cuts[1:], sizes]).astype(np.int64)
 
 
 def _kept(

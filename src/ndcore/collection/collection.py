@@ -471,7 +471,10 @@ class Collection:
         if limit is not None and limit < 1:
             raise ValueError(f"limit is at least 1, got {limit!r}")
         check_choice("policy", policy, POLICIES)
-        documents, common = self._holders(pairing_sets(sketch, settings).values)
+        wanted, n = pairing_sets(sketch, settings).values, len(self)
+        documents, common, _, _ = self._stored.entries.holders(wanted, settings.max_holders)  # by values that are not common
+        if len(documents) and documents[-1] >= n:
+            raise CorruptFile(f"{self.path}: an entry names document {documents[-1]} of {n}; build the collection again")
         if settings.needed > 1:
             documents = documents[common >= settings.needed]
         if not len(documents):
@@ -497,13 +500,6 @@ class Collection:
         members, least = np.minimum(overlaps.in_a, overlaps.in_b), self.clustering.least
         exact = self.clustering.segments.whole(documents, documents) & whole
         return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
-
-    def _holders(self, values: UInts) -> tuple[Ints, Ints]:
-        """Return (documents, how many of these values each holds), without common values."""
-        found, counts, _, _ = self._stored.entries.holders(values, self._stored.settings.max_holders)
-        if len(found) and found[-1] >= len(self):
-            raise CorruptFile(f"{self.path}: an entry names document {found[-1]} of {len(self)}; build the collection again")
-        return found, counts
 
 
 # ---- building

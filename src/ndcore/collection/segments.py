@@ -187,7 +187,7 @@ class Segments:
         out = self.members[documents].astype(np.int64)
         assert self.moduli is not None
         finer = np.flatnonzero(self.moduli[documents] < moduli)
-        for part, which in self._by_part(documents[finer]):
+        for part, which in _groups(np.searchsorted(self.starts, documents[finer], "right") - 1):
             values, offsets = self.parts[part].values, self.parts[part].offsets
             assert offsets is not None
             rows, at = documents[finer[which]] - self.starts[part], finer[which]
@@ -236,10 +236,6 @@ class Segments:
         for part, rows, which in taken:
             sketch.count_common(part, np.zeros(len(rows), np.int64), rows, counts[which])
         return Overlaps(*_counted(counts[:, 0], counts[:, 1], counts[:, 2], self.recipe["kind"] == "minhash"))
-
-    def _by_part(self, documents: Ints) -> Iterator[tuple[int, Ints]]:
-        """Yield each part that has some of these documents, and their places among them."""
-        return _groups(np.searchsorted(self.starts, documents, "right") - 1)
 
 
 def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:

@@ -21,7 +21,7 @@ from ndcore._candidates import row_hashes
 from ndcore._entries import sample_keys
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
-from ndcore.checks import check_documents, check_numbered
+from ndcore.checks import check_numbered
 from ndcore.pairs.representatives import KeepOrder, ordered
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
@@ -281,9 +281,8 @@ class Side:
     corpus: Corpus | None
 
     def __init__(self, given: Any, name: str) -> None:
-        check_documents(given, name)
         self.sketches = given if isinstance(given, Sketches) else None
-        self.corpus = None if self.sketches is not None else as_corpus(given)
+        self.corpus = None if self.sketches is not None else as_corpus(given, name)
 
     def read(
         self, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None, report: Progress,

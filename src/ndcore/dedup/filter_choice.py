@@ -31,7 +31,7 @@ __all__ = ["FilterChoice", "FilterChooser"]
 
 LEAST = 128  # documents with different sets to estimate from
 SMALL = 2048  # documents, below which both filters take milliseconds
-ASSUMED = 100_000  # documents of a collection whose number is known when it has been read
+ASSUMED = 100_000  # documents of a collection of which neither their number nor their bytes are known before it is read
 
 # Nanoseconds of one core (AMD EPYC, family 25 model 17, AVX-512, 2026-11-25; bench/templates.py). Ratios count.
 SIGNATURE_DOCUMENT, SIGNATURE_SHINGLE = 16.0, 0.085  # for each minimum of a signature
@@ -75,8 +75,9 @@ class FilterChooser:
 
     choice: FilterChoice | None
 
-    def __init__(self, sketcher: MinHasher, design: FilterDesign, expected: int | None) -> None:
-        self.sketcher, self.design, self.expected, self.choice = sketcher, design, expected, None
+    def __init__(self, sketcher: MinHasher, design: FilterDesign, documents: int | None, text_bytes: int | None) -> None:
+        self.sketcher, self.design, self.choice = sketcher, design, None
+        self.documents, self.text_bytes = documents, text_bytes
 
     @classmethod
     def of(
@@ -86,8 +87,10 @@ class FilterChooser:
         if not rules.chooses or not isinstance(design, FilterDesign) or any(side.corpus is None for side in sides):
             return None
         corpus = sides[0].corpus
-        expected = len(corpus.texts) if isinstance(corpus, TextCorpus) else None
-        return None if expected is not None and expected < SMALL else cls(sketcher, design, expected)
+        documents = len(corpus.texts) if isinstance(corpus, TextCorpus) else None
+        if documents is not None and documents < SMALL:
+            return None
+        return cls(sketcher, design, documents, getattr(corpus, "text_bytes", None))
 
     def __call__(self, head: Sequence[Reading], more: bool) -> bool:
         """Choose, given the readings of the first documents; True: the complete filter, which needs sets.
@@ -98,7 +101,10 @@ class FilterChooser:
         ends = np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))
         first = min(HEAD, 1 + int(np.searchsorted(ends, HEAD_BYTES)))
         if more or first < len(ends):
-            self.choice = _estimate(head, first, self.sketcher, self.design, self.expected)
+            expected = self.documents
+            if expected is None and self.text_bytes:
+                expected = max(first, round(first * self.text_bytes / max(1, int(ends[first - 1]))))
+            self.choice = _estimate(head, first, self.sketcher, self.design, expected)
         return self.choice is not None and self.choice.complete
 
 
@@ -116,7 +122,7 @@ def _estimate(
     sketcher, design : MinHasher, FilterDesign
         The signatures and bands of LSH.
     expected : int or None
-        Documents of the whole collection, if it is known.
+        Documents of the whole collection, if about how many is known.
 
     Notes
     -----

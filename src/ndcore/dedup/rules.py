@@ -21,7 +21,7 @@ COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
-_SETS = "it counts shingles over all documents, which Spark would have to move"
+_SETS = "it counts the shingles of all documents, and Spark would have to move them all"
 _FILES = "only the local command writes this output"
 CALLERS: dict[str, dict[str, str]] = {
     "collection": {
@@ -53,6 +53,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark.cluster": {
+        **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
         "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },

@@ -24,7 +24,7 @@ from ndcore.checks import missing
 from ndcore.files.compression import Damaged, frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import decoded_text
-from ndcore.files.html_workers import Html, HtmlWorkers
+from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import Source, too_long
 from ndcore.files.web_archive import BrokenHead, Entry, Head, entries, header_fields
@@ -247,7 +247,7 @@ _DECODERS: dict[str, Decoder] = {
 
 def documents(
     source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], contents: Contents
-) -> Iterator[Record | tuple[int, str]]:
+) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
 
     Parameters
@@ -278,7 +278,7 @@ def documents(
 
 def _found(
     source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
-) -> Iterator[Html | Record | tuple[int, str]]:
+) -> Iterator[Html | Record | tuple[int | None, str]]:
     """Yield what `documents` does, before the text of HTML is extracted."""
     for entry in entries(source):
         try:
@@ -297,17 +297,13 @@ def _found(
                 contents.append(entry.span, True)
                 offset = entry.span[0] if entry.span is not None else None
                 record = Record(page.number, payload, page.head.url or None, values, len(payload), offset, page.head.date)
+                charset = page.charset or source.form.encoding or None
                 if page.is_html:
-                    yield Html(payload, page.charset, partial(_with_text, record))
+                    yield Html(payload, charset, partial(with_text, record))
                 else:
-                    yield _with_text(record, decoded_text(payload, page.charset))
+                    yield with_text(record, decoded_text(payload, charset))
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
-
-
-def _with_text(record: Record, text: str | bytes) -> Record:
-    """Replace the payload of a record by its text."""
-    return record._replace(text=text, size=max(record.size, len(text)))
 
 
 def _value(head: Head, field: str) -> Any:

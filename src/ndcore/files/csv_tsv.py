@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from ndcore.files.byte_order_mark import UTF8, without_mark
 from ndcore.files.compression import Damaged
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import lines, open_reader, reading
+from ndcore.files.file_reader import lines, open_reader
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
@@ -66,10 +66,10 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield rows as `raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
-    encoding = source.encoding
-    following = lines(source) if _ends_lines_alike(encoding) else _wide_lines(source)
+    encoding, following = source.encoding, lines(source)
+    quote = '"'.encode(encoding)
     for number, line in following:
-        if b'"' not in line and not isinstance(line, TooLong):
+        if quote not in line and not isinstance(line, TooLong):
             yield number, line
             continue
         original, row, too_long = [line], bytearray(in_utf8(line, encoding)), isinstance(line, TooLong)
@@ -97,43 +97,6 @@ def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
 def in_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
     """Return bytes of a table in UTF-8."""
     return row if encoding == "utf-8" else row.decode(encoding, errors).encode()
-
-
-def _ends_lines_alike(encoding: str) -> bool:
-    """Tell whether LF ends lines in an encoding, as one byte that is nothing else."""
-    return "\n".encode(encoding) == b"\n"
-
-
-def _wide_lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield number and bytes of each line of a table in UTF-16 or UTF-32, or where LF is another byte."""
-    end, quote, number = "\n".encode(source.encoding), '"'.encode(source.encoding), 0
-    rest, looked, passed, quotes = bytearray(), 0, False, 0
-    with reading(source, lambda: number + 1, "the records from this line") as stream:
-        while data := stream.read1(1 << 16):
-            rest += data
-            begin = 0
-            while (at := rest.find(end, looked)) >= 0:
-                if at % len(end):
-                    looked = at + 1
-                    continue
-                number += 1
-                line = bytes(rest[begin : at + len(end)])
-                if passed or len(line) > source.longest:
-                    line = TooLong.of("the line", source.longest, (quotes + line.count(quote)) % 2 == 1)
-                yield number, line
-                begin = looked = at + len(end)
-                passed, quotes = False, 0
-            looked = (len(rest) - len(end) + 1) // len(end) * len(end) if len(rest) >= len(end) else 0
-            looked = max(begin, looked) - begin
-            del rest[:begin]
-            if len(rest) > source.longest:  # passed over, up to its end
-                whole = len(rest) // len(end) * len(end)
-                passed, quotes, looked = True, quotes + rest[:whole].count(quote), 0
-                del rest[:whole]
-        if passed:
-            yield number + 1, TooLong.of("the line", source.longest, (quotes + rest.count(quote)) % 2 == 1)
-        elif rest:
-            yield number + 1, bytes(rest)
 
 
 def settle(source: Source) -> None:

@@ -24,7 +24,7 @@ from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm
+from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, sizes
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.storage.spill import column_limit
 from ndcore.text.inputs import is_by_tags
@@ -209,6 +209,11 @@ class Documents:
     def position(self) -> tuple[int, int] | None:
         """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
         return self._position.now()
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how many bytes of text there are: of all files as they are stored; None where nothing is known."""
+        return sum(sizes(self.sources)) or None
 
     def span(self, index: int) -> range:
         """Return the positions of the documents of ``sources[index]``."""

@@ -13,6 +13,7 @@ from ndcore.files.sources import Source, TooLong, too_long
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
+_PIECE = 1 << 16  # bytes that are cut into lines at a time
 
 
 class _Counted(io.FileIO):
@@ -69,29 +70,52 @@ def reading(source: Source, number: Callable[[], int] | None = None, what: str =
 def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
-    A line longer than ``source.longest`` is passed over: a TooLong stands for it.
+    LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
+    than ``source.longest`` is passed over: a TooLong stands for it.
 
     Raises
     ------
     DocumentError
         The file cannot be read, is truncated or damaged; `number` is the line that could not be read.
     """
-    number = 0
+    encoding, longest = source.encoding or "utf-8", source.longest
+    end = "\n".encode(encoding)
+    number, line, held, passed, quotes = 0, bytearray(), b"", False, 0
     with reading(source, lambda: number + 1, "the records from this line") as stream:
-        while line := stream.readline(source.longest + 1):
-            if len(line) > source.longest:
-                line = _passed_over(stream, line, source.longest)
-            number += 1
-            yield number, line
+        while data := stream.read1(_PIECE):
+            data = held + data
+            units = len(data) // len(end) * len(end)
+            held = data[units:]
+            *ended, rest = data[:units].split(end)
+            for part in ended:
+                if line or len(part) % len(end):
+                    line += part + end
+                    if len(line) % len(end):  # the bytes of LF, but of two units
+                        continue
+                    whole = bytes(line)
+                    line.clear()
+                else:
+                    whole = part + end
+                number += 1
+                if passed or len(whole) > longest:
+                    whole = TooLong.of("the line", longest, (quotes + _quotes(whole, encoding)) % 2 == 1)
+                    passed, quotes = False, 0
+                yield number, whole
+            line += rest
+            if len(line) > longest:
+                passed, quotes = True, quotes + _quotes(line, encoding)
+                line.clear()
+        line += held
+        if passed:
+            yield number + 1, TooLong.of("the line", longest, (quotes + _quotes(line, encoding)) % 2 == 1)
+        elif line:
+            yield number + 1, bytes(line)
 
 
-def _passed_over(stream: io.BufferedReader, beginning: bytes, longest: int) -> TooLong:
-    """Pass over the rest of a line that is too long."""
-    quotes, piece = 0, beginning
-    while True:
-        quotes += piece.count(b'"')
-        if piece.endswith(b"\n") or not (piece := stream.readline(_BUFFER)):
-            return TooLong.of("the line", longest, bool(quotes % 2))
+def _quotes(data: bytes | bytearray, encoding: str) -> int:
+    """Count the double quotes in bytes of a line; in UTF-16 and UTF-32 their bytes may also belong to two units."""
+    quote = '"'.encode(encoding)
+    return data.count(quote) if len(quote) == 1 else data.decode(encoding, "replace").count('"')
 
 
 def read_whole(source: Source) -> bytes:

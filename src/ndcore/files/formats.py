@@ -264,8 +264,8 @@ def _content(name: str, head: bytes, default: str, named: str) -> Format:
     encoding = other_encoding(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
         if not encoding and not head.startswith(UTF8) and not _binary(head):
-            wide = named.startswith(("utf-16", "utf-32"))
-            encoding = named if named and (wide or not _unknown(head)) else wide_encoding(head)
+            told = named and not _unknown(head.decode(named, "replace").encode())
+            encoding = named if told else wide_encoding(head)
         if encoding:
             return Format(kind or "text", "", encoding)
     if encoding and kind != "html":

@@ -1,7 +1,9 @@
 """Processes that extract the text of HTML, which holds the GIL; they talk through pipes and end with them.
 
 They are started by a command of their own, not by ``multiprocessing``, so nobody's main module is imported again. A worker
-ends when its standard input does: also where its parent was killed.
+ends when its standard input does: also where its parent was killed. The system ends a worker that spends more than SECONDS
+of CPU on one page (`signal.setitimer`, which Windows does not have): this page is refused, and the others are read again.
+CPU and not the clock is counted, so a job that was stopped or a busy machine refuses nothing.
 """
 
 from __future__ import annotations
@@ -12,35 +14,50 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import html_reader
+from ndcore.files.records import Record, RecordError
 from ndcore.parallel import thread_count
 from ndcore.text.inputs import Extracted
 
 BATCH = 1 << 20  # bytes of HTML that a worker gets at a time, about
 ITEMS = 4096  # in a batch, at most
 ALONE = 32 << 20  # bytes of HTML that are read without workers, about what one takes to start
+SECONDS = 30  # of CPU for a page; the worst page that a parser sees takes about one
 _SERVE = "import sys; sys.path[:] = sys.argv[2:]; from ndcore.files.html_workers import serve; serve(sys.argv[1])"
 
 Other = TypeVar("Other")
 Reader = Callable[[str | bytes, str | None], Extracted]
+Page = tuple[str | bytes, str | None]  # HTML, and the charset that its sender named
+Answer = tuple[str, bool, str, bool] | Exception  # what `Extracted.of` needs, or why there is no text
 
 
 class Html(NamedTuple):
-    """HTML whose text is wanted, the charset that its sender named, and what makes a document of the text."""
+    """HTML whose text is wanted, the charset that its sender named, and what makes a document of the text.
+
+    `finish` gets a RecordError where there is no text.
+    """
 
     source: str | bytes
     charset: str | None
-    finish: Callable[[Extracted], Any]
+    finish: Callable[[Extracted | RecordError], Any]
+
+
+def with_text(record: Record, text: str | bytes | RecordError) -> Record | tuple[int | None, str]:
+    """Replace the HTML of a record by its text; (number, reason) where there is none."""
+    if isinstance(text, RecordError):
+        return record.number, str(text)
+    return record._replace(text=text, size=max(record.size, len(text)))
 
 
 class HtmlWorkers:
-    """Extract the texts of much HTML in `threads` processes (None: one for each CPU), of little HTML or for one thread here.
+    """Extract the texts of much HTML in `threads` processes (None: one for each CPU), of the first HTML here.
 
     Parameters
     ----------
@@ -51,11 +68,12 @@ class HtmlWorkers:
 
     def __init__(self, part: str, threads: int | None = 1) -> None:
         count = thread_count(threads)
-        self._part, self._count = part, count if sys.executable and not getattr(sys, "frozen", False) else 1
+        self._part, self._count = part, count if sys.executable and not getattr(sys, "frozen", False) else 0
         self._alone = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
-        self._workers: list[subprocess.Popen[bytes]] = []
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._lock, self._closing = threading.Lock(), False  # no worker starts after `close` has killed them
 
     def texts(self, path: str, items: Iterable[Html | Other]) -> Iterator[Any]:
         """Yield the items in their order, each Html as what its `finish` makes of its text.
@@ -65,10 +83,10 @@ class HtmlWorkers:
         Raises
         ------
         DocumentError
-            resiliparse is not installed, or a worker was killed; `path` is the file in messages.
+            resiliparse is not installed, or no worker can be started; `path` is the file in messages.
         """
         html = html_reader(path, self._part)
-        waiting: deque[tuple[list[Any], Future[list[tuple[str, bool, str, bool]]] | None]] = deque()
+        waiting: deque[tuple[list[Any], Future[list[Answer]] | None]] = deque()
         batch: list[Any] = []
         size, problem, remaining = 0, None, iter(items)
         while True:
@@ -100,42 +118,58 @@ class HtmlWorkers:
         """Tell whether there is enough HTML for workers, this item included."""
         if isinstance(item, Html) and self._alone < ALONE:
             self._alone += len(item.source)
-        return self._count > 1 and self._alone >= ALONE
+        return self._count > 0 and self._alone >= ALONE
 
-    def _ask(self, path: str, batch: list[Any]) -> Future[list[tuple[str, bool, str, bool]]] | None:
+    def _ask(self, path: str, batch: list[Any]) -> Future[list[Answer]] | None:
         """Hand the HTML of a batch to the next free worker."""
         pages = [(item.source, item.charset) for item in batch if isinstance(item, Html)]
         if not pages:
             return None
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._count)
+            self._threads, self._closing = ThreadPoolExecutor(self._count), False
             for _ in range(self._count):
-                command = [sys.executable, "-c", _SERVE, self._part, *sys.path]
-                worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                self._workers.append(worker)
-                self._idle.put(worker)
+                self._idle.put(None)
         return self._threads.submit(self._asked, path, pages)
 
-    def _asked(self, path: str, pages: list[tuple[str | bytes, str | None]]) -> list[tuple[str, bool, str, bool]]:
-        """Send pages to a free worker, and return its answer."""
+    def _asked(self, path: str, pages: list[Page]) -> list[Answer]:
+        """Return what a free worker answers for each page.
+
+        Where a worker ends, its pages have a second try, one by one; a page at which it ends again is refused.
+        """
+        answers: list[Answer] = []
+        tries = [(pages, False)]
         worker = self._idle.get()
         try:
-            assert worker.stdin is not None
-            assert worker.stdout is not None
-            try:
-                pickle.dump(pages, worker.stdin, pickle.HIGHEST_PROTOCOL)
-                worker.stdin.flush()
-                answer = pickle.load(worker.stdout)  # of our own process
-            except (OSError, EOFError, pickle.UnpicklingError) as error:
-                code = worker.poll()
-                reason = f"a process that extracts the text of HTML ended (exit code {code}); use --threads 1"
-                raise DocumentError(path, None, reason) from error
+            while tries:
+                asked, again = tries.pop()
+                worker = worker or self._start(path)
+                try:
+                    answers += worker.ask(asked)
+                except _Ended as ended:
+                    worker = None
+                    if again:
+                        answers.append(RecordError(str(ended)))
+                    else:
+                        tries += [([page], True) for page in reversed(asked)]
         finally:
             self._idle.put(worker)
-        if isinstance(answer, BaseException):
-            raise answer
-        found: list[tuple[str, bool, str, bool]] = answer
-        return found
+        return answers
+
+    def _start(self, path: str) -> _Worker:
+        """Start a worker."""
+        with self._lock:
+            if self._closing:
+                raise DocumentError(path, None, "reading was ended")
+            try:
+                worker = _Worker(self._part)
+            except OSError as error:
+                raise DocumentError(path, None, f"no process can be started to extract the text of HTML: {error}") from error
+            self._workers.append(worker)
+        try:
+            worker.ask([])
+        except _Ended as ended:
+            raise DocumentError(path, None, f"{ended}, before it had read any page") from ended
+        return worker
 
     def close(self) -> None:
         """End the workers. They are started again when they are needed again."""
@@ -143,28 +177,70 @@ class HtmlWorkers:
             return
         threads, self._threads = self._threads, None
         threads.shutdown(wait=False, cancel_futures=True)
-        for worker in self._workers:
-            worker.kill()
+        with self._lock:
+            self._closing = True
+            for worker in self._workers:
+                worker.process.kill()
         threads.shutdown(wait=True)
         for worker in self._workers:
-            worker.wait()
-            for stream in (worker.stdin, worker.stdout):
-                with contextlib.suppress(OSError):
-                    if stream is not None:
-                        stream.close()
+            worker.close()
         self._workers.clear()
         self._idle = queue.SimpleQueue()
 
 
-def _finished(batch: list[Any], answer: Future[list[tuple[str, bool, str, bool]]] | None) -> Iterator[Any]:
+class _Ended(Exception):
+    """A worker ended; the message says how."""
+
+    def __init__(self, code: int) -> None:
+        timed_out = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
+        reason = f"it takes more than {SECONDS} seconds of CPU" if timed_out else f"its process ended (exit code {code})"
+        super().__init__(f"the text of HTML could not be extracted: {reason}")
+
+
+class _Worker:
+    """A process that runs `serve`."""
+
+    def __init__(self, part: str) -> None:
+        command = [sys.executable, "-c", _SERVE, part, *sys.path]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, pages: list[Page]) -> list[Answer]:
+        """Return the answers for some pages. Raises _Ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            pickle.dump(pages, self.process.stdin, pickle.HIGHEST_PROTOCOL)
+            self.process.stdin.flush()
+            answers: list[Answer] = pickle.load(self.process.stdout)  # of our own process
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.close()
+            raise _Ended(self.process.returncode) from None
+        return answers
+
+    def close(self) -> None:
+        """End the process, and wait for it."""
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        self.process.wait()
+
+
+def _finished(batch: list[Any], answers: Future[list[Answer]] | None) -> Iterator[Any]:
     """Yield the items of a batch when its texts are there."""
-    texts = iter(() if answer is None else answer.result())
+    texts = iter(() if answers is None else answers.result())
     for item in batch:
-        if isinstance(item, Html):
-            text, fell_back, title, by_tags = next(texts)
-            yield item.finish(Extracted.of(text, item.source, fell_back, title, by_tags))
-        else:
+        if not isinstance(item, Html):
             yield item
+            continue
+        answer = next(texts)
+        if isinstance(answer, RecordError):
+            yield item.finish(answer)
+        elif isinstance(answer, Exception):
+            raise answer
+        else:
+            text, fell_back, title, by_tags = answer
+            yield item.finish(Extracted.of(text, item.source, fell_back, title, by_tags))
 
 
 def serve(part: str) -> None:
@@ -175,16 +251,16 @@ def serve(part: str) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             pages = pickle.load(given)  # of the parent
-            _answer(answers, html, pages)
+            pickle.dump([_answer(html, *page) for page in pages], answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
 
 
-def _answer(answers: IO[bytes], html: Reader, pages: list[tuple[str | bytes, str | None]]) -> None:
-    """Write the texts of pages, or the error of one of them."""
-    answer: Any
+def _answer(html: Reader, source: str | bytes, charset: str | None) -> Answer:
+    """Extract the text of a page within SECONDS; an error is raised again by the parent."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        found = [html(source, charset) for source, charset in pages]
-        answer = [(str(text), text.fell_back, text.page_title, text.by_tags) for text in found]
-    except Exception as error:  # raised again by the parent
-        answer = error
-    pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)
-    answers.flush()
+        text = html(source, charset)
+    except Exception as error:
+        return error
+    return str(text), text.fell_back, text.page_title, text.by_tags

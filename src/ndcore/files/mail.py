@@ -30,7 +30,7 @@ from ndcore.files.file_reader import read_whole, reading
 from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, checked_encoding, decoded, detected_encoding, is_utf8
+from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding, is_utf8, sender_encoding
 from ndcore.text.inputs import Extracted, is_by_tags
 
 _HEADER = 1 << 20  # bytes of the header of a message or of a part
@@ -56,7 +56,7 @@ class _Leaf(NamedTuple):
 class _End(NamedTuple):
     """What follows the texts of a message: what makes a document of them."""
 
-    finish: Callable[[Sequence[str]], Record]
+    finish: Callable[[Sequence[str | RecordError]], Record | tuple[int | None, str]]
 
 
 class Messages:
@@ -119,9 +119,9 @@ def documents(
     DocumentError
         The file cannot be read.
     """
-    texts: list[str] = []
+    texts: list[str | RecordError] = []
     for item in workers.texts(source.path, _read(source, fields, wanted)):
-        if isinstance(item, str):
+        if isinstance(item, (str, RecordError)):
             texts.append(item)
             continue
         if isinstance(item, _End):
@@ -146,7 +146,7 @@ def _read(
             inner = data[begins.end() :] if begins else data
             message, leaves, attachments = _parsed(_QUOTED.sub(rb"\1", inner) if number is not None else inner)
             pieces = [_piece(leaf, source.form.encoding) for leaf in leaves]
-            values = _Values(message, attachments)
+            values = _Values(message, attachments, source.form.encoding)
             record = values.record(fields, number, offset if number is not None and not source.stored else None, data)
         except (RecordError, EncodingError) as error:
             yield number, str(error)
@@ -164,10 +164,10 @@ def _raw(source: Source) -> Iterator[tuple[int | None, int, bytes]]:
 
 
 class _Values:
-    """The fields of a message."""
+    """The fields of a message; `encoding` is the one that the user named, for bytes in them."""
 
-    def __init__(self, message: Message, attachments: str) -> None:
-        self._message, self._attachments = message, attachments
+    def __init__(self, message: Message, attachments: str, encoding: str) -> None:
+        self._message, self._attachments, self._encoding = message, attachments, encoding
 
     def record(self, fields: Fields, number: int | None, offset: int | None, data: bytes) -> Record:
         """Make a document whose text is the bytes of the message as yet. RecordError where a field is missing."""
@@ -194,12 +194,19 @@ class _Values:
         raw = next((value for key, value in self._message.raw_items() if key.lower() == name.lower()), None)
         if raw is None:
             return MISSING
-        text = _header_text(str(raw))
+        text = _header_text(str(raw), self._encoding)
         return text if as_written or name.lower() != "date" else _date(text)
 
 
-def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[str]) -> Record:
-    """Give a document its text. How one of the texts was read from HTML is said of the whole."""
+def _finished(
+    record: Record, values: _Values, fields: Fields, pieces: Sequence[str | RecordError]
+) -> Record | tuple[int | None, str]:
+    """Give a document its text; (number, reason) where a piece has none. How a piece was read is said of the whole."""
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, RecordError):
+            return record.number, str(piece)
+        texts.append(piece)
     body = "\n".join(texts)
     parts = [body if name.lower() in _BODY else str(values.value(name, as_written=True)) for name in fields.text]
     text = str(join_texts(parts))
@@ -208,10 +215,14 @@ def _finished(record: Record, values: _Values, fields: Fields, texts: Sequence[s
     return record._replace(text=extracted, size=max(record.size, len(text)))
 
 
-def _header_text(raw: str) -> str:
-    """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else Latin-1."""
+def _header_text(raw: str, encoding: str = "") -> str:
+    """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else in `encoding`, or Latin-1."""
     data = raw.encode("utf-8", "surrogateescape")
-    text = re.sub(r"\r?\n(?=[ \t])", "", data.decode("utf-8" if is_utf8(data) else "latin-1")).strip()
+    try:
+        text = decoded(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
+    except EncodingError:
+        text = data.decode("latin-1")
+    text = re.sub(r"\r?\n(?=[ \t])", "", text).strip()
     if len(data) > _VALUE or "=?" not in text:
         return text
     try:
@@ -375,11 +386,8 @@ def _piece(leaf: _Leaf, encoding: str) -> str | Html:
         except ImportError:
             raise RecordError(missing("resiliparse", "reading HTML, which is all the text of this message,")) from None
         return Html(leaf.data, leaf.charset or encoding or None, lambda text: text)
-    try:
-        charset = checked_encoding(leaf.charset) if leaf.charset else ""
-    except EncodingError:
-        charset = ""
-    for named in (charset if charset != "ascii" else "", encoding):
+    charset = sender_encoding(leaf.charset)
+    for named in (charset, encoding):
         if named:
             try:
                 return decoded(leaf.data, named)
@@ -388,6 +396,6 @@ def _piece(leaf: _Leaf, encoding: str) -> str | Html:
     try:
         return decoded(leaf.data, detected_encoding(leaf.data))
     except EncodingError:
-        if charset in ("", "ascii"):
+        if not charset:
             raise
     return leaf.data.decode(charset, "replace")

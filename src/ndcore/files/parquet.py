@@ -7,17 +7,20 @@ its own), and what pyarrow cannot read.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ndcore.checks import missing
 from ndcore.files.arrow import batch_rows, check_names, first_line, in_small_parts, refuse_bomb
 from ndcore.files.errors import DocumentError
+from ndcore.files.parquet_pages import pages
 from ndcore.files.sources import Source
 
 _GROUP_BYTES = 64 << 20
+_SHARED_BYTES = 64 << 20  # of a batch whose rows all have the longest value that they may share
 
 
 def _in_dictionaries(pa: Any, file: Any) -> list[str]:
@@ -27,7 +30,7 @@ def _in_dictionaries(pa: Any, file: Any) -> list[str]:
         name = metadata.row_group(0).column(i).path_in_schema
         at = schema.get_field_index(name)
         kind = schema.field(at).type if at >= 0 else None
-        if kind in (pa.string(), pa.binary()) and any(
+        if kind in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary()) and any(
             "DICTIONARY" in encoding for g in range(metadata.num_row_groups)
             for encoding in metadata.row_group(g).column(i).encodings
         ):
@@ -58,10 +61,10 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(source.location)
             self.schema = self._file.schema_arrow
-            dictionaries = _in_dictionaries(pa, self._file)
-            if dictionaries:  # their strings are repeated a few rows at a time, by `_group`
+            self._dictionaries = _in_dictionaries(pa, self._file)
+            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_group`
                 self._file.close()
-                self._file = pq.ParquetFile(source.location, read_dictionary=dictionaries)
+                self._file = pq.ParquetFile(source.location, read_dictionary=self._dictionaries)
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
@@ -97,15 +100,15 @@ class ParquetFile:
 
     def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
-        group, stored = self._file.metadata.row_group(index), Path(self._source.location).stat().st_size
-        for i in range(group.num_columns):
-            column = group.column(i)
-            what = f"the column {column.path_in_schema!r} of row group {index + 1}"
-            if not 0 <= column.total_compressed_size <= stored:
-                reason = f"{what} has {column.total_compressed_size:,} bytes in a file of {stored:,}"
-                raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
-            refuse_bomb(self._source, what, column.total_compressed_size, column.total_uncompressed_size)
-        size = batch_rows(group.num_rows, group.total_byte_size)
+        group, expanded, widest = self._file.metadata.row_group(index), 0, 1
+        with Path(self._source.location).open("rb") as file:
+            for i in range(group.num_columns):
+                name = group.column(i).path_in_schema
+                more, shared = self._column(file, index, i)
+                expanded += more
+                if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
+                    widest = max(widest, shared)
+        size = min(batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
         try:
             if group.num_rows:
                 for batch in self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
@@ -113,6 +116,32 @@ class ParquetFile:
                         yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
         except (self._pa.ArrowException, OSError) as error:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {first_line(error)}") from error
+
+    def _column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
+        """Return the bytes of a column chunk when it is decompressed, and of the longest string that its rows may share.
+
+        Both are bounds, from what its pages say; of lists no string is told. DocumentError where they grow too much.
+        """
+        column, size = self._file.metadata.row_group(group).column(index), os.fstat(file.fileno()).st_size
+        stored, what = column.total_compressed_size, f"the column {column.path_in_schema!r} of row group {group + 1}"
+        if not 0 <= stored <= size:
+            reason = f"{what} has {stored:,} bytes in a file of {size:,}"
+            raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
+        start = column.data_page_offset
+        if column.has_dictionary_page and 0 < column.dictionary_page_offset < start:
+            start = column.dictionary_page_offset
+        repeated = column.path_in_schema not in self._dictionaries
+        expanded = shared = 0
+        for number, page in enumerate(pages(file, start, start + stored), 1):
+            refuse_bomb(self._source, f"page {number} of {what}", page.stored, page.expanded)
+            expanded += page.expanded
+            if page.is_delta or (page.is_dictionary and repeated):
+                shared = max(shared, page.expanded)
+        refuse_bomb(self._source, what, stored, expanded)
+        form = self._file.metadata.schema.column(index)
+        if form.physical_type == "FIXED_LEN_BYTE_ARRAY":
+            shared = form.length
+        return expanded, shared if form.physical_type.endswith("BYTE_ARRAY") and not form.max_repetition_level else 0
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
         """Write what `select` makes of each batch, a table with this schema, to a new file with the same compression.

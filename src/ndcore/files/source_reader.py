@@ -12,8 +12,7 @@ from ndcore.files.csv_tsv import Table
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.html_text import html_reader
-from ndcore.files.html_workers import Html, HtmlWorkers
+from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.json_lines import JsonLines
 from ndcore.files.raw_records import SPLIT, raw_records
 from ndcore.files.records import Fields, Record, RecordError
@@ -107,19 +106,19 @@ class SourceReader:
         if not self._texts_are_html:
             yield from items
             return
-        yield from self.workers.texts(source.path, _html_of(items))
+        yield from self.workers.texts(source.path, _html_of(items, source.form.encoding or None))
 
     def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""
         if not wanted(None):
             return
         data = read_whole(source)
-        text: str | bytes = data
+        record = Record(None, data, None, (), len(data))
         if source.kind == "html":
-            text = html_reader(source.path, self._part)(data, source.form.encoding or None)
-        elif not source.as_bytes:
-            text = decoded_text(source, data)
-        yield Record(None, text, None, (), max(len(data), len(text)))
+            page = Html(data, source.form.encoding or None, partial(with_text, record))
+            yield from self.workers.texts(source.path, [page])
+        else:
+            yield record if source.as_bytes else with_text(record, decoded_text(source, data))
 
 
 def decoded_text(source: Source, data: bytes) -> str | bytes:
@@ -136,18 +135,21 @@ def decoded_text(source: Source, data: bytes) -> str | bytes:
         raise DocumentError(source.path, None, str(error)) from error
 
 
-def _html_of(items: Iterator[Item]) -> Iterator[Html | Item]:
-    """Yield Html for each text of documents, which come one by one, and other items as they are."""
+def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
+    """Yield Html for each text of documents, which come one by one, and other items as they are.
+
+    `charset` is the encoding of texts that are bytes, as columns of Parquet may have, if the user named it.
+    """
     for item in items:
         if isinstance(item, Record):
-            yield Html(item.text, None, partial(_with_text, item))
+            yield Html(item.text, charset, partial(with_text, item))
         elif isinstance(item, Block):
             for i, text in enumerate(item.texts):
-                yield Html(text, None, partial(_with_text, item.where([i])))
+                yield Html(text, charset, partial(_block_with_text, item.where([i])))
         else:
             yield item
 
 
-def _with_text(item: Record | Block, text: Extracted) -> Record | Block:
-    """Replace the HTML of a document by its text."""
-    return item._replace(text=text) if isinstance(item, Record) else item._replace(texts=[text])
+def _block_with_text(block: Block, text: Extracted | RecordError) -> Item:
+    """Replace the HTML of a block of one document by its text; (number, reason) where there is none."""
+    return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

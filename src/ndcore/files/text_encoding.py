@@ -13,7 +13,11 @@ import unicodedata
 from ndcore.checks import missing
 from ndcore.files.byte_order_mark import UTF8, other_encoding
 
-_SUPERSETS = {"shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030"}  # as browsers decode them
+_SUPERSETS = {  # as browsers decode them
+    "shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030", "iso8859-11": "cp874",
+    "tis-620": "cp874",
+}
+_OF_SENDERS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}  # so too; a user who names them for a file means them
 _NO_TEXT = {"charmap", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem"}
 _SAMPLE = 1 << 20  # bytes that statistics see
 _LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
@@ -47,6 +51,15 @@ def checked_encoding(name: str) -> str:
         raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
                             "decides where there is one)")
     return "utf-8" if found == "utf-8-sig" else _SUPERSETS.get(found, found)
+
+
+def sender_encoding(charset: str) -> str:
+    """Return the encoding that a sender of mail means by a name, as browsers do; empty for other names, and for ASCII."""
+    try:
+        found = checked_encoding(charset)
+    except EncodingError:
+        return ""
+    return "" if found == "ascii" else _OF_SENDERS.get(found, found)
 
 
 def wide_encoding(head: bytes) -> str:

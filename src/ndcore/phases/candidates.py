@@ -63,38 +63,36 @@ def expand_runs(batches: Batches, *, max_holders: int, first_new: int) -> Iterat
     -----
     Holds the entries of one batch and max_holders more. O(pairs).
     """
-    carried, carried_ranks = np.empty((0, 0), np.uint8), np.empty(0, np.int64)
-    long: _Runs | None = None  # the run that was found to be long, and may go on
-    listed = False
+    runs, ranks, told = np.empty((0, 0), np.uint8), np.empty(0, np.int64), 0  # of the last run, which may go on
     for batch in drop_empty(batches):
-        runs, ranks = byte_rows(batch.column("run")), numbers(batch, "rank")
-        if long is not None:
-            goes_on = int(np.cumprod((runs == long).all(axis=1)).sum())
-            if listed and goes_on:
-                yield _listed(runs[:goes_on], ranks[:goes_on])
-            if goes_on == len(runs):
-                continue
-            runs, ranks, long = runs[goes_on:], ranks[goes_on:], None
-        if len(carried):
-            runs, ranks = np.concatenate([carried, runs]), np.concatenate([carried_ranks, ranks])
+        more = byte_rows(batch.column("run"))
+        runs = np.concatenate([runs, more]) if len(runs) else more
+        ranks = np.concatenate([ranks, numbers(batch, "rank")])
         starts = np.flatnonzero(row_changes(runs))
-        yield from _expanded(runs, ranks, starts, max_holders, first_new)
-        carried, carried_ranks = runs[starts[-1] :], ranks[starts[-1] :]  # a run that may go on in the next batch
-        if len(carried) > max_holders:
-            long, listed = carried[0], bool(carried_ranks[0] >= first_new)
-            if listed:
-                yield _listed(carried, carried_ranks)
-            carried, carried_ranks = carried[:0], carried_ranks[:0]
-    yield from _expanded(carried, carried_ranks, np.unique([0, len(carried)]), max_holders, first_new)
+        yield from _expanded(runs, ranks, starts, told, max_holders, first_new)
+        begin = int(starts[-1])
+        told = told if begin == 0 else 0
+        runs, ranks = runs[begin:], ranks[begin:]
+        if len(runs) > max_holders:
+            yield from _listed(runs, ranks, told, first_new)
+            told = max_holders + 1  # documents of a long run that are held, for all others will do with these
+            runs, ranks = runs[:told], ranks[:told]
+    yield from _expanded(runs, ranks, np.unique([0, len(runs)]), told, max_holders, first_new)
 
 
-def _expanded(runs: _Runs, ranks: Ints, starts: Ints, max_holders: int, first_new: int) -> Iterator[Any]:
-    """Yield the pairs, or the documents, of the runs that begin at starts[:-1]; starts[-1] is the end of the last."""
+def _expanded(
+    runs: _Runs, ranks: Ints, starts: Ints, told: int, max_holders: int, first_new: int
+) -> Iterator[Any]:
+    """Yield the pairs, or the documents, of the runs that begin at starts[:-1]; starts[-1] is the end of the last.
+
+    The first `told` documents of the first run were listed.
+    """
     if len(starts) < 2:
         return
     sizes = np.diff(starts)
-    for i in np.flatnonzero((sizes > max_holders) & (ranks[starts[:-1]] >= first_new)).tolist():
-        yield _listed(runs[starts[i] : starts[i + 1]], ranks[starts[i] : starts[i + 1]])
+    for i in np.flatnonzero(sizes > max_holders).tolist():
+        part = slice(starts[i], starts[i + 1])
+        yield from _listed(runs[part], ranks[part], told if i == 0 else 0, first_new)
     ends = np.repeat(np.where(sizes > max_holders, 0, starts[1:]), sizes)
     places = np.arange(int(starts[0]), int(starts[-1]))
     later = np.maximum(ends - places - 1, 0)  # documents after each in its run
@@ -106,6 +104,7 @@ def _expanded(runs: _Runs, ranks: Ints, starts: Ints, max_holders: int, first_ne
             yield as_batch(run=binary_column(runs[first]), a=ranks[first + 1 + within], b=ranks[first])
 
 
-def _listed(runs: _Runs, ranks: Ints) -> Any:
-    """Return the documents of a long run."""
-    return as_batch(run=binary_column(runs), a=ranks, b=arrow().nulls(len(ranks), "int64"))
+def _listed(runs: _Runs, ranks: Ints, told: int, first_new: int) -> Iterator[Any]:
+    """Yield the documents of a long run, but for the first ones, and unless all are of `against`."""
+    if told < len(ranks) and ranks[0] >= first_new:
+        yield as_batch(run=binary_column(runs[told:]), a=ranks[told:], b=arrow().nulls(len(ranks) - told, "int64"))

@@ -69,7 +69,7 @@ def find_contenders(sketches: Any, *, design: FilterDesign, max_holders: int = 1
     -------
     ndarray of bool (n,)
         `ndcore.near_duplicates` keeps the other documents, and gives these alone the representatives that they have among
-        all, by the same threshold, num_perm, seed, shingling and max_holders. Not with drop="contained",
+        all, by filter="lsh" and the same threshold, num_perm, seed, shingling and max_holders. Not with drop="contained",
         filter="complete", one_per, drop_common, must_agree, lost or against, which concern other documents, too.
 
     Raises

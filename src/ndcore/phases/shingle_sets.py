@@ -16,7 +16,7 @@ from ndcore.phases.sketches import read_column
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["BITS", "MOST_WORDS", "Filter", "form_sets", "word_and_bits"]
+__all__ = ["BITS", "MOST_WORDS", "form_sets", "may_have", "word_and_bits"]
 
 MEMBERS = 1 << 17  # of a row: 1 MiB
 BITS = 5  # that a value sets in its word of 64 bits
@@ -34,40 +34,27 @@ def word_and_bits(words: int) -> tuple[str, str]:
     return f"shiftrightunsigned(hash, {shift})" if shift < 64 else "0L", bits
 
 
-class Filter:
-    """A set of hashes, given as words of a filter; asks may be answered with yes by mistake, never with no."""
-
-    def __init__(self, words: UInts) -> None:
-        self.words = words
-
-    @classmethod
-    def of(cls, words: int, numbers: Ints, values: Ints) -> Filter:
-        """Make a filter of the words that are not 0."""
-        whole = np.zeros(words, np.uint64)
-        whole[numbers] = values.view(np.uint64)
-        return cls(whole)
-
-    def may_have(self, hashes: AnyArray) -> Bools:
-        """Tell which hashes (int64) may be in the set."""
-        hashes = hashes.view(np.uint64)
-        shift = 64 - (len(self.words).bit_length() - 1)
-        which = hashes >> np.uint64(shift) if shift < 64 else np.zeros(len(hashes), np.uint64)
-        wanted = np.zeros(len(hashes), np.uint64)
-        for i in range(BITS):
-            wanted |= np.uint64(1) << (hashes >> np.uint64(6 * i) & np.uint64(63))
-        found: Bools = self.words[which.astype(np.int64)] & wanted == wanted
-        return found
+def may_have(words: UInts, hashes: AnyArray) -> Bools:
+    """Tell which hashes (int64) may be in a filter of these words: by mistake some others, too."""
+    hashes = hashes.view(np.uint64)
+    shift = 64 - (len(words).bit_length() - 1)
+    which = hashes >> np.uint64(shift) if shift < 64 else np.zeros(len(hashes), np.uint64)
+    wanted = np.zeros(len(hashes), np.uint64)
+    for i in range(BITS):
+        wanted |= np.uint64(1) << (hashes >> np.uint64(6 * i) & np.uint64(63))
+    found: Bools = words[which.astype(np.int64)] & wanted == wanted
+    return found
 
 
-def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: Filter) -> Iterator[Any]:
-    """Form the shingle sets of the texts whose ``hash`` the filter may have.
+def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: UInts) -> Iterator[Any]:
+    """Form the shingle sets of the texts whose ``hash`` the words of a filter may have.
 
     Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the parts of a set
     one after another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the
     digest of the text, as `sketch_documents` has it.
     """
     for batch in drop_empty(batches):
-        batch = batch.take(np.flatnonzero(wanted.may_have(numbers(batch, "hash"))))
+        batch = batch.take(np.flatnonzero(may_have(wanted, numbers(batch, "hash"))))
         if not batch.num_rows:
             continue
         others = [name for name in batch.schema.names if name != text]

@@ -1,24 +1,101 @@
-"""Phase 6, stars: each document, in keep order, joins the earlier representative that it resembles most, or becomes one.
+"""Phases 5 and 6: connected components, and stars, in which each document, in keep order, joins the earlier representative
+that it resembles most, or becomes one.
 
-Within a component that fits in a task one reading of its pairs in order does it. Larger components take rounds: who is a
-representative is the lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy
+Components: the naive way gives every document the first root among its neighbours until nothing changes, which takes as many
+rounds as the longest chain has links. Union-find within a task, and large and small stars across tasks (Kiveris, Lattanzi,
+Mirrokni, Rastogi, Vassilvitskii 2014, "Connected Components in MapReduce and Beyond", DOI 10.1145/2670979.2670997), take
+O(log^2 n) rounds and never make edges more.
+
+Stars: within a component that fits in a task one reading of its pairs in order does it. Larger components take rounds: the
+representatives are the lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy
 sequential maximal independent set and matching are parallel on average", DOI 10.1145/2312005.2312058).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from ndcore._cluster import star_ascending
-from ndcore._types import Floats, Ints
+from ndcore._cluster import components, star_ascending
+from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-__all__ = ["assign_stars", "resolve_round"]
+__all__ = ["assign_stars", "contract_edges", "large_star", "resolve_round", "small_star"]
 
 PAIRS = 1 << 18  # of whole components that are assigned together, about
+
+
+def contract_edges(batches: Batches, *, bound: int) -> Iterator[Any]:
+    """Replace every `bound` edges (a, b) by stars: b, each document, and a, the first of its component by these edges.
+
+    Components stay what they are, and edges do not become more. Holds `bound` edges.
+    """
+    held: list[tuple[Ints, Ints]] = []
+    size = 0
+    for batch in drop_empty(batches):
+        a, b = numbers(batch, "a"), numbers(batch, "b")
+        for start in range(0, len(a), bound):
+            part = a[start : start + bound], b[start : start + bound]
+            if size + len(part[0]) > bound:
+                yield from _contracted(held)
+                held, size = [], 0
+            held.append(part)
+            size += len(part[0])
+    yield from _contracted(held)
+
+
+def _contracted(held: list[tuple[Ints, Ints]]) -> Iterator[Any]:
+    """Yield the stars of these edges."""
+    if held:
+        a, b = (np.concatenate(ends) for ends in zip(*held, strict=True))
+        documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
+        ends = ends.astype(np.int64)
+        roots = components(ends[: len(a)], ends[len(a) :], np.arange(len(documents)))
+        joined = np.flatnonzero(roots != np.arange(len(documents)))
+        yield as_batch(a=documents[roots[joined]], b=documents[joined])
+
+
+def large_star(batches: Batches) -> Iterator[Any]:
+    """Connect the later neighbours of each document with the first among it and its neighbours.
+
+    Takes edges (u, v) either way round, sorted, all of one u in one partition. Yields edges a < b. Holds one batch.
+    """
+    for u, v, first, _ in _with_first(batches):
+        later = v > u
+        yield as_batch(a=np.minimum(first, u)[later], b=v[later])
+
+
+def small_star(batches: Batches) -> Iterator[Any]:
+    """Connect each document and its earlier neighbours with the first of these.
+
+    Takes edges (u, v), v < u, sorted, all of one u in one partition. Yields edges a < b. Holds one batch.
+    """
+    for u, v, first, begins in _with_first(batches):
+        others = v != first
+        yield as_batch(a=np.concatenate([first[others], first[begins]]), b=np.concatenate([v[others], u[begins]]))
+
+
+def _with_first(batches: Batches) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Yield distinct edges (u, v), the first neighbour of each u, and the places where a new u begins."""
+    last: tuple[int, int, int] | None = None  # u, v and the first neighbour of the row before
+    for batch in drop_empty(batches):
+        u, v = numbers(batch, "u"), numbers(batch, "v")
+        fresh, other = np.ones((2, len(u)), np.bool_)
+        other[1:] = u[1:] != u[:-1]
+        fresh[1:] = other[1:] | (v[1:] != v[:-1])
+        if last is not None:
+            other[0] = u[0] != last[0]
+            fresh[0] = other[0] or v[0] != last[1]
+        starts = np.flatnonzero(other)
+        first = np.full(len(u), -1 if last is None else last[2])
+        if len(starts):
+            first[starts[0] :] = v[starts][np.cumsum(other)[starts[0] :] - 1]
+        last = int(u[-1]), int(v[-1]), int(first[-1])
+        yield u[fresh], v[fresh], first[fresh], np.flatnonzero(other[fresh])
 
 
 def assign_stars(batches: Batches, *, best: bool) -> Iterator[Any]:
@@ -56,16 +133,9 @@ def _assigned(columns: list[Any], best: bool) -> Iterator[Any]:
     labels, most = np.arange(len(documents)), np.full(len(documents), -1.0)
     star_ascending(x[order], y[order], np.ascontiguousarray(resemblance[order], np.float64), best, most, labels)
     joined = np.flatnonzero(labels != np.arange(len(documents)))
-    found = most[joined] if best else _resemblances(x, y, resemblance, labels, joined)
-    yield as_batch(rank=documents[joined], label=documents[labels[joined]], resemblance=found)
-
-
-def _resemblances(x: Ints, y: Ints, resemblance: Floats, labels: Ints, joined: Ints) -> Floats:
-    """Look up the resemblance of each document of `joined` to its label."""
-    kept = np.flatnonzero(labels[y] == x)
-    found = np.empty(len(labels), np.float64)
-    found[y[kept]] = resemblance[kept]
-    return found[joined]
+    kept = np.flatnonzero(labels[y] == x)  # the pairs of documents with their labels
+    most[y[kept]] = resemblance[kept]
+    yield as_batch(rank=documents[joined], label=documents[labels[joined]], resemblance=most[joined])
 
 
 def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
@@ -76,30 +146,24 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
     more are asked about, the next round decides.
     """
     known: dict[int, bool] = {}
-    document, covered, open_ends = -1, False, False
-    ranks: list[int] = []
-    kept: list[bool] = []
-    for batch in drop_empty(batches):
-        columns = (numbers(batch, name).tolist() for name in ("a", "b", "settled"))
-        for a, b, settled in zip(*columns, strict=True):
-            if b != document:
-                if document >= 0 and (covered or not open_ends):
-                    _decide(document, not covered, known, bound, ranks, kept)
-                document, covered, open_ends = b, False, False
-            state = True if settled else known.get(a)
-            covered |= state is True
-            open_ends |= state is None
-        if ranks:
-            yield as_batch(rank=np.array(ranks, np.int64), kept=np.array(kept, np.bool_))
-            ranks, kept = [], []
-    if document >= 0 and (covered or not open_ends):
-        yield as_batch(rank=np.array([document], np.int64), kept=np.array([not covered]))
+    decided: list[tuple[int, bool]] = []
+    rows = (row for batch in drop_empty(batches)
+            for row in zip(*(numbers(batch, name).tolist() for name in ("a", "b", "settled")), strict=True))
+    for document, pairs in groupby(rows, itemgetter(1)):
+        states = {True if settled else known.get(a) for a, _, settled in pairs}
+        if True in states or None not in states:
+            if len(known) >= bound:
+                known.clear()
+            known[document] = True not in states
+            decided.append((document, known[document]))
+        if len(decided) >= PAIRS:
+            yield _decisions(decided)
+            decided = []
+    if decided:
+        yield _decisions(decided)
 
 
-def _decide(document: int, is_kept: bool, known: dict[int, bool], bound: int, ranks: list[int], kept: list[bool]) -> None:
-    """Note a decision."""
-    if len(known) >= bound:
-        known.clear()
-    known[document] = is_kept
-    ranks.append(document)
-    kept.append(is_kept)
+def _decisions(decided: list[tuple[int, bool]]) -> Any:
+    """Return documents and whether they are representatives as a batch."""
+    ranks, kept = zip(*decided, strict=True)
+    return as_batch(rank=np.array(ranks, np.int64), kept=np.array(kept, np.bool_))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
-from ndcore.checks import check_documents, checked_int, checked_memory_limit
+from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
@@ -165,9 +165,7 @@ def _reading(collections: dict[str, Any], shingling: Shingling | None) -> Readin
     if collections["texts"] is None:
         raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
     if not all_ids(**collections):
-        for name, given in collections.items():
-            check_documents(given, name)
-        return TextReading([as_corpus([] if given is None else given) for given in collections.values()],
+        return TextReading([as_corpus([] if given is None else given, name) for name, given in collections.items()],
                            given_shingling(shingling))
     refuse_shingling(shingling)
     return IdReading([checked_ids(name, given) for name, given in collections.items()])

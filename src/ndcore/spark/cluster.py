@@ -10,8 +10,7 @@ from ndcore.checks import check_choice, checked_int, imported
 from ndcore.collection.settings import LEAST, Grouping, Method, Policy, Settings
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.candidates import expand_runs
-from ndcore.phases.counted_pairs import compare_samples, count_overlaps
-from ndcore.phases.samples import list_members, sample_documents
+from ndcore.phases.samples import compare_samples, count_overlaps, list_members, sample_documents
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN

@@ -52,9 +52,9 @@ def refuse_options(function: str, given: dict[str, Any]) -> None:
     """Raise TypeError for options that are not parameters; the message tells which ones the local function has."""
     refused = CALLERS[f"spark.{function}"]
     for name in given:
-        if name in refused:
+        if reason := refused.get(name):
             raise TypeError(f"{name}=… is an option of ndcore.{function}, and not available on Spark, because "
-                            f"{refused[name]}; leave it out, or use the local function")
+                            f"{reason}; leave it out, or use the local function")
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 

@@ -16,8 +16,7 @@ from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
 from ndcore.phases.columns import arrow, numbers
 from ndcore.phases.fingerprints import match_fingerprints
 from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
-from ndcore.spark.executors import check_executors
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, check_executors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

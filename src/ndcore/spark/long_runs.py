@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.long_runs import Holders, compare_holders, find_representatives
+from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 from ndcore.spark.verification import SCORED
 from ndcore.spark.work import Work
@@ -47,15 +47,12 @@ class LongRuns:
     @property
     def found(self) -> DataFrame:
         """The pairs, and a row with a = b for each document that was compared with all others."""
-        if len(self._tables) > FEW:
-            self._tables = [self.work.keep(self._union(), "long runs: pairs")]
-        return self._union()
-
-    def _union(self) -> DataFrame:
-        """Return all rows that were found."""
         rows = self.work.spark.createDataFrame([], SCORED)
         for table in self._tables:
             rows = rows.union(table)
+        if len(self._tables) > FEW:
+            rows = self.work.keep(rows, "long runs: pairs")
+            self._tables = [rows]
         return rows
 
     @property
@@ -110,11 +107,12 @@ class LongRuns:
         settling: those that an earlier one represents are left out. Else each is compared with all others.
         """
         most, last, either = FIRST, -1, self.either or not settling
-        while len((block := self._next(waiting, holders, most)).ranks):
-            last = int(block.ranks.max())
+        while (block := self._next(waiting, holders, most)).num_rows:
+            last = int(block["rank"].to_numpy().max())
             if settling:
                 block = find_representatives(block, judgement=self.judgement)
-            found = self.work.apply(holders, compare_holders, SCORED, block=block, judgement=self.judgement, either=either)
+            found = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
+                                    either=either)
             found = self.work.keep(found, "long runs: accepted pairs")
             self._tables.append(found)
             waiting = waiting.where(f"rank > {last}")
@@ -124,7 +122,7 @@ class LongRuns:
             most = min(GROWTH * most, MOST)
         return last >= 0
 
-    def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Holders:
+    def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
         """Read the next block: the first of the documents that wait, `most` at most, and BLOCK_BYTES."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F
@@ -132,11 +130,10 @@ class LongRuns:
         self.work.describe("long runs: next block")
         first = waiting.sort("rank").limit(most).withColumn("through", F.sum("size").over(Window.orderBy("rank")))
         first = first.where(f"through - size < {BLOCK_BYTES}").select("rank")
-        rows = holders.join(F.broadcast(first), "rank").drop("size").toArrow()
-        return Holders.of(rows.combine_chunks().to_batches())
+        return holders.join(F.broadcast(first), "rank").drop("size").toArrow()
 
 
-def account(work: Work, entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
+def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
     """Return the rows of `NearDuplicates.common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
     from pyspark.sql import functions as F
 
@@ -145,6 +142,6 @@ def account(work: Work, entries: DataFrame, labels: DataFrame, ranked: DataFrame
     own = entries.select("rank").distinct().join(labels, "rank", "left_anti")
     representatives = entries.join(own, "rank").groupBy("run").agg(F.count("*").alias("representatives"))
     keys = ranked.selectExpr("rank as first", "key as example")
-    return work.keep(counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
+    return counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
         "int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example",
-        "coalesce(representatives, 0L) as representatives"), "common")
+        "coalesce(representatives, 0L) as representatives")

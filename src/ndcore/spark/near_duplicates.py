@@ -64,8 +64,9 @@ def near_duplicates(
 ) -> NearDuplicates:
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
 
-    `ndcore.near_duplicates` on the documents sorted by key gives the same result: the same representatives, classes and
-    resemblances. It does not depend on partitions, their order, adaptive execution or tasks that are retried.
+    `ndcore.near_duplicates` on the documents sorted by key gives the same result with the same filter: the same
+    representatives, classes and resemblances. It does not depend on partitions, their order, adaptive execution or tasks
+    that are retried.
 
     Parameters
     ----------
@@ -110,9 +111,9 @@ def near_duplicates(
     Notes
     -----
     Texts and signatures are not shuffled; digests, features (8 bytes for each group) and the shingle sets of candidates
-    are. A task holds a batch of Arrow, 64 MB of shingle sets, the signatures of a block of documents, `max_holders` entries
-    or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128 MiB, or 2^19 rows of (run,
-    representative) and the accepted pairs among 2^18 representatives of long runs.
+    are. A task holds a batch of Arrow, 64 MB of shingle sets, `max_holders` entries or `task_pairs` pairs, for any sizes of
+    clusters. The driver holds a filter of at most 128 MiB, or 32 MiB of the shingle sets of documents that share a feature
+    with more than `max_holders` others; these go to all tasks.
 
     References
     ----------
@@ -217,11 +218,10 @@ def _cluster(
         labels = runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
         if components:
             runs.connect(long, choose(accepted.union(runs.pairs)))
-            labels, more = choose(accepted.union(runs.pairs)), runs.pairs
-        else:
-            more = runs.pairs_with_kept(labels)
+            labels = choose(accepted.union(runs.pairs))
+        more = runs.pairs if components else runs.pairs_with_kept(labels)
         accepted = accepted.union(more).dropDuplicates(["a", "b"])
-        common = account(work, long, labels, documents.ranked, judgement.first_new)
+        common = account(long, labels, documents.ranked, judgement.first_new)
     if rules.reassign:
         labels = reassign(work, labels, accepted)
     if components:

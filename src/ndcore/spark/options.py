@@ -16,7 +16,7 @@ from ndcore.text.units import NORMALIZED, UNITS
 
 __all__ = ["REFUSED", "JobOptions", "parse"]
 
-REFUSED = CALLERS["spark dedup"]
+REFUSED = {name: reason for name, reason in CALLERS["spark dedup"].items() if reason}
 
 
 @dataclass(frozen=True)

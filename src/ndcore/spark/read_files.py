@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -74,11 +75,13 @@ def _records(source: Source, fields: Fields, html: str | None) -> Iterator[tuple
     if source.kind == "jsonl":
         yield from _lines(source, fields, html)
         return
-    for item in SourceReader(fields, html).items(source, lambda number: True, Contents()):
-        if isinstance(item, Record):
-            yield item, None
-        elif item is not None:
-            raise DocumentError(source.path, *item)  # blocks are of JSONL
+    reader = SourceReader(fields, html)
+    with contextlib.closing(reader.workers):
+        for item in reader.items(source, lambda number: True, Contents()):
+            if isinstance(item, Record):
+                yield item, None
+            elif item is not None:
+                raise DocumentError(source.path, *item)  # blocks are of JSONL
 
 
 def _lines(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[Record, bytes]]:

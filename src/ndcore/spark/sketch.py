@@ -10,8 +10,7 @@ from ndcore.phases.sketches import list_sketches
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.spark.documents import key_columns, refuse_taken, with_keys
-from ndcore.spark.executors import check_executors
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, check_executors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,23 +1,49 @@
-"""Representatives by accepted pairs, on Spark: within components that fit in a task, else in rounds."""
+"""Representatives by accepted pairs, on Spark: components, and stars within those that fit in a task, else in rounds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.stars import assign_stars, resolve_round
-from ndcore.spark.components import find_components
+from ndcore.phases.stars import assign_stars, contract_edges, large_star, resolve_round, small_star
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["choose_representatives", "reassign"]
+__all__ = ["choose_representatives", "find_components", "reassign"]
 
+EDGES = "a bigint, b bigint"
 LABELS = "rank bigint, label bigint, resemblance double"
 _BEST = {  # of the pairs of a document with representatives
     "star": "max(struct(resemblance, -a as first)) as best",
     "greedy": "min(struct(a as first, resemblance)) as best",
 }
+
+
+def find_components(work: Work, pairs: DataFrame, bound: int) -> DataFrame:
+    """Find the first document, ``a``, of the component of each other document, ``b``.
+
+    Up to `bound` edges are joined by one task. More of them take rounds of large and small stars until nothing changes.
+    """
+    edges = work.keep(work.apply(pairs.select("a", "b"), contract_edges, EDGES, bound=bound), "components")
+    before = _summary(edges)
+    while before[0] > bound:
+        both = edges.selectExpr("a as u", "b as v").union(edges.selectExpr("b as u", "a as v"))
+        large = work.apply(both.repartition("u").sortWithinPartitions("u", "v"), large_star, EDGES)
+        turned = large.selectExpr("b as u", "a as v").repartition("u").sortWithinPartitions("u", "v")
+        small = work.apply(turned, small_star, EDGES)
+        contracted = work.apply(small, contract_edges, EDGES, bound=bound)
+        edges = work.keep(contracted.distinct(), "components")
+        after = _summary(edges)
+        if after == before:
+            return edges
+        before = after
+    return work.keep(work.apply(edges.coalesce(1), contract_edges, EDGES, bound=bound), "components")
+
+
+def _summary(edges: DataFrame) -> tuple[Any, ...]:
+    """Return the number of edges and a fingerprint of them, in any order."""
+    return tuple(edges.selectExpr("count(*)", "bit_xor(xxhash64(a, b))", "bit_xor(xxhash64(b, a))").collect()[0])
 
 
 def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_new: int, bound: int) -> DataFrame:

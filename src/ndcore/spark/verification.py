@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ndcore._types import Ints
+import numpy as np
+
+from ndcore._types import UInts
 from ndcore.phases.columns import numbers
-from ndcore.phases.shingle_sets import MOST_WORDS, Filter, form_sets, word_and_bits
+from ndcore.phases.shingle_sets import MOST_WORDS, form_sets, word_and_bits
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.work import Work
 
@@ -34,12 +36,13 @@ def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgem
     hashed = "xxhash64(key, against) as hash"
     known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
     wanted = wanted.selectExpr("*", hashed)
-    words = min(MOST_WORDS, 1 << max(0, (work.count(wanted) // PER_WORD).bit_length()))
+    work.describe("filter of candidates")
+    words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
     sets = work.apply(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
         texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",
                          "binary('') as bytes").schema,
-        text="text", shingling=judgement.sketcher.shingling, wanted=_filter(work, wanted, words),
+        text="text", shingling=judgement.sketcher.shingling, wanted=_filter(wanted, words),
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
     found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
@@ -49,15 +52,15 @@ def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgem
     return work.keep(found.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
-def _filter(work: Work, wanted: DataFrame, words: int) -> Filter:
-    """Make the filter of the wanted documents."""
+def _filter(wanted: DataFrame, words: int) -> UInts:
+    """Return the words of a filter of the wanted documents."""
     from pyspark.sql import functions as F
 
-    work.describe("filter of candidates")
     word, bits = word_and_bits(words)
     table = wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")).toArrow()
-    columns: list[Ints] = [numbers(table, name) for name in ("word", "bits")]
-    return Filter.of(words, *columns)
+    whole = np.zeros(words, np.uint64)
+    whole[numbers(table, "word")] = numbers(table, "bits").view(np.uint64)
+    return whole
 
 
 def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""A job on Spark: its steps by name, what they keep, and phases as steps."""
+"""A job on Spark: its steps by name, what they keep, and phases as steps; and what executors must have."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ndcore._version import __version__
 from ndcore.phases.columns import arrow
-from ndcore.spark.executors import check_executors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Work"]
+__all__ = ["Work", "check_executors", "refuse_others"]
 
 
 JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
+
+_checked: set[str] = set()  # applications, by id
 
 
 def lacks_jar(said: str) -> bool:
@@ -91,11 +93,6 @@ class Work:
         rows.write.parquet(path)
         return self.spark.read.schema(rows.schema).parquet(path)
 
-    def count(self, rows: DataFrame) -> int:
-        """Count rows."""
-        self.describe("count")
-        return rows.count()
-
     @staticmethod
     def apply(rows: DataFrame, phase: Callable[..., Any], schema: Any, **settings: Any) -> DataFrame:
         """Apply a phase to the record batches of each partition."""
@@ -107,3 +104,36 @@ class Work:
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
         return self.spark.createDataFrame(pa.table(arrays, names=list(types)))
+
+
+def check_executors(spark: SparkSession) -> None:
+    """Raise RuntimeError where an executor has no ndcore, or another version than the driver. Once for an application.
+
+    Starts a small task for each core that Spark knows of. An executor that comes later is not asked.
+    """
+    application = spark.sparkContext.applicationId
+    if application in _checked:
+        return
+    spark.sparkContext.setJobDescription("ndcore: versions of the executors")
+
+    def ask(_: Iterable[int]) -> Iterator[tuple[str, str]]:  # sent as it is: it must not need ndcore to be read
+        import platform
+
+        try:
+            from ndcore._version import __version__ as found
+        except ImportError as error:
+            found = f"none ({error})"
+        yield platform.node(), found
+
+    tasks = max(2, spark.sparkContext.defaultParallelism)
+    refuse_others(spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(ask).collect())
+    _checked.add(application)
+
+
+def refuse_others(found: Iterable[tuple[str, str]]) -> None:
+    """Raise RuntimeError where a host has another version than this one; `found` is pairs (host, version)."""
+    others = sorted({(host, version) for host, version in found if version != __version__})
+    if others:
+        listed = "; ".join(f"{host}: {version}" for host, version in others[:5])
+        raise RuntimeError(f"the driver has ndcore {__version__}, and {len(others)} of the executors' hosts do not "
+                           f"({listed}); install ndcore=={__version__} there, or ship an environment with spark.archives")

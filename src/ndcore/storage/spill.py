@@ -83,7 +83,7 @@ class SpooledArray:
         self.nbytes += chunk.nbytes
         if self._file is not None or (self.limit is not None and self.nbytes > self.limit):
             self._spill(chunk)
-        elif chunk.nbytes >= BLOCK:
+        elif chunk.nbytes >= BLOCK or not self._blocks:  # the only chunk of few rows is not copied
             self._end_block()
             self._blocks.append(chunk)
         elif chunk.size:

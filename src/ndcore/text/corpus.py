@@ -25,7 +25,8 @@ class Corpus(Protocol):
 
     If it can skip documents faster than by reading them, it also has a method ``selected(wanted)`` that yields (positions,
     texts), in batches, of the documents whose position is set in a bool array. If that costs no more than reading these
-    documents alone, it has a true attribute ``random_access``.
+    documents alone, it has a true attribute ``random_access``. If it knows about how many bytes of text it has before they
+    are read, it has an attribute ``text_bytes`` (None: unknown).
     """
 
     def batches(self) -> Iterator[Sequence[Text]]:
@@ -202,11 +203,11 @@ def _records(data: bytes) -> Iterator[tuple[bytes, Text]]:
         at = end
 
 
-def as_corpus(texts: Any) -> Corpus:
-    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus."""
+def as_corpus(texts: Any, name: str = "texts") -> Corpus:
+    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus; `name` is the argument, for messages."""
     if hasattr(texts, "batches"):
         corpus: Corpus = texts
         return corpus
     if isinstance(texts, Iterator):
         return SpooledCorpus(texts)
-    return TextCorpus(as_texts(texts))
+    return TextCorpus(as_texts(texts, name=name))

@@ -84,7 +84,7 @@ def original_digest(text: Text) -> bytes:
     return bytes(original) if isinstance(original, Digested) else digest(as_bytes(original))
 
 
-def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
+def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequence[Text]:
     """Return texts as a list of str and bytes, or in the buffers of their Arrow arrays.
 
     Parameters
@@ -94,6 +94,8 @@ def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
         buffers are not copied; the result keeps them alive. pandas columns of Python objects become lists.
     first : int
         Position of the first text, for messages.
+    name : str
+        Of the argument, for messages.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def as_texts(texts: Iterable[Text], first: int = 0) -> Sequence[Text]:
     if isinstance(texts, ArrowTexts):
         return texts
     if type(texts) is not list:
-        check_documents(texts)
+        check_documents(texts, name)
         if _has_arrow_buffers(texts):
             return read_arrow(texts)
     listed = _listed(texts)
