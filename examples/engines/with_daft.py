@@ -23,7 +23,7 @@ def deduplicate(pages, threshold=0.8):
     sketches = pages.select("id", sketch(pages["text"]).alias("sketch")).select("id", daft.col("sketch").unnest()).to_arrow()
     contenders = daft.from_arrow(sketches.select(["id"]).filter(pa.array(find_contenders(sketches, design=design))))
     rows = pages.select("id", "text").join(contenders, on="id", how="semi").sort("id").to_arrow()
-    dropped = rows.select(["id"]).filter(pa.array(~nd.near_duplicates(rows["text"], threshold=threshold).mask))
+    dropped = rows.select(["id"]).filter(pa.array(~nd.near_duplicates(rows["text"], threshold=threshold, filter="lsh").mask))
     return pages.join(daft.from_arrow(dropped), on="id", how="anti")
 
 

@@ -16,7 +16,7 @@ def deduplicate(pages, threshold=0.8):
     sketches = texts.map_partitions(sketch, **settings, meta=sketch(texts._meta, **settings)).compute()
     contends = find_contenders(pa.Table.from_pandas(sketches, preserve_index=False), design=design)
     rows = texts[texts["id"].isin(sketches["id"][contends].tolist())].compute().sort_values("id")
-    dropped = rows["id"][~nd.near_duplicates(rows["text"], threshold=threshold).mask]
+    dropped = rows["id"][~nd.near_duplicates(rows["text"], threshold=threshold, filter="lsh").mask]
     return pages[~pages["id"].isin(dropped.tolist())]
 
 

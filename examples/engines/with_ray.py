@@ -18,7 +18,7 @@ def deduplicate(pages, threshold=0.8):
     sketches = collect(texts.map_batches(sketch_table, fn_kwargs=settings, batch_format="pyarrow"))
     contenders = sketches["id"].filter(find_contenders(sketches, design=design))
     rows = collect(choose(texts, contenders, True)).sort_by("id")
-    dropped = rows["id"].filter(~nd.near_duplicates(rows["text"], threshold=threshold).mask)
+    dropped = rows["id"].filter(~nd.near_duplicates(rows["text"], threshold=threshold, filter="lsh").mask)
     return choose(pages, dropped, False)
 
 
