@@ -68,6 +68,7 @@ def opened_again(place, pages, lost):
         assert len(missing) <= lost, missing
         clusters = list(store.clusters())
         assert sorted(map(str, itertools.chain(*clusters))) == sorted(map(str, found))
+        assert all(".postings" in problem for problem in store.check())  # of an index, which is made again
         assert store.check() == []
         assert_definition(store)
         assert store.decide("new", "a page of words that nobody has", 30).kept
@@ -267,3 +268,23 @@ def test_damage_behind_the_checkpoint_is_mended_on_opening(tmp_path):
     with opened(tmp_path) as store:
         assert list(store.clusters()) == [["first"], ["b"]] and store.stats()["lost"] == 1 and store.check() == []
         assert [version.change for version in store.history("b")] == [None, "unchanged"]
+
+
+def test_check_reads_the_files_of_indexes(tmp_path):
+    """A flipped byte in a list would hide a page, or find another."""
+    with opened(tmp_path, **settings()) as store:
+        for i in range(300):
+            store.decide(i, " ".join(f"w{i}x{j}" for j in range(12)), 0)
+    with opened(tmp_path) as store:
+        assert store.check() == []
+        files = [next(store.path.glob(f"derived-*/{name}.*.postings")) for name in ("features", "digests", "keys")]
+        for file in files:
+            content = bytearray(file.read_bytes())
+            content[len(content) // 2] ^= 1
+            with file.open("r+b") as written:
+                written.write(content)
+        problems = store.check()
+        assert len(problems) == 3 and all(file.name in line for file, line in zip(files, problems, strict=True))
+        assert store.check() == []  # they were made again
+    with opened(tmp_path) as store:
+        assert store.check() == [] and store.decide("again", " ".join(f"w7x{j}" for j in range(12)), 1).of == 7

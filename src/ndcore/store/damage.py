@@ -30,7 +30,7 @@ class Salvaged(NamedTuple):
 
 
 def problems_of(state: State, report: Progress) -> list[str]:
-    """Read the whole log, fold it again, and return what is wrong."""
+    """Read the whole log, fold it again, and the files of the indexes; return what is wrong."""
     again = _unread(state, state.log)
     found: list[str] = []
     for position, payload in state.log.scan():
@@ -55,6 +55,8 @@ def problems_of(state: State, report: Progress) -> list[str]:
     for name, here, there in (("live", state.live, again.live), ("kept", state.kept, again.kept)):
         if not np.array_equal(here.numbers(), there.numbers()):
             found.append(f"the documents that are {name} differ from the log")
+    for index in state.indexes:
+        found += index.check()
     return found
 
 

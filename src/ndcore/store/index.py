@@ -329,6 +329,10 @@ class TailedIndex:
         found = [self.search(row, need, wanted) for row in values]
         return np.cumsum([0, *map(len, found)]), np.concatenate([np.empty(0, np.int64), *found])
 
+    def check(self) -> list[str]:
+        """Return nothing: the files are the writer's, which may remove them meanwhile."""
+        return []
+
     def flush(self) -> None:
         """Do nothing: readers write nothing."""
 

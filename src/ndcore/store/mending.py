@@ -61,6 +61,13 @@ class MendedIndex:
         """Find the documents of many rows, as `Index.search_many`."""
         return self._tried(lambda: self._index.search_many(values, need, wanted, threads))
 
+    def check(self) -> list[str]:
+        """Return what is wrong with the files, as `Index.check`, after which the index is made again."""
+        problems = self._index.check()
+        if problems:
+            self._make_again(CorruptFile(problems[0]))
+        return problems
+
     def flush(self) -> None:
         """Put everything on disk, as `Index.flush`."""
         self._tried(lambda: self._index.flush())
