@@ -250,7 +250,8 @@ def _forged_payload(record: Any, known: list[Any], rng: random.Random) -> bytes 
                                       Removal(_changes(rng, known), bool(rng.randrange(2)))]))
         case _:
             for _ in range(rng.choice([1, 1, 2, 4])):
-                names = [name for name in record.__dataclass_fields__ if name not in ("verdict", "expired", "content")]
+                unforged = ("verdict", "expired", "content", "scope")
+                names = [name for name in record.__dataclass_fields__ if name not in unforged]
                 record = replace(record, **{name: _field(name, record, known, rng) for name in rng.sample(names, 1)})
             return encode(record)
 
