@@ -51,7 +51,7 @@ def main_job() -> None:
     nd.near_duplicates(iter(TEXTS), filter=nd.design_filter(0.8), memory_limit="2 GB", by=np.array([1, 2]),
                        must_agree=["year"])
     nd.near_duplicates(found.sketches, against=Path("known.nds"), progress=True)
-    nd.near_duplicates(TEXTS, filter="lsh")  # type: ignore[arg-type]
+    nd.near_duplicates(TEXTS, filter="bands")  # type: ignore[arg-type]
     nd.near_duplicates(TEXTS, cluster="stars")  # type: ignore[arg-type]
     nd.near_duplicates(3)  # type: ignore[arg-type]
     collapsed = nd.collapse(TEXTS, drop="contained")
