@@ -120,7 +120,7 @@ def test_sets_of_the_first_pass_are_those_of_the_texts(shared):
     sketcher = nd.MinHasher(8, shingling=nd.Shingling(width=2))
     sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=1)
     with reporting(None) as report:
-        found = read_corpus(as_corpus(texts), FirstPass(sketcher, set_key=5, shared=shared), sets, threads=1,
+        found = read_corpus(as_corpus(texts), FirstPass(sketcher, form_sets=True, shared=shared), sets, threads=1,
                             memory_limit=None, report=report)
     signatures = read(texts, sketcher)
     for name in ("valid", "lengths", "invalid_bytes"):

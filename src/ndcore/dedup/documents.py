@@ -6,7 +6,6 @@ Digests are made where they may be needed: documents with equal tokens have equa
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 
 from ndcore._batch import Batch
 from ndcore._candidates import row_hashes
-from ndcore._entries import sample_keys
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_numbered
@@ -55,7 +53,7 @@ class Reading(NamedTuple):
     Attributes
     ----------
     hashes : uint64 (n,)
-        Of the signatures, or of the shingle sets: documents with equal tokens have equal ones.
+        Of the signatures, or sums of the shingle sets: documents with equal tokens have equal ones.
     digests : uint8 (n, 32)
         Writable. BLAKE2b-128 of the bytes (of the original, for a document without shingles), then of the canonical tokens.
     known : bool (n,)
@@ -97,8 +95,8 @@ class FirstPass:
     ----------
     sketcher : MinHasher
     agreement : Agreement or None
-    set_key : int or None
-        Form shingle sets, and hash them with this key. None: make signatures.
+    form_sets : bool
+        Form shingle sets in place of signatures.
     shared : bool
         Of documents with equal bytes in a piece, the first one alone gets a set.
     later : bool
@@ -107,7 +105,7 @@ class FirstPass:
 
     sketcher: MinHasher
     agreement: Agreement | None = None
-    set_key: int | None = None
+    form_sets: bool = False
     shared: bool = False
     later: bool = False
 
@@ -120,7 +118,7 @@ class FirstPass:
         shingling = self.sketcher.shingling
         raw = Batch(texts)
         firsts = None
-        if not callable(shingling.unit) and shingling.short != "error" and (self.set_key is None or self.shared):
+        if not callable(shingling.unit) and shingling.short != "error" and (self.shared or not self.form_sets):
             firsts = raw.firsts()
         if firsts is None:
             reading = self._read(first, texts, raw, np.full(len(texts), not self.later))
@@ -134,7 +132,7 @@ class FirstPass:
         shingling = self.sketcher.shingling
         batch = raw if shingling.reads_bytes else shingling.batch(texts)
         rows = sets = canonical = None
-        if self.set_key is None:
+        if not self.form_sets:
             every = bool(wanted.all())
             done: Any = self.sketcher.sketch_batch(batch, first, digest if every else None)
             rows, valid, invalid_bytes, canonical = done.rows, done.valid, done.invalid_bytes, done.hashed if every else None
@@ -142,7 +140,9 @@ class FirstPass:
         else:
             bags, bounds, invalid_bytes = shingling.shingler.fingerprints(batch, first)
             values, offsets = distinct(bags, bounds)
-            hashes, valid = sample_keys(values, offsets, None, self.set_key), np.diff(offsets) > 0
+            ends = np.zeros(len(values) + 1, np.uint64)
+            values.cumsum(out=ends[1:])
+            hashes, valid = np.diff(ends[offsets]), np.diff(offsets) > 0
             sets = np.arange(len(texts)), values.copy(), offsets
         known = wanted | ~valid
         digests = np.zeros((len(texts), 32), np.uint8)
@@ -195,7 +195,7 @@ def read_corpus(
         pieces = chain([] if following is None else [following], pieces)
         head = list(map_pieces(replace(how, shared=False), first, threads))
         if not choose(head, following is not None):
-            how = columns.how = replace(how, set_key=None)
+            how = columns.how = replace(how, form_sets=False)
             head = [_as_signatures(reading, how.sketcher) for reading in head]
         for reading in head:
             columns.append(reading)
@@ -254,7 +254,7 @@ class _Columns:
         return Reading(
             self.hashes.array(), self.digests.array("r+"), self.known.array(), self.lengths.array(), self.valid.array(),
             self.invalid_bytes, None if self.how.agreement is None else self.keys.array(),
-            self.rows.array() if self.how.set_key is None else None, None,
+            None if self.how.form_sets else self.rows.array(), None,
         )
 
 
@@ -392,14 +392,14 @@ def read_documents(
     -------
     Documents, the lengths of the first side's texts in bytes, and the sets that were formed
     """
-    how = FirstPass(sketcher, agreement, secrets.randbits(61) if form_sets else None, shared)
+    how = FirstPass(sketcher, agreement, bool(form_sets), shared)
     sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None
     choose = form_sets if callable(form_sets) else None
     readings: list[Reading] = []
     for side in sides:
         readings.append(side.read(how, sets, threads=threads, memory_limit=memory_limit, report=report, choose=choose))
         if choose is not None and readings[0].rows is not None:
-            how, sets = replace(how, set_key=None), None
+            how, sets = replace(how, form_sets=False), None
         choose = None
     hashes, digests, known, _, valid, _, keys, rows, _ = zip(*readings, strict=True)
     check_numbered(sum(map(len, valid)), "documents", "remove near-duplicates in parts, each --against those before it")
