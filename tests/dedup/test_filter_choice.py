@@ -103,3 +103,11 @@ def test_a_choice_holds_at_higher_thresholds():
     assert result.filter_choice.complete
     expected = nd.near_duplicates(unlike(UNLIKE, 14, 1), threshold=0.9, filter="complete")
     assert same_verdicts(result.rethreshold(0.9), expected)
+
+
+def test_copies_are_not_taken_for_a_template():
+    """Every second document is an edited copy of the one before: as many pairs as documents, however many there are."""
+    texts = [" ".join([f"w{i // 2}x{j}" for j in range(120)] + ["edited"] * (i % 2)) for i in range(UNLIKE)]
+    choice = nd.near_duplicates(texts).filter_choice
+    many = nd.near_duplicates(texts * 4).filter_choice
+    assert not choice.complete and not many.complete and many.ratio == pytest.approx(choice.ratio, rel=0.01)

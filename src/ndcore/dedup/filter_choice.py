@@ -37,6 +37,7 @@ ASSUMED = 100_000  # documents of a collection of which neither their number nor
 SIGNATURE_DOCUMENT, SIGNATURE_SHINGLE = 16.0, 0.085  # for each minimum of a signature
 SET_DOCUMENT, SET_SHINGLE = 250.0, 42.0
 PAIR = 5.0  # of documents that share a band, or a rare shingle
+FEW = 16  # documents of a run among the first ones
 ROOM = 4 << 30  # bytes of shingle sets of a collection whose number of documents is known
 ROOM_RATIO = 4  # shingle sets to signatures, in bytes, otherwise
 
@@ -146,20 +147,32 @@ def _estimate(
     n, num_perm = len(active), sketcher.num_perm
     whole = (ASSUMED if expected is None else expected) * n / sets.n
     shingles = float(sets.sizes(active).mean())
-    growth = (whole / n) ** 2 / 2  # of ordered pairs
     lsh = whole * num_perm * (SIGNATURE_DOCUMENT + SIGNATURE_SHINGLE * shingles)
-    lsh += PAIR * growth * min(_meetings(signatures, active, design), n**2)
+    lsh += PAIR * _expected_pairs(*_meetings(signatures, active, design), n, whole)
     candidates = find_prefix_candidates(sets, active, PrefixFilter(design.threshold), max_holders=max(2, sets.n),
                                         first_fixed=sets.n, threads=1, report=resolve(None))
-    complete = whole * (SET_DOCUMENT + SET_SHINGLE * shingles) + PAIR * growth * min(candidates.meetings, n**2)
+    complete = whole * (SET_DOCUMENT + SET_SHINGLE * shingles)
+    complete += PAIR * _expected_pairs(*candidates.meetings(), n, whole)
     room = ROOM_RATIO * signatures.itemsize * num_perm
     fits = SHINGLE_BYTES * shingles <= (room if expected is None else max(room, ROOM / whole))
     return FilterChoice(complete <= lsh and fits, complete / lsh, sets.n, fits)
 
 
-def _meetings(rows: AnyArray, active: Ints, design: FilterDesign) -> int:
-    """Count the ordered pairs that share a band, once for each band."""
+def _meetings(rows: AnyArray, active: Ints, design: FilterDesign) -> tuple[Ints, Ints]:
+    """Count the documents of each run that shares a band, and the ordered pairs that meet in it."""
     judge = Judge(rows, design.groups, design.group_size, design.need, 0, len(rows))
     entries = judge.entries(FeatureTables(FEATURE_POLYNOMIAL), 0, design.groups, active)
-    holders = [np.unique(group, return_counts=True)[1] for group in entries[:, 0].reshape(design.groups, len(active))]
-    return sum(int((size * (size - 1)).sum()) for size in holders)
+    sizes = [np.unique(group, return_counts=True)[1] for group in entries[:, 0].reshape(design.groups, len(active))]
+    whole = np.concatenate(sizes)
+    return whole, whole * (whole - 1)
+
+
+def _expected_pairs(sizes: Ints, meetings: Ints, n: int, whole: float) -> float:
+    """Expect how many pairs of the whole collection meet, by the runs of its first n documents.
+
+    Runs of few documents are of copies, which become more as documents do; the other ones are of a template, and its pairs
+    become more as the square. A pair that meets in several runs counts for each, but all pairs at most once.
+    """
+    few = sizes < FEW
+    copies, template = float(meetings[few].sum()), float(meetings[~few].sum())
+    return copies / 2 * whole / n + min(template, float(n) ** 2) / 2 * (whole / n) ** 2

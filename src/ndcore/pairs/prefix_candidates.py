@@ -62,11 +62,10 @@ class PrefixCandidates:
                 if len(found[0]):
                     yield found
 
-    @property
-    def meetings(self) -> int:
-        """The ordered pairs that meet in runs, once for each run, without the runs that were not expanded."""
+    def meetings(self) -> tuple[Ints, Ints]:
+        """Count the documents of each run that was expanded, and the ordered pairs that meet in it."""
         sizes, whole = np.diff(self._index.ends, prepend=0), self._index.whole.astype(np.int64)
-        return int((whole * (2 * sizes - whole - 1)).sum())
+        return sizes, whole * (2 * sizes - whole - 1)
 
     @property
     def most_listed(self) -> int:

@@ -81,7 +81,8 @@ class ShingleSets:
     @cached_property
     def _owners(self) -> Ints:
         """int64 (sets,): the document of each set."""
-        return np.concatenate([np.empty(0, np.int64), *self._positions])
+        self._positions = [np.concatenate([np.empty(0, np.int64), *self._positions])]
+        return self._positions[0]
 
     @cached_property
     def _number(self) -> Ints:
