@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ndcore._candidates import Bitmaps
 from ndcore._cluster import components
 from ndcore._sets import common, differences, distinct
-from ndcore._types import Bools, Floats, Ints, Text, UInts
+from ndcore._types import AnyArray, Bools, Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledSets
@@ -85,11 +85,16 @@ class ShingleSets:
         return self._positions[0]
 
     @cached_property
-    def _number(self) -> Ints:
-        """int64 (documents,): the set of each document, or -1."""
-        number = np.full(self.n, -1, np.int64)
-        number[self._owners] = np.arange(len(self))
+    def _set_of(self) -> AnyArray:
+        """int32, or int64 where there are more sets, (documents,): the set of each document, or -1."""
+        narrow = len(self) < 1 << 31
+        number = np.full(self.n, -1, np.int32 if narrow else np.int64)
+        number[self._owners] = np.arange(len(self), dtype=number.dtype)
         return number
+
+    def _number(self, positions: Ints) -> Ints:
+        """Return the sets of these documents, or -1."""
+        return self._set_of[positions].astype(np.int64)
 
     def chunks(self) -> Iterator[_Sets]:
         """Yield (positions, values, offsets) of all sets in stored order, a few MB at a time. Values are read-only."""
@@ -100,12 +105,12 @@ class ShingleSets:
 
     def has(self, positions: Ints) -> Bools:
         """Tell which of these documents have been read."""
-        read: Bools = self._number[positions] >= 0
+        read: Bools = self._set_of[positions] >= 0
         return read
 
     def sizes(self, positions: Ints) -> Ints:
         """Return the number of distinct shingles of each of these documents, which have been read."""
-        return self._sets.sizes(self._number[positions])
+        return self._sets.sizes(self._number(positions))
 
     def _fingerprint_sets(self, piece: _Piece) -> _Sets:
         """Return the positions of a piece with its sets of fingerprints (values, offsets)."""
@@ -129,7 +134,7 @@ class ShingleSets:
         """
         out = np.empty(len(a), np.int64)
         for start in range(0, len(a), BATCH):
-            x, y = self._number[a[start : start + BATCH]], self._number[b[start : start + BATCH]]
+            x, y = self._number(a[start : start + BATCH]), self._number(b[start : start + BATCH])
             order = _by_component(x, y) if self._sets.spilled else slice(None)
             out[start : start + BATCH][order] = self._common_of_sets(x[order], y[order])
             if report is not None:
@@ -144,7 +149,7 @@ class ShingleSets:
 
     def differences(self, a: Ints, b: Ints) -> tuple[UInts, Ints]:
         """Return the shingles of each document a[i] that b[i] lacks, as (values, offsets)."""
-        return differences(self._sets.values(), self._sets.offsets, self._number[a], self._number[b])
+        return differences(self._sets.values(), self._sets.offsets, self._number(a), self._number(b))
 
     def resemblance(self, a: Ints, b: Ints, report: Progress | None = None) -> Floats:
         """Compute float64(common) / float64(union) for each pair (a[i], b[i]) of documents; nan for two empty sets."""
