@@ -23,8 +23,16 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
 __all__ = [
-    "CLUSTERINGS", "Comparison", "Draft", "KeepOrder", "join_stars", "move_to_best", "number_labels", "ordered",
-    "represent", "settle_runs",
+    "CLUSTERINGS",
+    "Draft",
+    "KeepOrder",
+    "PairVerifier",
+    "join_stars",
+    "move_to_best",
+    "number_labels",
+    "ordered",
+    "represent",
+    "settle_runs",
 ]
 
 CLUSTERINGS = ("star", "components", "greedy")
@@ -176,7 +184,7 @@ def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> I
 # ---- long runs
 
 
-class Comparison(Protocol):
+class PairVerifier(Protocol):
     """What compares documents."""
 
     @property
@@ -199,7 +207,7 @@ class Draft(NamedTuple):
 
 
 def settle_runs(
-    pairs: Scored, search: Search, comparison: Comparison, keep: KeepOrder, report: Progress, *, threshold: float,
+    pairs: Scored, search: Search, verifier: PairVerifier, keep: KeepOrder, report: Progress, *, threshold: float,
     cluster: str, reassign: bool, again: bool = False,
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
@@ -216,7 +224,7 @@ def settle_runs(
     long = search.runs.sizes > search.most_listed
     runs = search.runs.where(long) if again else search.runs
     if len(runs.groups):
-        meetings = _Meetings(runs, search, comparison, keep, threshold)
+        meetings = _Meetings(runs, search, verifier, keep, threshold)
         found = list(_settle_stars(pairs, meetings, report))
         if reassign:
             found += meetings.compare(meetings.documents, AFTER)
@@ -231,10 +239,10 @@ def settle_runs(
 class _Meetings:
     """The documents of runs in keep order, and the pairs of them that meet in a run."""
 
-    def __init__(self, runs: Runs, search: Search, comparison: Comparison, keep: KeepOrder, threshold: float) -> None:
+    def __init__(self, runs: Runs, search: Search, verifier: PairVerifier, keep: KeepOrder, threshold: float) -> None:
         self.runs = runs = merge_runs(runs, search.most_listed, len(keep.order))
-        self.search, self.comparison, self.keep, self.threshold = search, comparison, keep, threshold
-        self.bitmaps = comparison.bitmaps(search)
+        self.search, self.verifier, self.keep, self.threshold = search, verifier, keep, threshold
+        self.bitmaps = verifier.bitmaps(search)
         rows = self.bitmaps.row[runs.documents]
         self.documents = self.bitmaps.documents[np.unique(rows)]
         listed = (runs.sizes <= search.most_listed).astype(np.uint8)
@@ -254,11 +262,11 @@ class _Meetings:
         """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
         work, rows_of = kernel or self.kernel, self.bitmaps.row[documents]
         parts = [rows_of[start : start + PART] for start in range(0, len(documents), PART)]
-        threads = self.comparison.threads
+        threads = self.verifier.threads
         for others, rows in map_pieces(lambda part: work.meet(part, which), parts, threads if len(parts) > 1 else 1):
             a, b = self.bitmaps.documents[others], self.bitmaps.documents[rows]
             allowed = self.search.allows(a, b)
-            yield self.comparison.verify(a[allowed], b[allowed], self.threshold)
+            yield self.verifier.verify(a[allowed], b[allowed], self.threshold)
 
     def propose(self, documents: Ints) -> None:
         """Propose documents as representatives."""
