@@ -140,11 +140,11 @@ def run_cli(path: Path, threads: int) -> dict[str, Any]:
     """`ndcore dedup` on a file or a tree, in this process; its progress reports and its reader are timed."""
     from ndcore import progress
     from ndcore.cli.main import main as ndcore_main
-    from ndcore.files.documents import Documents
+    from ndcore.files.documents import FileDocuments
 
     stages = CommandStages()
     progress.resolve = lambda asked: stages
-    Documents.batches = stages.reading(Documents.batches)  # type: ignore[method-assign]
+    FileDocuments.batches = stages.reading(FileDocuments.batches)  # type: ignore[method-assign]
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         out = Path(folder) / "out"
         before = memory_now()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
@@ -86,14 +86,14 @@ def write(path: Path, data: bytes) -> str:
 
 
 def read(path: str | Path, **options: Any) -> tuple[list[str | bytes], list[str | int]]:
-    with Documents([str(path)], **options) as documents:
+    with FileDocuments([str(path)], **options) as documents:
         first = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == first
         return first, list(documents.ids)
 
 
 def refusal(path: str | Path, **options: Any) -> DocumentError:
-    with Documents([str(path)], **options) as documents, pytest.raises(DocumentError) as caught:
+    with FileDocuments([str(path)], **options) as documents, pytest.raises(DocumentError) as caught:
         documents.scan()
     return caught.value
 

@@ -13,7 +13,7 @@ import pytest
 from commands import text
 
 import ndcore as nd
-from ndcore.reference.store import Store as Reference
+from ndcore.reference.store import BruteForceStore as Reference
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")

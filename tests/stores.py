@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import ndcore as nd
 from ndcore.reference import agreement
-from ndcore.reference.store import Store as Reference
+from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.text.negations import LANGUAGES
 
 FIELDS = ("verdict", "of", "equal", "resemblance", "contained", "containing", "version")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 
 ROWS = [{"id": f"d{i}", "text": f"text number {i}", "score": i % 3, "lang": "en" if i % 2 else "fr"} for i in range(25)]
@@ -42,18 +42,18 @@ def write_parquet(path: Path, rows: list[dict[str, object]], schema: object = No
     return str(path)
 
 
-def texts(documents: Documents) -> list[str | bytes]:
+def texts(documents: FileDocuments) -> list[str | bytes]:
     return [text for batch in documents.batches() for text in batch]
 
 
 def read(path: str, **options: object) -> tuple[list[str | bytes], list[str | int]]:
-    with Documents([path], **options) as documents:  # type: ignore[arg-type]
+    with FileDocuments([path], **options) as documents:  # type: ignore[arg-type]
         first = texts(documents)
         assert texts(documents) == first
         return first, list(documents.ids)
 
 
 def refusal(path: str, **options: object) -> DocumentError:
-    with Documents([path], **options) as documents, pytest.raises(DocumentError) as caught:  # type: ignore[arg-type]
+    with FileDocuments([path], **options) as documents, pytest.raises(DocumentError) as caught:  # type: ignore[arg-type]
         documents.scan()
     return caught.value

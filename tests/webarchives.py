@@ -14,9 +14,9 @@ import pytest
 
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.sources import LONGEST
-from ndcore.files.web_archive import Entry, entries
+from ndcore.files.web_archive import ArchiveEntry, entries
 
 LOREM = re.findall(
     r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup"
@@ -78,9 +78,9 @@ PACKED = {"": bytes, "gz": gz, "zst": _zstd, "bz2": bz2.compress, "xz": lzma.com
 ARC_INFO = arc("filedesc://t.arc", b"1 0 Tests\nURL IP-address Archive-date Content-type Archive-length\n", "text/plain")
 
 
-def everything(path: str, **options: Any) -> Documents:
+def everything(path: str, **options: Any) -> FileDocuments:
     """Read the documents of a file twice: the same each time."""
-    with Documents([path], on_error="skip", **options) as documents:
+    with FileDocuments([path], on_error="skip", **options) as documents:
         first = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == first
     documents.found = first  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def texts(path: str, **options: Any) -> list[str | bytes]:
     return found
 
 
-def read_entries(path: str, longest: int = LONGEST) -> list[Entry]:
+def read_entries(path: str, longest: int = LONGEST) -> list[ArchiveEntry]:
     inputs = find([path])
     inputs.limit(longest)
     return list(entries(inputs.sources[0]))

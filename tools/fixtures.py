@@ -27,7 +27,7 @@ import numpy as np
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
 from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash, winnow
-from ndcore.reference.store import Store as ReferenceStore
+from ndcore.reference.store import BruteForceStore as ReferenceStore
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import FORMAT as STORE
 

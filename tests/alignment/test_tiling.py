@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.alignment import tiling
-from ndcore.alignment.tiling import Piece, tile
+from ndcore.alignment.tiling import TilePiece, tile
 
 
-def runs(a: list[int], b: list[int]) -> tuple[list[Piece], list[Piece]]:
+def runs(a: list[int], b: list[int]) -> tuple[list[TilePiece], list[TilePiece]]:
     shared = set(a) & set(b) - {-1}
     return tile(*(np.array([x if x in shared else -1 for x in sequence], np.int64) for sequence in (a, b)))
 
@@ -48,17 +48,17 @@ def test_tiles_of_many_elements(a: list[int], b: list[int]) -> None:
 def test_tiles_by_hand() -> None:
     assert runs([], [1]) == ([], [])
     assert runs([1, 2, 3, 4, 5], [4, 5, 1, 2, 3]) == (
-        [Piece(0, 3, 0, False), Piece(3, 5, 1, False)], [Piece(0, 2, 1, False), Piece(2, 5, 0, False)],
+        [TilePiece(0, 3, 0, False), TilePiece(3, 5, 1, False)], [TilePiece(0, 2, 1, False), TilePiece(2, 5, 0, False)],
     )
-    one = Piece(0, 1, 0, False)
-    assert runs([7, 7, 7], [7]) == ([one, Piece(1, 2, 0, True), Piece(2, 3, 0, True)], [one])
+    one = TilePiece(0, 1, 0, False)
+    assert runs([7, 7, 7], [7]) == ([one, TilePiece(1, 2, 0, True), TilePiece(2, 3, 0, True)], [one])
     inside = runs([1, 2, 9, 3, 4, 5, 9], [1, 2, 9, 3, 4, 6, 2, 9, 3])  # the lone 9 does not cut the repeat of 2 9 3
     assert inside == (
-        [Piece(0, 5, 0, False), Piece(6, 7, 0, True)], [Piece(0, 5, 0, False), Piece(6, 9, 0, True)],
+        [TilePiece(0, 5, 0, False), TilePiece(6, 7, 0, True)], [TilePiece(0, 5, 0, False), TilePiece(6, 9, 0, True)],
     )
     context = runs([1, 9, 9, 2, 9, 9], [2, 9, 9, 1, 9, 9])  # what repeats goes with what precedes it
     assert context == (
-        [Piece(0, 3, 0, False), Piece(3, 6, 1, False)], [Piece(0, 3, 1, False), Piece(3, 6, 0, False)],
+        [TilePiece(0, 3, 0, False), TilePiece(3, 6, 1, False)], [TilePiece(0, 3, 1, False), TilePiece(3, 6, 0, False)],
     )
 
 

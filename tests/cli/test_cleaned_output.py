@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from ndcore.cli import cleaned_output as module
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
 
 
 @pytest.fixture
-def documents(tmp_path: Path) -> Documents:
+def documents(tmp_path: Path) -> FileDocuments:
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps({"id": i, "text": f"text  {i}"}) + "\n" for i in range(4)))
-    made = Documents([str(path)])
+    made = FileDocuments([str(path)])
     made.scan()
     return made
 
@@ -39,7 +39,7 @@ def test_only_what_was_cut_changes(documents):
 def test_all_but_the_text_of_a_record_stays(tmp_path, name, value):
     path, record = tmp_path / name, f'{{ "text": "old",  "x": {value}, "text" : "text" }}'
     path.write_text(f"[{record}]\n" if name == "in.json" else f"{record}\n")
-    made = Documents([str(path)])
+    made = FileDocuments([str(path)])
     made.scan()
     cleaned = module.Cleaned(iter(["cut"]), np.array([0]), np.zeros(0, np.int64))
     file = io.BytesIO()

@@ -16,7 +16,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli import dry_run
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 
 PEAK = (  # getrusage begins with what the process had that started this one
     "import sys; from ndcore.cli.main import main; code = main(sys.argv[1:]); "
@@ -114,7 +114,7 @@ def test_a_part_of_a_columnar_file_stands_for_the_rest(
     low, high = found["documents"]
     assert 0.6 * len(texts) < low < len(texts) < high < 1.5 * len(texts)
     seen = []
-    with Documents(["a"]) as documents:
+    with FileDocuments(["a"]) as documents:
         for _ in documents.batches():
             read, total = documents.position() or (0, 0)
             seen.append(read / total)

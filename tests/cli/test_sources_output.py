@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ndcore.cli.sources_output import DOCUMENTS, PASSAGES, QUOTED, Sources, print_report
-from ndcore.spans.token_places import Places
+from ndcore.spans.token_places import TokenPlaces
 
 TEXT = "a\x1b[31m red word " + 30 * "and so on " + "until the end"
 
@@ -17,7 +17,7 @@ TEXT = "a\x1b[31m red word " + 30 * "and so on " + "until the end"
 def printed(documents: int, passages: int, page: str | None = None) -> list[str]:
     """Return the lines for so many documents and passages, of one token each and all of the text."""
     ends = np.full(passages, len(TEXT))
-    columns = Places(0 * ends, ends, 0 * ends, ends)
+    columns = TokenPlaces(0 * ends, ends, 0 * ends, ends)
     shown: Any = SimpleNamespace(name="draft", text=TEXT, columns=lambda: columns, documents=SimpleNamespace(rejected=[]))
     source = {"source_file": "in.jsonl", "source_line": 7, "start": 0, "end": 1000, "copies": 2}
     account = {

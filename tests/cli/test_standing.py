@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from ndcore.cli.standing import range_in, standing, united
-from ndcore.files.documents import Documents
-from ndcore.spans.token_places import Places
+from ndcore.files.documents import FileDocuments
+from ndcore.spans.token_places import TokenPlaces
 
 
-def places(*ranges: tuple[int, int]) -> Places:
+def places(*ranges: tuple[int, int]) -> TokenPlaces:
     """Return places whose bytes are 10 behind the characters."""
     start, end = (np.array([pair[k] for pair in ranges], np.int64) for k in (0, 1))
-    return Places(start, end, start + 10, end + 10)
+    return TokenPlaces(start, end, start + 10, end + 10)
 
 
 def test_ranges_that_overlap_or_touch_are_one():
@@ -31,7 +31,7 @@ def test_ranges_are_of_characters_or_bytes():
 def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps({"id": f"d{i}", "text": f"text {i}"}) + "\n" for i in range(3)))
-    with Documents([str(path)]) as documents:
+    with FileDocuments([str(path)]) as documents:
         documents.scan()
         found = standing(documents, np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
         assert [(each.name, each.note, each.excerpt.text, each.excerpt.marks) for each in found] == [

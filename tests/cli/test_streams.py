@@ -107,12 +107,12 @@ def test_rows_that_json_cannot_hold_are_refused_before_the_search(
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    from ndcore.files.documents import Documents
+    from ndcore.files.documents import FileDocuments
 
     def searched(*_: object) -> None:
         raise AssertionError("the search began")
 
-    monkeypatch.setattr(Documents, "batches", searched)
+    monkeypatch.setattr(FileDocuments, "batches", searched)
     monkeypatch.chdir(tmp_path)
     texts, no_utf8 = pa.array(["a b c", "d e f"]), pa.array([b"ok", b"\xff"])
     string = pa.Array.from_buffers(pa.string(), 2, no_utf8.buffers())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 
 
 def corpus(path: Path, families: int = 60) -> None:
@@ -78,13 +78,13 @@ def test_each_folder_is_that_of_a_run_of_its_own(options: list[str]) -> None:
 
 def test_the_inputs_are_sketched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    real = Documents.batches
+    real = FileDocuments.batches
 
-    def counted(self: Documents) -> Any:
+    def counted(self: FileDocuments) -> Any:
         passes.append(self)
         return real(self)
 
-    monkeypatch.setattr(Documents, "batches", counted)
+    monkeypatch.setattr(FileDocuments, "batches", counted)
     assert main(["dedup", "a.jsonl", "-o", "one", "--threshold", "0.6", "-q"]) == 0
     once = len(passes)
     passes.clear()

@@ -14,7 +14,7 @@ from recordfiles import KEPT, ROWS, TEXTS, dedup, read, refusal, source, write
 from ndcore.cli.main import main
 from ndcore.files.arrow import ArrowFile
 from ndcore.files.columnar import open_file, rewrite
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 
 
@@ -82,7 +82,7 @@ def test_arrow_with_changed_bytes_is_read_or_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         (tmp_path / "kept").unlink(missing_ok=True)
         try:
-            with Documents([str(path)], on_error="skip") as documents:
+            with FileDocuments([str(path)], on_error="skip") as documents:
                 documents.scan()
                 rewrite(documents.sources[0], tmp_path / "kept", lambda number: number % 2 == 0, None)
         except DocumentError:
@@ -184,6 +184,6 @@ def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.Capture
         capfdbinary.readouterr()
         assert main(["dedup", str(path), "-o", "-", *more, *skip]) == 0
         assert [json.loads(line)["text"] for line in capfdbinary.readouterr().out.splitlines()] == texts
-    again = Documents([str(path)], on_error="skip")
+    again = FileDocuments([str(path)], on_error="skip")
     assert [text for batch in again.batches() for text in batch] == texts
     assert [text for batch in again.batches() for text in batch] == texts

@@ -13,7 +13,7 @@ from recordfiles import KEPT, ROWS, TEXTS, csv, dedup, read, refusal, source, te
 
 from ndcore.cli.main import main
 from ndcore.files.csv_tsv import cells, raw_rows
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import Rejected
 from ndcore.files.sources import TextForm
 
@@ -24,7 +24,7 @@ def test_rows_as_they_stand(tmp_path: Path) -> None:
     assert [row for _, row in raw_rows(source(path, "csv"))] == rows
     assert [number for number, _ in raw_rows(source(path, "csv"))] == [1, 2, 5, 6, 7, 8]
     assert read(path) == (['a\r\n"b",\nc', '5" disk', "", "x"], ["1", "2", "3", "4"])
-    with Documents([path]) as documents:
+    with FileDocuments([path]) as documents:
         assert (len(documents), documents.blank) == (4, 1)
 
 
@@ -132,7 +132,7 @@ def test_rows_of_every_encoding(tmp_path: Path, encoding: str, end: str, mark: s
     data = [row.encode(encoding) for row in (f"{mark}id,text{end}", *rows)]
     path = write(tmp_path / "a.csv", b"".join(data))
     form = TextForm(encoding)
-    with Documents([path], on_error="skip", form=form) as documents:
+    with FileDocuments([path], on_error="skip", form=form) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         assert texts == [f'{odd} one two three{end}{odd}, "{odd}" four'] * 2 + [f"{odd} other words of this row", odd]
         assert documents.rejected == [Rejected(path, 5, "3 fields, where the header has 2")]
@@ -149,7 +149,7 @@ def test_a_row_of_every_encoding_that_is_too_long(tmp_path: Path, encoding: str,
     for odd in ("∀", ODD, "一∀∀"):
         long = '"' * quoted + odd * 40_000 + '\n' * quoted + odd + '"' * quoted
         path = write(tmp_path / "a.csv", f"id,text\n1,{long}\n2,good\n".encode(encoding))
-        with Documents([path], on_error="skip", form=TextForm(encoding)) as documents:
+        with FileDocuments([path], on_error="skip", form=TextForm(encoding)) as documents:
             for source in documents.sources:
                 source.longest = 30_000
             assert [text for batch in documents.batches() for text in batch] == ["good"]

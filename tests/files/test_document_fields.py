@@ -10,8 +10,8 @@ from recordfiles import dedup
 from textfiles import ROWS, jsonl, read, refusal, texts, write, write_parquet
 
 from ndcore.files import document_fields
-from ndcore.files.document_fields import Grouping, Ids, Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField, Ids, RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 
 
@@ -79,16 +79,16 @@ def test_ids_that_are_integers_of_64_bits(value: str | int, small: bool) -> None
 
 
 def test_fields_are_collected(tmp_path: Path) -> None:
-    ranking, grouping = Ranking("score", True), Grouping("lang")
-    with Documents([write(tmp_path / "a.jsonl", jsonl(ROWS))], keep=ranking, by=grouping) as documents:
+    ranking, grouping = RankingField("score", True), GroupingField("lang")
+    with FileDocuments([write(tmp_path / "a.jsonl", jsonl(ROWS))], keep=ranking, by=grouping) as documents:
         documents.scan()
         documents.scan()
     assert ranking.priorities().tolist() == [2 - i % 3 for i in range(25)]
     assert grouping.codes().tolist() == [i % 2 for i in range(25)]
     assert len(grouping.values) == 2
     path = write_parquet(tmp_path / "a.parquet", ROWS)
-    ranking = Ranking("score", False)
-    with Documents([path], keep=ranking, by=Grouping("lang")) as documents:
+    ranking = RankingField("score", False)
+    with FileDocuments([path], keep=ranking, by=GroupingField("lang")) as documents:
         documents.scan()
     assert ranking.priorities().tolist() == [i % 3 for i in range(25)]
 
@@ -103,10 +103,10 @@ def test_fields_are_collected(tmp_path: Path) -> None:
 )
 def test_fields_that_cannot_be_ordered(tmp_path: Path, second: bytes, reason: str) -> None:
     path = write(tmp_path / "a.jsonl", b'{"text":"","f":1}\n' + second + b'\n{"text":"z","f":2.5}')
-    error = refusal(path, keep=Ranking("f", True))
+    error = refusal(path, keep=RankingField("f", True))
     assert (error.number, error.reason.startswith(reason)) == (2, True)
-    ranking = Ranking("f", True)
-    with Documents([path], keep=ranking, on_error="skip") as documents:
+    ranking = RankingField("f", True)
+    with FileDocuments([path], keep=ranking, on_error="skip") as documents:
         assert texts(documents) == texts(documents) == ["", "z"]
         assert ranking.priorities().tolist() == [1, 0]
 
@@ -130,7 +130,7 @@ def test_fields_that_cannot_be_ordered(tmp_path: Path, second: bytes, reason: st
 )
 def test_strings_are_ordered_as_what_all_of_them_are(values: list[object], order: list[int], strings: list[str]) -> None:
     for descending in (False, True):
-        ranking = Ranking("f", descending)
+        ranking = RankingField("f", descending)
         for value in values:
             ranking.check(value)
             ranking.append(value)
@@ -144,8 +144,8 @@ def test_strings_are_ordered_as_what_all_of_them_are(values: list[object], order
 
 def test_fields_that_cannot_group(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", b'{"text":"","f":1}\n{"text":"","f":null}')
-    assert "--by needs strings or integers" in refusal(path, by=Grouping("f")).reason
-    assert "text file has no field" in refusal(write(tmp_path / "a.txt", b""), by=Grouping("f")).reason
+    assert "--by needs strings or integers" in refusal(path, by=GroupingField("f")).reason
+    assert "text file has no field" in refusal(write(tmp_path / "a.txt", b""), by=GroupingField("f")).reason
 
 
 def test_annotation_field_is_refused(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_annotation_field_is_refused(tmp_path: Path) -> None:
 
 def test_on_error_is_checked() -> None:
     with pytest.raises(ValueError, match="on_error must be"):
-        Documents([], on_error="ignore")
+        FileDocuments([], on_error="ignore")
 
 
 def test_ids_that_utf8_cannot_hold_are_spelt_in_columns(tmp_path: Path) -> None:
@@ -177,6 +177,6 @@ def test_ids_that_utf8_cannot_hold_are_spelt_in_columns(tmp_path: Path) -> None:
 def test_a_file_without_fields_names_the_option_that_needs_one(tmp_path: Path, option: str) -> None:
     (tmp_path / "a.txt").write_text("some words")
     said = f"has no field 'url'; {option} needs records"
-    documents = Documents([str(tmp_path / "a.txt")], one_per=Grouping("url", option))
+    documents = FileDocuments([str(tmp_path / "a.txt")], one_per=GroupingField("url", option))
     with documents, pytest.raises(DocumentError, match=said):
         documents.scan()

@@ -16,8 +16,8 @@ import pytest
 from textfiles import ROWS, jsonl, read, refusal, texts, write, write_parquet
 
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 
 
@@ -67,7 +67,7 @@ def test_directory_links_and_special_files(tmp_path: Path) -> None:
     (tmp_path / "d" / "link").symlink_to("a")
     (tmp_path / "d" / "loop").symlink_to(".", target_is_directory=True)
     os.mkfifo(tmp_path / "d" / "fifo")
-    with Documents([str(tmp_path / "d")]) as documents:
+    with FileDocuments([str(tmp_path / "d")]) as documents:
         assert texts(documents) == [b"text", b"text"]
         ignored = [(Path(path).name, kind) for path, kind in documents.ignored]
         assert ignored == [("fifo", "FIFO"), ("loop", "link to a directory")]
@@ -94,7 +94,7 @@ def test_lines_end_at_lf_only(tmp_path: Path) -> None:
 
 def test_blank_lines_and_bom_and_no_final_newline(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text":"a"}\n\n \t\r\n{"text":"b"}')
-    with Documents([path]) as documents:
+    with FileDocuments([path]) as documents:
         assert texts(documents) == ["a", "b"]
         assert (documents.blank, documents.read, list(documents.ids)) == (2, 2, ["a.jsonl:1", "a.jsonl:4"])
 
@@ -108,7 +108,7 @@ def test_empty_inputs(tmp_path: Path) -> None:
 
 def test_batches_are_bounded(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"text": "x" * 3_000_000} for _ in range(8)] + [{"text": "y" * 20_000_000}]
-    with Documents([write(tmp_path / "a.jsonl", jsonl(rows))]) as documents:
+    with FileDocuments([write(tmp_path / "a.jsonl", jsonl(rows))]) as documents:
         sizes = [[len(text) for text in batch] for batch in documents.batches()]
         assert [size for batch in sizes for size in batch] == [len(str(row["text"])) for row in rows]
         assert max(sum(batch) for batch in sizes if len(batch) > 1) <= 8 << 20
@@ -116,7 +116,7 @@ def test_batches_are_bounded(tmp_path: Path) -> None:
 
 
 def test_a_pass_given_up_is_begun_again(tmp_path: Path) -> None:
-    with Documents([write(tmp_path / "a.jsonl", jsonl(ROWS))], keep=Ranking("score", False)) as documents:
+    with FileDocuments([write(tmp_path / "a.jsonl", jsonl(ROWS))], keep=RankingField("score", False)) as documents:
         next(documents.batches())
         assert len(texts(documents)) == len(documents.ids) == len(documents) == 25
 
@@ -132,7 +132,7 @@ def test_truncated(tmp_path: Path, name: str, cut: int) -> None:
     assert error.number is not None
     assert error.number > 1000
     assert "truncated" in error.reason
-    with Documents([str(path)], on_error="skip") as documents:
+    with FileDocuments([str(path)], on_error="skip") as documents:
         assert texts(documents) == texts(documents) == [row["text"] for row in rows[: error.number - 1]]
         assert len(documents.rejected) == 1
 
@@ -165,7 +165,7 @@ def test_parquet_refusals(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"text": "a"}, {"text": None}, {"text": "c"}]
     path = write_parquet(tmp_path / "b.parquet", rows)
     assert str(refusal(path)) == f"{path}:2: the text column 'text' is null"
-    with Documents([path], on_error="skip") as documents:
+    with FileDocuments([path], on_error="skip") as documents:
         assert texts(documents) == texts(documents) == ["a", "c"]
         assert list(documents.ids) == ["b.parquet:1", "b.parquet:3"]
     garbage = write(tmp_path / "c.parquet", b"PAR1 not really PAR1")
@@ -206,14 +206,14 @@ def test_special_file_in_directory_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(tmp_path / "d" / "s"))
-        with Documents([str(tmp_path / "d")]) as documents:
+        with FileDocuments([str(tmp_path / "d")]) as documents:
             assert (texts(documents), len(documents.ignored)) == ([], 1)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.txt"])
 def test_changed_file(tmp_path: Path, name: str) -> None:
     path = Path(write(tmp_path / name, jsonl(ROWS)))
-    with Documents([str(path)], on_error="skip") as documents:
+    with FileDocuments([str(path)], on_error="skip") as documents:
         documents.scan()
         with path.open("ab") as file:
             file.write(b"\n")
@@ -226,7 +226,7 @@ def test_changed_file(tmp_path: Path, name: str) -> None:
 
 def test_replaced_file(tmp_path: Path) -> None:
     path = Path(write(tmp_path / "a.jsonl", jsonl(ROWS)))
-    with Documents([str(path)]) as documents:
+    with FileDocuments([str(path)]) as documents:
         documents.scan()
         status = path.stat()
         (tmp_path / "b").write_bytes(jsonl(ROWS))
@@ -249,7 +249,7 @@ def test_position(tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
     (tmp_path / "b.txt").write_text("one more")
     size = sum((tmp_path / other).stat().st_size for other in (name, "b.txt"))
-    with Documents([str(tmp_path / name), str(tmp_path / "b.txt")]) as documents:
+    with FileDocuments([str(tmp_path / name), str(tmp_path / "b.txt")]) as documents:
         assert documents.position() == (0, size)
         for _ in range(2):
             found = []
@@ -265,7 +265,7 @@ def test_position(tmp_path: Path, name: str) -> None:
 
 def test_position_of_a_stream_is_known_once_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "a b c"}\n')))
-    with Documents(["-"]) as documents:
+    with FileDocuments(["-"]) as documents:
         assert documents.position() is None
         list(documents.batches())
         done, total = documents.position() or (0, 1)
@@ -279,7 +279,7 @@ def test_what_is_noted_of_documents_goes_to_files_where_memory_is_limited(tmp_pa
     for limit in (None, 1000):
         tracemalloc.start()
         try:
-            with Documents([path], memory_limit=limit) as documents:
+            with FileDocuments([path], memory_limit=limit) as documents:
                 documents.scan()
                 kept[limit] = tracemalloc.get_traced_memory()[0] / len(rows)
                 place, starts = documents.place(19_999), documents.line_spans(0)[0]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ndcore.files import extracted_texts, html_workers
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.text.inputs import Extracted, original_digest
 
@@ -93,7 +93,7 @@ def test_a_page_is_extracted_once(
     monkeypatch.setattr(extracted_texts, "LIMIT", limit)
     for i in range(6):
         (tmp_path / f"{i}.html").write_text(f"<html><title>t</title><body><p>page {i // 2} of a site, é</body></html>")
-    with Documents([str(tmp_path)]) as documents:
+    with FileDocuments([str(tmp_path)]) as documents:
         first = [text for batch in documents.batches() for text in batch]
         assert len(extractions) == 6
         wanted = np.array([True, False, True, True, False, True])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.json_records import RecordParser
 from ndcore.files.records import MISSING, Fields, RecordError, lookup
 
@@ -105,7 +105,7 @@ def test_every_command_looks_inside(records, tmp_path, capsys):
 
 def test_several_fields_are_one_text(records, tmp_path):
     fields = ("--text-field", "data.title", "--text-field", "data.text")
-    with Documents([str(records)], text_field=["data.title", "data.text"]) as documents:
+    with FileDocuments([str(records)], text_field=["data.title", "data.text"]) as documents:
         texts = [text for batch in documents.batches() for text in batch]
     assert texts == [f"Title {i}\n{text}" for i, text in enumerate(TEXTS)]
     assert run("dedup", records, "-o", tmp_path / "out", *fields, "-q") == 0
@@ -118,7 +118,7 @@ def test_several_fields_are_one_text(records, tmp_path):
     assert sizes == [[4, 4, 4], [2, 2, 2]]
     for wrong in ([], ["a", "a"]):
         with pytest.raises(ValueError, match="text_field"):
-            Documents([str(records)], text_field=wrong)
+            FileDocuments([str(records)], text_field=wrong)
 
 
 def test_a_record_has_all_of_several_fields(tmp_path, capsys):
@@ -144,7 +144,7 @@ def test_columns_of_structs(tmp_path):
 
     def read(table, **options):
         pq.write_table(table, tmp_path / "in.parquet")
-        with Documents([str(tmp_path / "in.parquet")], on_error="skip", **options) as documents:
+        with FileDocuments([str(tmp_path / "in.parquet")], on_error="skip", **options) as documents:
             texts = [text for batch in documents.batches() for text in batch]
             return texts, [item.reason for item in documents.rejected]
 
@@ -205,7 +205,7 @@ def test_cells_of_tables(tmp_path, capsys):
     account = json.loads((tmp_path / "out/summary.json").read_text())
     assert account["without_keep_field"] == 2 and account["counts"]["kept"] == 1
     assert "b,T," in (tmp_path / "out/kept/in/b.csv").read_text()
-    with Documents([str(tmp_path / "in/a.csv")], text_field=["title", "text"]) as documents:
+    with FileDocuments([str(tmp_path / "in/a.csv")], text_field=["title", "text"]) as documents:
         assert next(documents.batches()) == [f"T\n{text}"]
 
 
@@ -214,6 +214,7 @@ def test_structs_of_arrow_files(tmp_path):
     table = pa.Table.from_pylist([nested(i, text) for i, text in enumerate(TEXTS)])
     with pa.ipc.new_file(str(tmp_path / "in.arrow"), table.schema) as writer:
         writer.write_table(table)
-    with Documents([str(tmp_path / "in.arrow")], text_field=["data.title", "data.text"], id_field="meta.key") as documents:
+    fields = {"text_field": ["data.title", "data.text"], "id_field": "meta.key"}
+    with FileDocuments([str(tmp_path / "in.arrow")], **fields) as documents:
         assert next(documents.batches()) == [f"Title {i}\n{text}" for i, text in enumerate(TEXTS)]
         assert [*documents.ids] == ["k0", "k1", "k2"]

@@ -33,7 +33,7 @@ from recordfiles import (
 
 from ndcore.cli.main import main
 from ndcore.files.compression import decompressed
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import recognise
 
@@ -87,7 +87,7 @@ def test_a_name_that_lies(tmp_path: Path, ending: str) -> None:
         if other and other != ending:
             path = write(tmp_path / f"a.jsonl{other}", PACK[ending](lines(ROWS)))
             assert f"its name ends in {other}, but it does not hold" in refusal(path).reason
-            with Documents([path], on_error="skip") as documents:
+            with FileDocuments([path], on_error="skip") as documents:
                 assert (len(documents), len(documents.rejected)) == (0, 1)
 
 
@@ -102,7 +102,7 @@ def test_truncated_compression_is_told(tmp_path: Path, name: str, ending: str) -
     error = refusal(path)
     assert "truncated" in error.reason
     if name != "a.txt":
-        with Documents([path], on_error="skip") as documents:
+        with FileDocuments([path], on_error="skip") as documents:
             assert 0 < len(documents) < 2600
             assert documents.rejected[0].number == error.number is not None
         summary = dedup(tmp_path, path, "--on-error", "skip")

@@ -13,7 +13,7 @@ import pytest
 
 import ndcore
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
 from ndcore.files.html_text import decoded_html, decoded_text
@@ -37,7 +37,7 @@ def run(*arguments: object) -> int:
 
 
 def read(path: Path, **options: str) -> list[str | bytes]:
-    with Documents([str(path)], **options) as documents:  # type: ignore[arg-type]
+    with FileDocuments([str(path)], **options) as documents:  # type: ignore[arg-type]
         first = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == first
         return first
@@ -52,7 +52,7 @@ def test_titles_keep_pages_apart(tmp_path: Path) -> None:
     for number, title in enumerate((b"Salt", b"Pepper", b"salt!")):
         html = page(ARTICLE * 3 + f"Page {number}.").replace(b"<title>title", b"<title>" + title)
         (tmp_path / f"{number}.html").write_bytes(html)
-    with Documents([str(tmp_path)]) as documents:
+    with FileDocuments([str(tmp_path)]) as documents:
         assert ndcore.near_duplicates(documents).labels.tolist() == [0, 0, 0]
         assert ndcore.near_duplicates(documents, must_agree="title").labels.tolist() == [0, 1, 0]
 
@@ -86,7 +86,7 @@ def test_main_content_of_a_page(tmp_path: Path) -> None:
     assert words(read(tmp_path / "a.html", html="main")[0]) == words(ARTICLE * 5)
     assert words(read(tmp_path / "a.html", html="page")[0])[:3] == ["home", "contact", "imprint"]
     with pytest.raises(ValueError, match="html must be None or one of page, main, not 'all'"):
-        Documents([str(tmp_path)], html="all")
+        FileDocuments([str(tmp_path)], html="all")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_page_whose_bytes_are_a_text_is_not_that_text(tmp_path: Path, capsys: 
         (tmp_path / name).write_bytes(BARE % b"var x")
     assert run("dedup", tmp_path / "in", "-o", tmp_path / "out", "-q") == 0
     assert counts(tmp_path / "out")["counts"]["dropped"] == 0
-    with Documents([str(tmp_path / "in")]) as documents:
+    with FileDocuments([str(tmp_path / "in")]) as documents:
         explained = ndcore.near_duplicates(documents).explain(0, 1)
     assert explained.verdict == "different"
     assert run("compare", tmp_path / "in" / "a.html", tmp_path / "in" / "b.txt", "--json") == 0
@@ -308,7 +308,7 @@ def test_main_content_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFi
     assert told in capsys.readouterr().out
     assert run("cluster", tmp_path / "in.jsonl", "-o", tmp_path / "c.ndc", *html) == 0
     assert told in capsys.readouterr().out
-    with Documents([str(tmp_path / "in.jsonl")], html="main") as documents:
+    with FileDocuments([str(tmp_path / "in.jsonl")], html="main") as documents:
         list(documents.batches())
         list(documents.batches())
         assert documents.without_main == 3

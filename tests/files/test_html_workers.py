@@ -17,7 +17,7 @@ import pytest
 
 from ndcore.cli.main import main
 from ndcore.files import html_workers
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_workers import Html, HtmlWorkers
 
@@ -60,7 +60,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def facts(path: str, **options: Any) -> list[Any]:
     """Return all that is known of the documents of a file, after three passes."""
-    with Documents([path], on_error="skip", **options) as documents:
+    with FileDocuments([path], on_error="skip", **options) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == texts
         wanted = [i % 3 == 0 for i in range(len(texts))]
@@ -179,7 +179,7 @@ def test_a_page_without_end_in_other_formats(tmp_path: Path) -> None:
     (tmp_path / "d.mbox").write_text("".join(mails))
     warc = archive(tmp_path / "e.warc", 3)
     Path(warc).write_bytes(Path(warc).read_bytes().replace(b"Words of page 1,", b"ENDLESS ENDLESS,"))
-    with Documents([str(tmp_path)], html="page", on_error="skip") as documents:
+    with FileDocuments([str(tmp_path)], html="page", on_error="skip") as documents:
         texts = [text for batch in documents.batches() for text in batch]
         assert len(texts) == 5
         places = [(Path(row.path).name, row.number, row.reason) for row in documents.rejected]

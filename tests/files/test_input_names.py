@@ -9,7 +9,7 @@ import pytest
 from textfiles import write
 
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.input_names import distinct_names
 
@@ -24,7 +24,7 @@ def test_distinct_names() -> None:
 def test_names_and_ids_of_many_inputs(tmp_path: Path) -> None:
     one, two = write(tmp_path / "1" / "a.txt", b"1"), write(tmp_path / "2" / "a.txt", b"2")
     write(tmp_path / "d" / "x", b"3")
-    with Documents([one, two, str(tmp_path / "d")]) as documents:
+    with FileDocuments([one, two, str(tmp_path / "d")]) as documents:
         documents.scan()
         assert [source.name for source in documents.sources] == ["1/a.txt", "2/a.txt", "d/x"]
         assert list(documents.ids) == ["1/a.txt", "2/a.txt", "d/x"]

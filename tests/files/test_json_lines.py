@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from textfiles import write
 
-from ndcore.files.document_fields import Grouping, Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField, RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 
 ODD = [
@@ -34,7 +34,7 @@ ODD = [
 def facts(path: str, **options: Any) -> tuple[Any, ...]:
     """Return all that is known of the documents of a file, after two passes and parts of a third."""
     options.setdefault("on_error", "skip")
-    with Documents([path], **options) as documents:
+    with FileDocuments([path], **options) as documents:
         first = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == first
         n = len(first)
@@ -58,7 +58,7 @@ def test_odd_lines(tmp_path: Path, name: str, seed: int) -> None:
     for options in ({}, {"annotate": True}, {"require_id": True}, {"text_field": ["text", "id"]}, {"id_field": "text"},
                     {"text_field": "text.text"}):
         assert facts(path, fast=True, **options) == facts(path, fast=False, **options)
-    columns = [facts(path, fast=fast, keep=Ranking("s", False), by=Grouping("s")) for fast in (True, False)]
+    columns = [facts(path, fast=fast, keep=RankingField("s", False), by=GroupingField("s")) for fast in (True, False)]
     assert columns[0] == columns[1]
 
 
@@ -92,20 +92,20 @@ def test_lines_before_damage_are_read(tmp_path: Path, cut: int) -> None:
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
     texts = ["a" * 20_000_000, "b", "c" * 34_000_000, "d"]  # the third is longer than the fast reader takes
     path = write(tmp_path / "a.jsonl", b"\n".join(json.dumps({"text": text}).encode() for text in texts))
-    with Documents([path]) as documents:
+    with FileDocuments([path]) as documents:
         assert [text for batch in documents.batches() for text in batch] == texts
 
 
 def test_only_wanted_lines_are_read_again(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", b"".join(b'{"text":"%d %s"}\n' % (i, b"x" * 5000) for i in range(2000)))
-    with Documents([path]) as documents:
+    with FileDocuments([path]) as documents:
         assert documents.random_access
         documents.scan()
         wanted = np.zeros(2000, np.bool_)
         wanted[[3, 1000, 1999]] = True
         assert [text.split()[0] for _, texts in documents.selected(wanted) for text in texts] == ["3", "1000", "1999"]
         assert documents.sources[0].seen < 4 << 20  # bytes
-    with Documents([write(tmp_path / "b.jsonl.gz", b'{"text":"a"}\n')]) as documents:
+    with FileDocuments([write(tmp_path / "b.jsonl.gz", b'{"text":"a"}\n')]) as documents:
         assert not documents.random_access
-    with Documents([path], html="page") as documents:
+    with FileDocuments([path], html="page") as documents:
         assert not documents.random_access

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textfiles import needs_msgspec, refusal, texts, write
 
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.json_records import RecordParser
 from ndcore.files.records import Fields, RecordError
 
@@ -48,7 +48,7 @@ def test_bad_lines(tmp_path: Path, line: bytes, fast: bool) -> None:
     assert (error.path, error.number) == (path, 3)
     assert BAD_LINES[line] in error.reason
     assert str(error) == f"{path}:3: {error.reason}"
-    with Documents([path], on_error="skip", fast=fast) as documents:
+    with FileDocuments([path], on_error="skip", fast=fast) as documents:
         assert texts(documents) == texts(documents) == ["good", "also"]
         assert documents.rejected == [(path, 3, error.reason)]
         assert (documents.read, documents.counts(0)) == (3, (2, 1, 1))

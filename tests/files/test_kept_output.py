@@ -28,7 +28,7 @@ from webarchives import (
 
 from ndcore.cli.main import main
 from ndcore.files import archived_pages, kept_output, web_archive
-from ndcore.files.document_fields import Grouping, Ranking
+from ndcore.files.document_fields import GroupingField, RankingField
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
 
@@ -115,9 +115,10 @@ def test_fields_that_archives_do_not_have(tmp_path: Path, capsys: pytest.Capture
     assert run("dedup", path, "-o", tmp_path / "out", "--by", "lang") == 1
     assert "no field 'lang'; records of archives have url, host, date" in capsys.readouterr().err
     no_date = response(1).replace(b"WARC-Date: 2024", b"WARC-Date: soon")
-    found = everything(save(tmp_path / "b.warc", [no_date]), keep=Ranking("date", True))
+    found = everything(save(tmp_path / "b.warc", [no_date]), keep=RankingField("date", True))
     assert [item.reason for item in found.rejected] == ["the record at byte 0: it has no date"]
-    found = everything(save(tmp_path / "c.warc", [response(1).replace(b"http://example", b"nowhere:")]), by=Grouping("host"))
+    no_host = save(tmp_path / "c.warc", [response(1).replace(b"http://example", b"nowhere:")])
+    found = everything(no_host, by=GroupingField("host"))
     assert [item.reason for item in found.rejected] == ["the record at byte 0: it has no host"]
 
 

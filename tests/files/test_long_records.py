@@ -13,7 +13,7 @@ import pytest
 
 from ndcore.files.compression import decompressed
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 
 BOUND = 1 << 16
 REASON = "is longer than 65,536 bytes; a larger --max-record has it read"
@@ -64,7 +64,7 @@ def read(path: Path) -> tuple[list[bytes], list[tuple[int | None, str]]]:
     """Read twice, as commands do."""
     inputs = find([str(path)])
     inputs.limit(BOUND)
-    with Documents(inputs, on_error="skip") as documents:
+    with FileDocuments(inputs, on_error="skip") as documents:
         passes = [[bytes(t, "utf-8") if isinstance(t, str) else bytes(t) for batch in documents.batches() for t in batch]
                   for _ in range(2)]
         assert passes[0] == passes[1]

@@ -13,8 +13,8 @@ import pytest
 from recordfiles import dedup, read, refusal, write
 
 from ndcore.cli.main import main
-from ndcore.files.document_fields import Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import RankingField
+from ndcore.files.documents import FileDocuments
 
 HEAD = b"Received: from a by b\nFrom: Ann <ann@example.org>\nSubject: =?utf-8?q?Angebot_f=C3=BCr_Sie?=\n" \
        b"Date: Fri, 03 May 2024 10:00:00 +0200\nMessage-ID: <1@example.org>\n"
@@ -61,10 +61,11 @@ def test_fields_order_group_and_name_messages(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a.eml", older), write(tmp_path / "b.eml", LETTER)
     dedup(tmp_path, a, b, "--keep", "date:desc", "--id-field", "message-id")
     assert [path.name for path in (tmp_path / "out/kept").iterdir()] == ["b.eml"]
-    with Documents([b], text_field=["subject", "text"], id_field="Message-ID", keep=Ranking("date", True)) as documents:
+    by_date = RankingField("date", True)
+    with FileDocuments([b], text_field=["subject", "text"], id_field="Message-ID", keep=by_date) as documents:
         assert next(documents.batches())[0] == "Angebot für Sie\nWe accept the offer of last week.\n"
         assert documents.ids[0] == "<1@example.org>"
-    with Documents([b], text_field="list-id") as documents, pytest.raises(Exception, match="no field 'list-id'"):
+    with FileDocuments([b], text_field="list-id") as documents, pytest.raises(Exception, match="no field 'list-id'"):
         next(documents.batches())
 
 
@@ -91,7 +92,7 @@ def test_html_is_read_where_there_is_no_plain_text(tmp_path: Path, monkeypatch: 
     assert read(alone)[0] == ["Words of HTML"]
     html = html.replace(b"<body>", b"<body>" + b"<div>" * 16_000)
     deep = write(tmp_path / "deep.eml", multipart(html, kind=b"alternative"))
-    with Documents([deep]) as documents:
+    with FileDocuments([deep]) as documents:
         assert [text.split() for batch in documents.batches() for text in batch] == [["Words", "of", "HTML"]]
         assert documents.by_tags.tolist() == [0]
 

@@ -11,7 +11,7 @@ import pytest
 from ndcore.files.columnar import open_file
 from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError
-from ndcore.files.parquet_pages import Page, pages
+from ndcore.files.parquet_pages import ParquetPage, pages
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 WORDS = "word " * (1 << 18)  # 1.25 MiB
 PAGE = b"\x15\0\x15\xc8\1\x15\x14"  # data, of 100 bytes, of 10 in the file
 REST = b"\x2c\x15\2\x15\0\x15\6\x15\6\0\0"  # the header of a data page, end
-FOUND = [Page(10, 100, False, False)]
+FOUND = [ParquetPage(10, 100, False, False)]
 
 
 def rows_at_once(path: Path, columns: list[str] | None = None) -> list[int]:
@@ -59,14 +59,14 @@ def test_all_pages_are_met(tmp_path: Path, codec: str, version: str) -> None:
     (b"\x15\0\x15\2\x05\x84\x80\x08\xc8\1\x15\x14" + REST, FOUND),  # 65,538 is 2 in 16 bits
     (b"\x15\0\x15\xc8\x81\x80\x80\x80\x80\x80\x80\x80\0\x15\x14" + REST, FOUND),  # a number in ten bytes
     (PAGE + b"\xd9\x35\2\2\2\x1a\x28\1a\0\x1b\1\x58\2\1a" + b"\x12\x14\0\x17abcdefgh\x13a\x1dabcdefghijklmnop\0", FOUND),
-    (PAGE + b"\x2c\x15\2\x15\x0e\0\0", [Page(10, 100, False, True)]),
-    (PAGE + b"\x5c\x15\2\x35\x0e\0\0", [Page(10, 100, False, True)]),
-    (b"\x15\4" + PAGE[2:] + b"\x4c\x15\2\x15\0\0\0", [Page(10, 100, True, False)]),
+    (PAGE + b"\x2c\x15\2\x15\x0e\0\0", [ParquetPage(10, 100, False, True)]),
+    (PAGE + b"\x5c\x15\2\x35\x0e\0\0", [ParquetPage(10, 100, False, True)]),
+    (b"\x15\4" + PAGE[2:] + b"\x4c\x15\2\x15\0\0\0", [ParquetPage(10, 100, True, False)]),
     (PAGE, []), (PAGE + b"\x1e\0", []), (PAGE + b"\x18\xff\xff\xff\xff\x0f", []), (PAGE[:2] + b"\0", []),
     (b"\x15\0\x15\xc8\1\x15\x13\0", []), (b"\x15\0\x15\xc7\1\x15\x14\0", []), (PAGE + b"\x1c" * 100_000, []),
     (PAGE + b"\x19\x19" * 100_000, []), (PAGE + b"\x19\xf7\xff\xff\xff\xff\x0f", []), (b"\x15" + b"\xff" * 20, []),
 ])
-def test_headers_in_every_form_of_thrift(header: bytes, expected: list[Page]) -> None:
+def test_headers_in_every_form_of_thrift(header: bytes, expected: list[ParquetPage]) -> None:
     data = b"PAR1" + header
     assert list(pages(io.BytesIO(data), 4, len(data))) == expected
     assert list(pages(io.BytesIO(data), -1, len(data))) == []

@@ -14,7 +14,7 @@ import pytest
 from commands import jsonl, run, text
 from webarchives import INFO, arc, html, http, response, save, words
 
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.provenance import Place, Places, SavedPlaces
 
 DAY = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
@@ -72,7 +72,7 @@ def test_an_archive_without_dates_and_one_compressed_as_a_whole(tmp_path: Path) 
     pytest.importorskip("fastwarc")
     (tmp_path / "a.warc.gz").write_bytes(gzip.compress(response(1) + response(1)))
     save(tmp_path / "b.arc", [arc("http://example.org/1", http(html(words(1))))])
-    with Documents([str(tmp_path / "a.warc.gz"), str(tmp_path / "b.arc")]) as documents:
+    with FileDocuments([str(tmp_path / "a.warc.gz"), str(tmp_path / "b.arc")]) as documents:
         documents.scan()
         places = [documents.place(i) for i in range(3)]
     assert places[:2] == [Place(str(tmp_path / "a.warc.gz"), i, None, DAY) for i in (1, 2)]

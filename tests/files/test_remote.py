@@ -14,7 +14,7 @@ import pytest
 
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.selection import Selection
 
@@ -79,7 +79,7 @@ def test_patterns_and_names(tmp_path: Path, store: Any) -> None:
         store.pipe(f"/crawl/{year}/b.csv", b"id,text\n1,x\n")
     found = find(["memory://crawl/*/a.jsonl"])
     assert [source.name for source in found.sources] == ["2024/a.jsonl", "2025/a.jsonl"]
-    with Documents(found) as documents:
+    with FileDocuments(found) as documents:
         assert sum(map(len, documents.batches())) == sum(map(len, documents.batches())) == 12
     assert [source.name for source in find(["memory://crawl"], (), Selection(["*.csv"])).sources] == [
         "crawl/2024/b.csv", "crawl/2025/b.csv"
@@ -110,7 +110,7 @@ def test_refusals(tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch) -
             find([url])
         assert caught.value.reason.startswith(reason), caught.value.reason
         assert caught.value.path == url
-    with Documents(["memory://bucket/a.png"]) as documents, pytest.raises(DocumentError, match="PNG image"):
+    with FileDocuments(["memory://bucket/a.png"]) as documents, pytest.raises(DocumentError, match="PNG image"):
         documents.scan()
     store.pipe("/bucket/x/../../escape.txt", b"x")
     if any(".." in name for name in store.find("/bucket")):

@@ -9,7 +9,7 @@ import pytest
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.selection import Selection
 
@@ -94,7 +94,7 @@ def test_hidden_files_are_left_out_and_listed(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["ignored"]) == 2
     (tmp_path / ".hidden").mkdir()
     texts_below(tmp_path / ".hidden", "a.txt")
-    with Documents([str(tmp_path / ".hidden")]) as documents:  # it was named
+    with FileDocuments([str(tmp_path / ".hidden")]) as documents:  # it was named
         assert len(documents) == 1
 
 
@@ -111,7 +111,7 @@ def test_patterns_choose_for_every_command(tmp_path, capsys):
     assert nd.load(tmp_path / "s.nds").ids == ["a.txt"]
     assert run("cluster", tmp_path / "in", "-o", tmp_path / "c", *options, "-q") == 0
     assert [*nd.Collection.open(tmp_path / "c").names] == ["a.txt"]
-    with Documents([str(tmp_path / "in")], include=["*.md"]) as documents:
+    with FileDocuments([str(tmp_path / "in")], include=["*.md"]) as documents:
         assert len(documents) == 1 and documents.excluded == 3
 
 
@@ -175,7 +175,7 @@ def test_what_ndcore_wrote_is_refused_by_name(written, tmp_path, capsys):
             assert words in capsys.readouterr().err, command
             assert not (tmp_path / "o").exists()
         with pytest.raises(UsageError, match=words):
-            Documents([str(path)])
+            FileDocuments([str(path)])
     assert run("compare", written / "s.nds", tmp_path / "in/a.txt") == 2
     assert "holds sketches" in capsys.readouterr().err
     assert run("cluster", written / "c.ndc" / "clusters.ndc", "-o", tmp_path / "o") == 2

@@ -13,7 +13,7 @@ from recordfiles import ROWS, lines
 from webarchives import INFO, REQUEST, html, http, save, warc
 
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.single_pass import Dated, SinglePass
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_documents_are_the_ones_of_every_other_command(folder: Path) -> None:
     pytest.importorskip("fastwarc")
     found = read(folder)
-    with Documents([str(folder)]) as documents:
+    with FileDocuments([str(folder)]) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         assert [one.id for one in found] == list(documents.ids)
         assert [bytes(one.text, "utf-8") if isinstance(one.text, str) else one.text for one in found] == [

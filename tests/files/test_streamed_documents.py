@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from textfiles import ROWS, jsonl, read, texts, write_parquet
 
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 
 
 def test_standard_input_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_standard_input_is_read_twice(tmp_path: Path, monkeypatch: pytest.Monkey
         stdin.write(jsonl(ROWS))
         stdin.seek(0)
         monkeypatch.setattr(sys, "stdin", stdin)
-        with Documents(["-"]) as documents:
+        with FileDocuments(["-"]) as documents:
             assert texts(documents) == texts(documents) == [row["text"] for row in ROWS]
             assert documents.sources[0].name == "stdin.jsonl"
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
@@ -43,7 +43,7 @@ def test_parquet_stream(tmp_path: Path, name: str) -> None:
     os.mkfifo(fifo)
     writer = threading.Thread(target=fifo.write_bytes, args=(data,))
     writer.start()
-    with Documents([str(fifo)]) as documents:
+    with FileDocuments([str(fifo)]) as documents:
         assert texts(documents) == texts(documents) == [row["text"] for row in ROWS]
         assert documents.sources[0].name == f"{name.partition('.')[0]}.parquet"
     writer.join()

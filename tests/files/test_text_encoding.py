@@ -9,7 +9,7 @@ import pytest
 from recordfiles import dedup, read, refusal, write
 
 from ndcore.cli.main import main
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.html_text import decoded_html, decoded_text
 from ndcore.files.sources import TextForm
 from ndcore.files.text_encoding import EncodingError, checked_encoding, detected_encoding
@@ -77,7 +77,7 @@ def test_ebcdic_is_text_where_the_user_says_so(tmp_path: Path, name: str) -> Non
     path = write(tmp_path / name, data)
     assert "not text" in refusal(path).reason
     texts = ['one "two"\nthree', "four\nfive"]
-    with Documents([path], form=TextForm("cp037")) as documents:
+    with FileDocuments([path], form=TextForm("cp037")) as documents:
         found = [text for batch in documents.batches() for text in batch]
     assert found == (texts + 19 * texts[1:] if name == "a.csv" else [rows])
     write(tmp_path / "b.txt", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
@@ -118,7 +118,7 @@ def test_the_encoding_that_the_user_named_holds_in_every_format(
         write(tmp_path / name, begin + raw)
     html = {"html": "page"} if name in ("a.parquet", "a.warc", "a.html") else {}
     fields = ("subject", "text") if name == "a.eml" else "text"
-    with Documents([path], form=TextForm("cp850"), text_field=fields, **html) as documents:
+    with FileDocuments([path], form=TextForm("cp850"), text_field=fields, **html) as documents:
         [[found]] = documents.batches()
     assert (found if isinstance(found, str) else found.decode()).split("\n") == [text] * (1 + (name == "a.eml"))
     record = {"a.csv": ":2", "a.warc": ":1", "a.parquet": ":1"}.get(name, "")
@@ -133,7 +133,7 @@ def test_the_encoding_that_the_user_named_holds_in_every_format(
 def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path, text: str, name: str) -> None:
     pytest.importorskip("resiliparse")
     path = write(tmp_path / "a.html", f"<p>{text}".encode(name))
-    with Documents([path], form=TextForm(checked_encoding(name))) as documents:
+    with FileDocuments([path], form=TextForm(checked_encoding(name))) as documents:
         assert next(documents.batches()) == [text]
 
 
@@ -165,9 +165,9 @@ def test_without_the_package_the_encoding_must_be_named(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "resiliparse.parse.encoding", None)
     path = write(tmp_path / "a.txt", GERMAN.encode("cp1252"))
     assert "pip install 'ndcore[web]', or name the encoding with --encoding" in refusal(path).reason
-    with Documents([path], form=TextForm("cp1252")) as documents:
+    with FileDocuments([path], form=TextForm("cp1252")) as documents:
         assert next(documents.batches()) == [GERMAN]
-    with Documents([path], form=TextForm("utf-8")) as documents:
+    with FileDocuments([path], form=TextForm("utf-8")) as documents:
         assert next(documents.batches()) == [GERMAN.encode("cp1252")]
     assert "not SHIFT_JIS" in refusal(path, form=TextForm("shift_jis")).reason
 
@@ -188,9 +188,9 @@ def test_names_that_are_no_encoding(name: str) -> None:
 ])
 def test_delimiters(tmp_path: Path, data: bytes, expected: list[str] | None, told: str | None) -> None:
     path = write(tmp_path / "a.csv", data)
-    with Documents([path], text_field="text" if expected else "text;more") as documents:
+    with FileDocuments([path], text_field="text" if expected else "text;more") as documents:
         texts = [text for batch in documents.batches() for text in batch]
         assert texts == (expected or ["a;b"])
         assert [how.partition(", though")[0] for how in documents.sources[0].told] == ([told] if told else [])
-    with Documents([write(tmp_path / "b.csv", b"id:text\n1:x\n")], form=TextForm("", ":")) as documents:
+    with FileDocuments([write(tmp_path / "b.csv", b"id:text\n1:x\n")], form=TextForm("", ":")) as documents:
         assert next(documents.batches()) == ["x"]

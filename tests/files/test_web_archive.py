@@ -34,8 +34,8 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files.document_fields import Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
 
@@ -97,7 +97,7 @@ def test_arc(tmp_path: Path, compress: str) -> None:
     second = b"http://example.org/a b 127.0.0.1 20010203040506 text/plain 200 checksum - 900 file.arc 6\nsecond\n"
     records = [ARC_INFO, first, second, dns]
     path = save(tmp_path / f"a.arc{'.gz' if compress else ''}", records, compress)
-    keep = Ranking("date", True)
+    keep = RankingField("date", True)
     found = everything(path, keep=keep)
     assert found.found == ["first", b"second"]  # type: ignore[attr-defined]
     assert list(found.ids) == ["http://example.org/1", "http://example.org/a b"]
@@ -168,7 +168,7 @@ def test_every_truncation_of_a_file(tmp_path: Path) -> None:
         ends = [sum(map(len, parts[: i + 1])) for i in range(len(parts))]
         for cut in range(1, len(data)):
             (tmp_path / name).write_bytes(data[:cut])
-            with Documents([str(tmp_path / name)], on_error="skip") as documents:
+            with FileDocuments([str(tmp_path / name)], on_error="skip") as documents:
                 found = [text for batch in documents.batches() for text in batch]
                 whole = [words(i) for i in (1, 2) if cut >= ends[i] - 4 * (packed is bytes)]
                 slack = packed is gz and any(0 < end - cut < 16 for end in ends)  # only the trailer is missing
@@ -225,7 +225,7 @@ def test_files_that_are_no_archives(tmp_path: Path, name: str, data: bytes) -> N
     assert found.found == []  # type: ignore[attr-defined]
     assert len(found.rejected) == 1
     assert main(["dedup", str(tmp_path / name), "-o", str(tmp_path / "out"), "--on-error", "skip"]) == 1
-    with Documents([str(tmp_path / name)]) as documents, pytest.raises(DocumentError):
+    with FileDocuments([str(tmp_path / name)]) as documents, pytest.raises(DocumentError):
         documents.scan()
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import ndcore as nd
 from ndcore import _hamming, _keys
 from ndcore.hamming import index as hamming_index
-from ndcore.hamming.sorted_tables import Found
+from ndcore.hamming.sorted_tables import RowMatches
 from ndcore.reference import hamming as reference
 
 KERNEL = "hamming"
@@ -275,7 +275,7 @@ def test_matches_are_ordered_whatever_the_rows(largest):
     rng = np.random.default_rng(2)
     query, distance = rng.integers(0, 50, 400), rng.integers(0, 11, 400)
     row = rng.integers(0, largest, 400)
-    ordered = Found(query, row, distance).ordered()
+    ordered = RowMatches(query, row, distance).ordered()
     listed = zip(ordered.query.tolist(), ordered.distance.tolist(), ordered.row.tolist(), strict=True)
     assert list(listed) == sorted(zip(query.tolist(), distance.tolist(), row.tolist(), strict=True))
 

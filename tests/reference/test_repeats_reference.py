@@ -1,51 +1,52 @@
 """The definitions of repeated passages, by hand."""
 
-from ndcore.reference.repeats import Collection, Row, spans
+from ndcore.reference.repeats import RepeatedRun, TokenizedCollection, spans
 
 
-def marks(collection: Collection, d: int) -> str:
+def marks(collection: TokenizedCollection, d: int) -> str:
     return "".join("x" if mark else "." for mark in collection.repeated(d))
 
 
 def test_a_token_is_repeated_by_any_window_that_covers_it():
-    collection = Collection(["abc", "zabcz", "bc"], 3)
+    collection = TokenizedCollection(["abc", "zabcz", "bc"], 3)
     assert [marks(collection, d) for d in range(3)] == ["...", ".xxx.", ".."]
 
 
 def test_a_window_and_its_source_do_not_overlap():
-    assert marks(Collection(["aaaaa"], 3), 0) == "....."
-    assert marks(Collection(["aaaaaa"], 3), 0) == "...xxx"
-    assert Collection(["aaaaaa"], 3).rows(0) == [Row(0, 3, 6, 0, 0, 4)]
+    assert marks(TokenizedCollection(["aaaaa"], 3), 0) == "....."
+    assert marks(TokenizedCollection(["aaaaaa"], 3), 0) == "...xxx"
+    assert TokenizedCollection(["aaaaaa"], 3).rows(0) == [RepeatedRun(0, 3, 6, 0, 0, 4)]
 
 
 def test_rows_cut_the_repeated_tokens_from_left_to_right():
-    collection = Collection(["abcd", "cdef", "abcdef"], 3)
+    collection = TokenizedCollection(["abcd", "cdef", "abcdef"], 3)
     assert marks(collection, 2) == "xxxxxx"
-    assert collection.rows(2) == [Row(2, 0, 4, 0, 0, 2), Row(2, 4, 6, 1, 2, 2)]
+    assert collection.rows(2) == [RepeatedRun(2, 0, 4, 0, 0, 2), RepeatedRun(2, 4, 6, 1, 2, 2)]
 
 
 def test_a_longer_run_wins_over_an_earlier_source():
-    assert Collection(["xab", "abc", "abc"], 2).rows(2) == [Row(2, 0, 3, 1, 0, 2)]
+    assert TokenizedCollection(["xab", "abc", "abc"], 2).rows(2) == [RepeatedRun(2, 0, 3, 1, 0, 2)]
 
 
 def test_the_earliest_of_several_sources_in_keep_order():
-    assert Collection(["ab", "ab", "ab"], 2).rows(2) == [Row(2, 0, 2, 0, 0, 3)]
-    backwards = Collection(["ab", "ab", "ab"], 2, order=[2, 1, 0])
-    assert [backwards.rows(d) for d in range(3)] == [[Row(0, 0, 2, 2, 0, 3)], [Row(1, 0, 2, 2, 0, 3)], []]
+    assert TokenizedCollection(["ab", "ab", "ab"], 2).rows(2) == [RepeatedRun(2, 0, 2, 0, 0, 3)]
+    backwards = TokenizedCollection(["ab", "ab", "ab"], 2, order=[2, 1, 0])
+    assert [backwards.rows(d) for d in range(3)] == [[RepeatedRun(0, 0, 2, 2, 0, 3)], [RepeatedRun(1, 0, 2, 2, 0, 3)], []]
 
 
 def test_all_places_of_a_repeated_run_are_cut():
-    collection = Collection(["abcx", "abcy"], 3)
+    collection = TokenizedCollection(["abcx", "abcy"], 3)
     assert ["".join("x" if mark else "." for mark in collection.cut_none(d)) for d in range(2)] == ["xxx.", "xxx."]
 
 
 def test_labels_copies_and_exceptions():
-    assert marks(Collection(["ab", "ab"], 2, by=[0, 1]), 1) == ".."
-    assert marks(Collection(["ab", "ab"], 2, min_copies=3), 1) == ".."
-    assert marks(Collection(["ab", "ab", "ab"], 2, max_copies=2), 2) == ".."
-    assert marks(Collection(["abc", "abc"], 2, exceptions=["bc"]), 1) == "xx."
-    assert marks(Collection(["abab"], 2, within=False), 0) == "...."
-    assert [marks(Collection(["ab", "ab"], 2, against=frozenset([1]), order=[1, 0]), d) for d in range(2)] == ["xx", ".."]
+    assert marks(TokenizedCollection(["ab", "ab"], 2, by=[0, 1]), 1) == ".."
+    assert marks(TokenizedCollection(["ab", "ab"], 2, min_copies=3), 1) == ".."
+    assert marks(TokenizedCollection(["ab", "ab", "ab"], 2, max_copies=2), 2) == ".."
+    assert marks(TokenizedCollection(["abc", "abc"], 2, exceptions=["bc"]), 1) == "xx."
+    assert marks(TokenizedCollection(["abab"], 2, within=False), 0) == "...."
+    against = TokenizedCollection(["ab", "ab"], 2, against=frozenset([1]), order=[1, 0])
+    assert [marks(against, d) for d in range(2)] == ["xx", ".."]
 
 
 def test_a_cut_takes_the_blanks_that_follow_and_what_is_before_the_next():

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from ndcore.reference.store import Store
+from ndcore.reference.store import BruteForceStore
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
 
-def verdicts(store: Store, *pages: tuple[str, str]) -> list[tuple[str, object]]:
+def verdicts(store: BruteForceStore, *pages: tuple[str, str]) -> list[tuple[str, object]]:
     found = [store.decide(key, text, date) for date, (key, text) in enumerate(pages)]
     return [(verdict.verdict, verdict.of) for verdict in found]
 
 
 def test_a_page_joins_the_first_document_that_it_resembles_most():
-    store = Store(width=2)  # 11 shingles; one word more is one shingle more
+    store = BruteForceStore(width=2)  # 11 shingles; one word more is one shingle more
     assert verdicts(store, ("a", TEXT), ("b", TEXT + " more"), ("c", "else"), ("d", TEXT.upper())) == [
         ("kept", None), ("near", "a"), ("kept", None), ("lexical", "a")]
     seen = store.peek(TEXT + " more")
@@ -25,7 +25,7 @@ def test_a_page_joins_the_first_document_that_it_resembles_most():
 
 
 def test_a_version_that_says_the_same_keeps_its_place():
-    store = Store(width=2)
+    store = BruteForceStore(width=2)
     verdicts(store, ("a", TEXT), ("b", TEXT), ("a", TEXT), ("a", TEXT.upper()))
     assert [version.change for version in store.history("a")] == [None, "unchanged", "lexical"]
     assert store.clusters() == {"a": ["a", "b"]}
@@ -33,7 +33,7 @@ def test_a_version_that_says_the_same_keeps_its_place():
 
 
 def test_another_version_leaves_its_cluster_to_the_next():
-    store = Store(width=2)
+    store = BruteForceStore(width=2)
     verdicts(store, ("a", TEXT), ("b", TEXT), ("c", TEXT), ("a", "gone"))
     assert store.clusters() == {"b": ["b", "c"], "a": ["a"]}
     assert [(v.change, v.resemblance) for v in store.history("a")] == [(None, None), ("other", 0.0)]
@@ -43,7 +43,7 @@ def test_another_version_leaves_its_cluster_to_the_next():
 
 def test_a_chain_whose_head_goes_changes_altogether():
     words = [f"w{i}" for i in range(30)]
-    store = Store(threshold=0.8, width=1)  # neighbours: 18 of 22 words; the next but one: 16 of 24
+    store = BruteForceStore(threshold=0.8, width=1)  # neighbours: 18 of 22 words; the next but one: 16 of 24
     verdicts(store, *((f"{i}", " ".join(words[2 * i : 2 * i + 20])) for i in range(5)))
     assert store.clusters() == {"0": ["0", "1"], "2": ["2", "3"], "4": ["4"]}
     store.remove("0")
@@ -51,7 +51,7 @@ def test_a_chain_whose_head_goes_changes_altogether():
 
 
 def test_scopes_keep_documents_apart_and_old_ones_expire():
-    store = Store(scope=lambda key: key[0])
+    store = BruteForceStore(scope=lambda key: key[0])
     assert verdicts(store, ("a1", TEXT), ("b1", TEXT), ("a2", TEXT)) == [
         ("kept", None), ("kept", None), ("identical", "a1")]
     assert store.peek(TEXT, key="b9").of == "b1"

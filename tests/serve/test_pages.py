@@ -7,11 +7,12 @@ from commands import text
 
 import ndcore as nd
 from ndcore.report.comparison import compare
-from ndcore.serve.answers import About, Cluster, Compared, Judgement, Located, Match, Member, Page, Peeked
+from ndcore.serve.answers import About, Cluster, ClusterMember, Compared, ListPage, Located, Match, Peeked, TextJudgement
 from ndcore.serve.pages import PAGE_BYTES, problem_page, show_about, show_compared, show_peeked
 
-ONE = Page(1, 50, 2, False)
-CLUSTER = Cluster("a", 2, [Member("a", 1, None, None, None), Member(ATTACK, 3, "2026-01-02T03:04:05Z", None, None)], ONE)
+ONE = ListPage(1, 50, 2, False)
+MEMBERS = [ClusterMember("a", 1, None, None, None), ClusterMember(ATTACK, 3, "2026-01-02T03:04:05Z", None, None)]
+CLUSTER = Cluster("a", 2, MEMBERS, ONE)
 
 
 def test_settings_and_figures() -> None:
@@ -24,7 +25,7 @@ def test_settings_and_figures() -> None:
 
 def test_a_new_text() -> None:
     page = show_peeked(
-        Peeked(Judgement("kept", None, None, None, None, None, True), None, None, None, None), {"text": ATTACK}
+        Peeked(TextJudgement("kept", None, None, None, None, None, True), None, None, None, None), {"text": ATTACK}
     )
     made = Tree(page)
     assert "New: nothing like it is stored" in " ".join(made.text)
@@ -32,7 +33,7 @@ def test_a_new_text() -> None:
 
 
 def test_estimates_say_so() -> None:
-    judged = Judgement("near", "a", None, 0.89999, 1.0, 0.0001, False)
+    judged = TextJudgement("near", "a", None, 0.89999, 1.0, 0.0001, False)
     page = show_peeked(Peeked(judged, CLUSTER, Located("a", ATTACK, None), None, None), {"text": "x" * 300_000})
     rows = dict(Grids(page).table("Verdict"))
     assert rows["resemblance (estimated from sketches)"] == "0.899"

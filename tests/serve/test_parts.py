@@ -6,7 +6,7 @@ import pytest
 from browser import ATTACK, Tree
 
 from ndcore.report.html import policy
-from ndcore.serve.answers import Page
+from ndcore.serve.answers import ListPage
 from ndcore.serve.parts import PAGE_POLICY, STYLE, framed, key_link, link, pager, show_change, show_date, show_setting
 
 
@@ -24,7 +24,7 @@ def test_links() -> None:
 
 @pytest.mark.parametrize(("number", "more", "links"), [(1, False, 0), (1, True, 1), (2, True, 2), (2, False, 1)])
 def test_pagers(number: int, more: bool, links: int) -> None:
-    made = Tree(pager(Page(number, 50, 120, more), "clusters", key=7))
+    made = Tree(pager(ListPage(number, 50, 120, more), "clusters", key=7))
     assert len(made.values("href")) == links
     assert all("key=7&kind=int" in href and "size" not in href for href in made.values("href"))
     assert not links or "page" in " ".join(made.text)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ndcore.serve.answers import Page
+from ndcore.serve.answers import ListPage
 from ndcore.serve.source import EXCERPT, excerpt, one_page
 
 
 def test_pages() -> None:
-    assert one_page(range(5), {"page": 1, "size": 2}) == ([0, 1], Page(1, 2, 5, True))
-    assert one_page(range(5), {"page": 3, "size": 2}) == ([4], Page(3, 2, 5, False))
-    assert one_page(range(5), {"page": 9, "size": 2}) == ([], Page(9, 2, 5, False))
-    assert one_page([], {"versions": 1, "size": 2}, "versions") == ([], Page(1, 2, 0, False))
+    assert one_page(range(5), {"page": 1, "size": 2}) == ([0, 1], ListPage(1, 2, 5, True))
+    assert one_page(range(5), {"page": 3, "size": 2}) == ([4], ListPage(3, 2, 5, False))
+    assert one_page(range(5), {"page": 9, "size": 2}) == ([], ListPage(9, 2, 5, False))
+    assert one_page([], {"versions": 1, "size": 2}, "versions") == ([], ListPage(1, 2, 0, False))
 
 
 def test_excerpts() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from ndcore.serve import work as module
 from ndcore.serve.refusal import Refused
-from ndcore.serve.work import Work
+from ndcore.serve.work import WorkerThreads
 
 
 def test_results_and_errors() -> None:
-    work = Work(5)
+    work = WorkerThreads(5)
     assert asyncio.run(work.run(max, 1, 2)) == 2
     with pytest.raises(KeyError):
         asyncio.run(work.run({}.__getitem__, 1))
@@ -25,7 +25,7 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
 
     async def ask() -> list[object]:
-        work = Work(0.2)
+        work = WorkerThreads(0.2)
         try:
             found = await asyncio.gather(*(work.run(gate.wait, 10) for _ in range(3)), return_exceptions=True)
             gate.set()

@@ -29,7 +29,7 @@ IDS = (np.array([1, 2, 3, 2], np.uint16), [0, 3, 3, 4]), (np.array([0, 1, 2, 3, 
 @pytest.mark.parametrize("kind", ["texts", "ids"])
 def test_what_is_found_in_a_piece(kind):
     if kind == "texts":
-        search: module.Search = module.TextSearch(*TEXTS, nd.Shingling(), 2, 1)
+        search: module.ItemSearch = module.TextSearch(*TEXTS, nd.Shingling(), 2, 1)
     else:
         items, corpus = ((ids, np.array(offsets)) for ids, offsets in IDS)
         search = module.IdSearch(items, corpus, 2)

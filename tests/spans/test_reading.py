@@ -10,7 +10,7 @@ from ndcore.spans import reading
 from ndcore.text.corpus import as_corpus
 
 
-def values_of(source: reading.Reading, wanted: np.ndarray | None = None) -> dict[int, list[int]]:
+def values_of(source: reading.TokenReading, wanted: np.ndarray | None = None) -> dict[int, list[int]]:
     found = {}
     for piece in source.pieces(wanted):
         positions, values, offsets = source.symbols(piece, 7)

@@ -27,7 +27,7 @@ def rows_of(found: nd.Repeats) -> list[tuple[int, ...]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def expected_rows(collection: reference.Collection, n: int) -> list[tuple[int, ...]]:
+def expected_rows(collection: reference.TokenizedCollection, n: int) -> list[tuple[int, ...]]:
     return [tuple(row) for d in range(n) for row in collection.rows(d)]
 
 
@@ -38,7 +38,7 @@ def marked(ranges: Any, sizes: list[int]) -> list[list[bool]]:
     return marks
 
 
-def check(documents: Any, min_tokens: int, collection: reference.Collection, n: int, **options: Any) -> None:
+def check(documents: Any, min_tokens: int, collection: reference.TokenizedCollection, n: int, **options: Any) -> None:
     found = nd.repeats(texts_of(documents[:n]), min_tokens, threads=1, **options)
     assert rows_of(found) == expected_rows(collection, n)
     sizes = [len(document) for document in documents[:n]]
@@ -51,7 +51,7 @@ def check(documents: Any, min_tokens: int, collection: reference.Collection, n: 
 @settings(max_examples=60, deadline=None)
 @given(COLLECTIONS, st.integers(1, 5), st.booleans())
 def test_rows_are_those_of_the_brute_force(documents, min_tokens, within):
-    collection = reference.Collection(documents, min_tokens, within=within)
+    collection = reference.TokenizedCollection(documents, min_tokens, within=within)
     check(documents, min_tokens, collection, len(documents), within=within)
 
 
@@ -61,7 +61,7 @@ def test_copies_labels_and_order_are_those_of_the_brute_force(documents, min_tok
     n = len(documents)
     labels, priorities = [random.randint(0, 1) for _ in range(n)], [random.randint(0, 2) for _ in range(n)]
     order = sorted(range(n), key=priorities.__getitem__)
-    collection = reference.Collection(documents, min_tokens, order, labels, fewest, most)
+    collection = reference.TokenizedCollection(documents, min_tokens, order, labels, fewest, most)
     check(documents, min_tokens, collection, n, by=labels, keep=priorities, min_copies=fewest, max_copies=most)
 
 
@@ -72,7 +72,7 @@ def test_other_collections_are_those_of_the_brute_force(documents, others, excep
     every = documents + (others if has_others else [])
     against = frozenset(range(n, len(every))) if has_others else None
     order = [*range(n, len(every)), *range(n)]
-    collection = reference.Collection(every, min_tokens, order, against=against, exceptions=exceptions)
+    collection = reference.TokenizedCollection(every, min_tokens, order, against=against, exceptions=exceptions)
     check(every, min_tokens, collection, n, against=texts_of(others) if has_others else None,
           exceptions=texts_of(exceptions))
 

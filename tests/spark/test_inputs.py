@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from pyspark.sql import functions as F
 
-from ndcore.files.document_fields import Ranking
+from ndcore.files.document_fields import RankingField
 from ndcore.files.errors import UsageError
 from ndcore.spark.inputs import descending, open_input
 
@@ -61,7 +61,7 @@ def test_keep_order_is_the_local_one(spark, work, tmp_path, name, form):
         rows = [(f"{i:02}", "a", n) for i, n in enumerate(values)]
         spark.createDataFrame(rows, f"id string, text string, n {kind}").coalesce(1).write.parquet(str(place))
     for order in ("asc", "desc"):
-        local = Ranking("n", order == "desc")
+        local = RankingField("n", order == "desc")
         for value in values:
             local.check(value)
             local.append(value)

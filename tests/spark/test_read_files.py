@@ -9,7 +9,7 @@ import webarchives
 from record_batches import pa, rows_of
 
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.ordering import sort_keys
 from ndcore.files.records import Fields
@@ -35,7 +35,7 @@ def test_files_of_every_kind(tmp_path, monkeypatch, rows):
     assert all(batch.num_rows <= rows for batch in batches)
     assert batches[0].schema.names == [part.split()[0] for part in DOCUMENTS.split(", ")]
     found = rows_of(batches)
-    with Documents(find([str(tmp_path)])) as documents:
+    with FileDocuments(find([str(tmp_path)])) as documents:
         texts = [text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
                  for batch in documents.batches() for text in batch]
         places = [(documents.place(i).file, documents.place(i).line or 0) for i in range(len(texts))]

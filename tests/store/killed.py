@@ -22,7 +22,7 @@ from typing import Any
 from stores import FIELDS, settings
 
 import ndcore as nd
-from ndcore.reference.store import Store as Reference
+from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.store import store as store_module
 
 STEPS, ROUNDS = 8, 15  # steps of a child at most, children on one store

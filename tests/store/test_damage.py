@@ -10,7 +10,7 @@ import pytest
 from stores import TEXT, opened, settings
 
 import ndcore as nd
-from ndcore.reference.store import Store as Reference
+from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.storage.container import CorruptFile
 from ndcore.store import log as log_module
 from ndcore.store.keys import decoded

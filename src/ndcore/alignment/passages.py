@@ -10,7 +10,7 @@ import numpy as np
 from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate
-from ndcore.alignment.tiling import Piece, heaviest_in_order, tile
+from ndcore.alignment.tiling import TilePiece, heaviest_in_order, tile
 from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -153,7 +153,7 @@ def _numbered(values: UInts, common: UInts) -> Ints:
     return np.where(common[at] == values, at, -1)
 
 
-def _covering(pieces: list[Piece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
+def _covering(pieces: list[TilePiece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
     """Yield (first token, end, tile or −1, repeat) of all passages of `count` tokens."""
     at = 0
     for piece in pieces:
@@ -272,7 +272,7 @@ def _with_neighbours(runs: list[_Run]) -> Iterator[tuple[_Run, _Run, _Run]]:
             yield before, run, after
 
 
-def _in_one_order(pieces: tuple[list[Piece], list[Piece]], gaps: list[Ints]) -> list[tuple[int, int, int]]:
+def _in_one_order(pieces: tuple[list[TilePiece], list[TilePiece]], gaps: list[Ints]) -> list[tuple[int, int, int]]:
     """Choose the tiles that are in the same order in both documents, gap by gap: (start in a, start in b, length)."""
     columns = [
         sorted((p for p in own if not p.repeat), key=lambda p, gap=gap: (gap[p.start], p.start))  # type: ignore[misc]

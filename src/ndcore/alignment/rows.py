@@ -12,13 +12,13 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.tiling import heaviest_in_order
 
-__all__ = ["Row", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
+__all__ = ["AlignedRow", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
 
 
-class Row(NamedTuple):
+class AlignedRow(NamedTuple):
     """With `aligned`, a shared passage beside its counterpart; else the passages between two such rows."""
 
     a: list[Passage]
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     aligned: bool
 
 
-def rows(found: Passages) -> list[Row]:
+def rows(found: Passages) -> list[AlignedRow]:
     """Arrange passages in rows: shared ones side by side, as many tokens as the order of both texts allows.
 
     Passages of one text alone, moved and repeated ones are in the rows between. Every passage is in one row, and both
@@ -37,9 +37,9 @@ def rows(found: Passages) -> list[Row]:
     columns = _split(found.a, chosen), _split(found.b, chosen)
     for (before_a, a), (before_b, b) in zip(*columns, strict=True):
         if before_a or before_b:
-            arranged.append(Row(before_a, before_b, False))
+            arranged.append(AlignedRow(before_a, before_b, False))
         if a and b:
-            arranged.append(Row([a], [b], True))
+            arranged.append(AlignedRow([a], [b], True))
     return arranged
 
 

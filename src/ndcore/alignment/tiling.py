@@ -27,12 +27,12 @@ import numpy as np
 
 from ndcore._types import Ints
 
-__all__ = ["Piece", "heaviest_in_order", "tile"]
+__all__ = ["TilePiece", "heaviest_in_order", "tile"]
 
 CANDIDATES = 8  # places that are tried for an element that repeats
 
 
-class Piece(NamedTuple):
+class TilePiece(NamedTuple):
     """The elements start … end − 1, which are tile `number` or, if `repeat`, (a part of) it in a further place."""
 
     start: int
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
     repeat: bool
 
 
-def tile(a: Ints, b: Ints) -> tuple[list[Piece], list[Piece]]:
+def tile(a: Ints, b: Ints) -> tuple[list[TilePiece], list[TilePiece]]:
     """Cut the elements that two sequences have in common into equal runs.
 
     Parameters
@@ -134,28 +134,28 @@ class _Tiling:
     def claim_rest(self, repeats_a: list[int], repeats_b: list[int]) -> None:
         """Make tiles of free runs from left to right, each at least as long as the repeats that it begins in."""
         in_a, in_b = self.owners
-        places = _Places(self.arrays[1], self.size)
+        places = _ElementPositions(self.arrays[1], self.size)
         for i, element in enumerate(self.lists[0]):
             if element >= 0 and in_a[i] < 0:
                 j, length = self._longest(0, i, [j for j in places.first(element, in_b) if in_b[j] < 0])
                 if length and length >= max(repeats_a[i], repeats_b[j]):
                     self._claim(i, j, length)
 
-    def pieces(self, side: int) -> list[Piece]:
+    def pieces(self, side: int) -> list[TilePiece]:
         """Return all pieces of a sequence: its tiles, and the repeats of what is still free."""
-        tiles = [Piece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
+        tiles = [TilePiece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
         return sorted(tiles + self._repeats(side))
 
-    def _repeats(self, side: int) -> list[Piece]:
+    def _repeats(self, side: int) -> list[TilePiece]:
         """Find the free runs of a sequence that equal parts of tiles."""
         in_own, in_other = self.owners[side], self.owners[1 - side]
-        places = _Places(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
-        found: list[Piece] = []
+        places = _ElementPositions(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
+        found: list[TilePiece] = []
         for i, element in enumerate(self.lists[side]):
             if element >= 0 and in_own[i] < 0 and (not found or i >= found[-1].end):
                 j, length = self._longest(side, i, places.first(element))
                 if length:
-                    found.append(Piece(i, i + length, in_other[j], True))
+                    found.append(TilePiece(i, i + length, in_other[j], True))
         return found
 
     def _longest(self, side: int, i: int, places: list[int]) -> tuple[int, int]:
@@ -189,7 +189,7 @@ class _Tiling:
         self.tiles.append((i, j, length))
 
 
-class _Places:
+class _ElementPositions:
     """Positions of the elements 0 … size − 1 in a sequence."""
 
     def __init__(self, sequence: Ints, size: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.cli.options import RecordOptions
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
@@ -49,13 +49,13 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
     return fields[0]
 
 
-def cut_documents(shingling: Shingling, threads: int | None, documents: Documents, ranges: Ranges) -> Iterator[Text]:
+def cut_documents(shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges) -> Iterator[Text]:
     """Yield each document without ranges of its tokens. Bytes are cut at whole characters, for they are written as text."""
     left = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
     return (joined(pieces, of_str) for of_str, pieces in left)
 
 
-def write_cleaned(file: IO[bytes], documents: Documents, field: str, cleaned: Cleaned, report: Progress) -> int:
+def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress) -> int:
     """Write the documents that are not empty; return how many of them are not UTF-8. Raises as `write_lines` does."""
     wanted = np.ones(len(documents.ids), np.bool_)
     wanted[cleaned.empty] = False
@@ -76,7 +76,7 @@ class _Texts:
         return text if self._cut[position] else None
 
 
-def write_empty(output: OutputDirectory, documents: Documents, empty: Ints) -> None:
+def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:
     """Write ``empty.jsonl``: id and place of each document of which nothing is left."""
     with output.below("empty.jsonl").open("xb", buffering=1 << 20) as file:
         for position in empty.tolist():

@@ -33,8 +33,8 @@ from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
 from ndcore.collection.settings import FLOOR, LABELLED, LEAST, ClusterBy, Method, Policy
 from ndcore.collection.settings import Grouping as ClusterGrouping
-from ndcore.files.document_fields import Grouping
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
@@ -86,12 +86,12 @@ class Built(NamedTuple):
     """A collection that the command made, and the new documents or sketches in it; None: there are only older ones."""
 
     collection: Collection
-    texts: Documents | Sketches | None = None
+    texts: FileDocuments | Sketches | None = None
 
     @property
-    def documents(self) -> Documents | None:
+    def documents(self) -> FileDocuments | None:
         """New documents whose texts were read."""
-        return self.texts if isinstance(self.texts, Documents) else None
+        return self.texts if isinstance(self.texts, FileDocuments) else None
 
     @property
     def earlier(self) -> int:
@@ -159,9 +159,9 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
     found = find_documents(options, output)
     old = _take_collection(options, found)
     before = None if old is None else old.clustering
-    fields = {name: Grouping(field, option_of(name)) for name in LABELLED if (field := getattr(options, name))}
+    fields = {name: GroupingField(field, option_of(name)) for name in LABELLED if (field := getattr(options, name))}
     _check_apart(options, old, found)
-    texts: Documents | Sketches
+    texts: FileDocuments | Sketches
     if all_sketches(found.sources, "IN"):
         texts = load_sketches([source.path for source in found.sources])
         method = _method(options, old, texts)
@@ -183,14 +183,14 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
 
 
 def _build(
-    options: ClusterOptions, output: CollectionOutput, old: Collection | None, texts: Documents | Sketches, method: Method,
-    labels: Mapping[str, Callable[[], list[str]]], text_bytes: int,
+    options: ClusterOptions, output: CollectionOutput, old: Collection | None, texts: FileDocuments | Sketches,
+    method: Method, labels: Mapping[str, Callable[[], list[str]]], text_bytes: int,
 ) -> Collection:
     """Build a collection of new texts, or of an old collection and new texts."""
     with reporting(not options.quiet) as report:
         how = {**_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
         ids: Any = texts.ids
-        if isinstance(texts, Documents):
+        if isinstance(texts, FileDocuments):
             how["progress"] = by_position(report, "sketching", texts.position)
             ids = _LaterIds(texts, output.path)
         if old is None:
@@ -229,7 +229,7 @@ def option_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _labels(grouping: Grouping) -> list[str]:
+def _labels(grouping: GroupingField) -> list[str]:
     """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
     names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
     return [names[code] for code in grouping.codes().tolist()]
@@ -249,7 +249,7 @@ def _take_collection(options: ClusterOptions, found: Inputs) -> Collection | Non
 
 
 def _find_finished(
-    options: ClusterOptions, output: CollectionOutput, before: Clustering | None, texts: Documents | Sketches | None
+    options: ClusterOptions, output: CollectionOutput, before: Clustering | None, texts: FileDocuments | Sketches | None
 ) -> Collection | None:
     """Return the collection that an earlier run of the same command finished before it was interrupted, or None."""
     collection = output.finished()
@@ -260,7 +260,7 @@ def _find_finished(
         if options.overwrite:
             output.remove()
         return None
-    if isinstance(texts, Documents):
+    if isinstance(texts, FileDocuments):
         texts.scan()
     if not options.quiet:
         print(f"ndcore: {printable(output.name)} was finished before, from the same documents: nothing is done again",
@@ -271,7 +271,7 @@ def _find_finished(
 class _LaterIds:
     """The ids of documents, available after they have been read. Raises DocumentError where all were rejected."""
 
-    def __init__(self, documents: Documents, output: Path) -> None:
+    def __init__(self, documents: FileDocuments, output: Path) -> None:
         """Take the documents, and the directory to remove where all are rejected."""
         self.documents, self.output = documents, output
 
@@ -333,7 +333,7 @@ def _parameters(options: ClusterOptions) -> dict[str, Any]:
     }
 
 
-def _method(options: ClusterOptions, old: Collection | None, texts: Documents | Sketches) -> Method:
+def _method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
     """Choose the method: of the options, of the old collection, or what suits the kind of sketches."""
     if options.method is not None:
         return options.method

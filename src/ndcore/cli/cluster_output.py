@@ -12,7 +12,7 @@ from typing import Any
 from ndcore.cli.door import Outcome
 from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.collection.collection import Collection
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output, lies_in
 from ndcore.files.provenance import SavedPlaces
@@ -132,10 +132,10 @@ def places_of(collection: Collection) -> SavedPlaces | None:
     return None if collection.places is None else SavedPlaces(*collection.places, len(collection))
 
 
-def keep_places(collection: Collection, old: Collection | None, texts: Documents | Sketches | None) -> None:
+def keep_places(collection: Collection, old: Collection | None, texts: FileDocuments | Sketches | None) -> None:
     """Keep in a collection where its documents stand: the places of an old collection, then of new documents."""
     count = 0 if texts is None else len(texts)
-    places = texts.saved_places() if isinstance(texts, Documents) else SavedPlaces.unknown(count)
+    places = texts.saved_places() if isinstance(texts, FileDocuments) else SavedPlaces.unknown(count)
     if old is not None:
         places = (places_of(old) or SavedPlaces.unknown(len(old))).followed_by(places)
     if places.header["files"]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ndcore.alignment.passages import Passage
-from ndcore.alignment.rows import Row, elided, rows
+from ndcore.alignment.rows import AlignedRow, elided, rows
 from ndcore.checks import missing
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_text
@@ -95,7 +95,7 @@ def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
         console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
 
 
-def _cell(found: DocumentComparison, side: int, row: Row, every: bool) -> Table:
+def _cell(found: DocumentComparison, side: int, row: AlignedRow, every: bool) -> Table:
     """Build one side of a row of passages."""
     from rich.table import Table
     from rich.text import Text

@@ -14,14 +14,14 @@ from ndcore.cli import summary
 from ndcore.cli.cleaned_output import Cleaned, cut_documents, print_faults, write_cleaned, write_empty
 from ndcore.cli.contamination_search import ContaminationOptions, Searched
 from ndcore.cli.outputs import id_and_place, place_columns, write_table
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.kept_output import write_kept
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.rejected_output import SavedRecords
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress
-from ndcore.spans.token_places import Places, Ranges, place_all
+from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
 from ndcore.text.corpus import TextCorpus, indexed_texts
 
 __all__ = ["Written", "account_of", "place_in_corpus", "place_in_items", "print_report", "write_documents", "write_tables"]
@@ -127,7 +127,7 @@ def _passages(searched: Searched) -> Table:
 
 
 def _two_sides(
-    searched: Searched, of_item: tuple[Ints, Ints, Ints | None], in_item: Places | None, of_corpus: Ranges
+    searched: Searched, of_item: tuple[Ints, Ints, Ints | None], in_item: TokenPlaces | None, of_corpus: Ranges
 ) -> Table:
     """Return rows of a passage each: the document and where it stands there, the item and where it stands there."""
     here, there = place_columns(_archives(searched.corpus)), place_columns(_archives(searched.items))
@@ -150,7 +150,7 @@ def _two_sides(
     return Table(columns, rows())
 
 
-def place_in_items(searched: Searched, ranges: Ranges) -> Places:
+def place_in_items(searched: Searched, ranges: Ranges) -> TokenPlaces:
     """Find the characters and bytes of ranges of items."""
     wanted = np.zeros(len(searched.texts), np.bool_)
     wanted[ranges[0]] = True
@@ -158,7 +158,7 @@ def place_in_items(searched: Searched, ranges: Ranges) -> Places:
     return place_all(pieces, searched.shingling, ranges, searched.threads)
 
 
-def place_in_corpus(searched: Searched, ranges: Ranges) -> Places:
+def place_in_corpus(searched: Searched, ranges: Ranges) -> TokenPlaces:
     """Find the characters and bytes of ranges of documents of the corpus, which are read again."""
     wanted = np.zeros(len(searched.corpus.ids), np.bool_)
     wanted[ranges[0]] = True
@@ -166,7 +166,7 @@ def place_in_corpus(searched: Searched, ranges: Ranges) -> Places:
     return place_all(pieces, searched.shingling, ranges, searched.threads)
 
 
-def _archives(documents: Documents) -> bool:
+def _archives(documents: FileDocuments) -> bool:
     """Tell whether some documents come from archives, whose places have an offset and a date."""
     return any(source.kind == "archive" for source in documents.sources)
 

@@ -12,8 +12,8 @@ from ndcore._types import Bools, Text
 from ndcore.cli.cleaned_output import the_text_field
 from ndcore.cli.inputs import open_documents, refuse_nothing_read
 from ndcore.cli.options import DocumentOptions
-from ndcore.files.document_fields import Grouping
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.jsonl_output import check_rows
@@ -21,7 +21,7 @@ from ndcore.files.sources import Inputs
 from ndcore.progress import Progress, by_position
 from ndcore.spans.contamination import contamination
 from ndcore.spans.contamination_result import Benchmark, Contamination, RuleName, Spans
-from ndcore.spans.contamination_result import Documents as Holders
+from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
 from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.shingling import Shingling
 
@@ -70,8 +70,8 @@ class Searched:
     threads : int or None
     """
 
-    items: Documents
-    corpus: Documents
+    items: FileDocuments
+    corpus: FileDocuments
     texts: list[Text]
     labels: list[str]
     shingling: Shingling
@@ -98,7 +98,7 @@ def search(
     DocumentError
         A document cannot be read, or there are no items.
     """
-    groups = Grouping(options.benchmark_field, "--benchmark-field") if options.benchmark_field else None
+    groups = GroupingField(options.benchmark_field, "--benchmark-field") if options.benchmark_field else None
     fields: dict[str, Any] = {"text_field": options.item_field or "text", "id_field": options.item_id_field or "id",
                               "require_id": options.item_id_field is not None, "by": groups,
                               "named_by": ("--item-field", "--item-id-field")}
@@ -123,7 +123,7 @@ def search(
 
 
 def _of_some(
-    texts: list[Text], corpus: Documents, found: Contamination, contaminated: Bools, how: dict[str, Any]
+    texts: list[Text], corpus: FileDocuments, found: Contamination, contaminated: Bools, how: dict[str, Any]
 ) -> tuple[Spans, Holders]:
     """Look for contaminated items alone, in the documents that have windows of any; return their spans and documents."""
     chosen = np.flatnonzero(contaminated)
@@ -134,7 +134,7 @@ def _of_some(
             again.documents._replace(document=there[again.documents.document]))
 
 
-def _labels(items: Documents, groups: Grouping | None) -> list[str]:
+def _labels(items: FileDocuments, groups: GroupingField | None) -> list[str]:
     """Name the benchmark of each item: by the field, or by the file; text files by their folder."""
     if groups is not None:
         return [str(groups.values[code]) for code in groups.codes().tolist()]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore.dedup.result import NearDuplicates
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.verdicts import NamedVerdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.report.plain_values import plain
@@ -61,7 +61,7 @@ def _spread(n: int, most: int) -> Ints:
     return np.random.default_rng(n).integers(ends[:-1], ends[1:])
 
 
-def describe_losses(verdicts: Verdicts) -> dict[str, Any] | None:
+def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
     """Count the shingles that the drops cost, and list the largest losses; None where they were not counted."""
     lost = verdicts.lost
     if lost is None:

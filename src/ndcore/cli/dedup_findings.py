@@ -23,7 +23,7 @@ from ndcore.files.kept_output import write_kept, write_kept_ids
 from ndcore.files.output_directory import OutputDirectory, write_clusters, write_summary
 from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.verdicts import NamedVerdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import pasted, printable
@@ -53,7 +53,7 @@ class Findings:
     def __init__(self, run: Run, result: Any, verified_at: float) -> None:
         self.run, self.result, self.verified_at = run, result, verified_at
         texts, known = run.texts, run.known
-        self.verdicts = Verdicts(
+        self.verdicts = NamedVerdicts(
             result,
             texts.ids,
             () if known is None else known.ids,

@@ -19,8 +19,8 @@ from ndcore.cli.inputs import (
 )
 from ndcore.collection.collection import Collection
 from ndcore.dedup.near_duplicates import near_duplicates
-from ndcore.files.document_fields import Grouping, Ids, Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField, Ids, RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.rejected_output import SavedRecords, write_rejected
@@ -38,13 +38,13 @@ __all__ = ["Run", "Side"]
 class Side:
     """What is deduplicated, or what it is deduplicated against: documents, or saved sketches."""
 
-    corpus: Documents | Sketches
+    corpus: FileDocuments | Sketches
     sources: list[Source]
 
     @property
-    def documents(self) -> Documents | None:
+    def documents(self) -> FileDocuments | None:
         """The documents, None of saved sketches."""
-        return self.corpus if isinstance(self.corpus, Documents) else None
+        return self.corpus if isinstance(self.corpus, FileDocuments) else None
 
     @property
     def sketched(self) -> bool:
@@ -88,9 +88,9 @@ class Run:
         self.options = options
         self.saved: SavedRecords | None = None
         rule, order = options.keep
-        self.ranking = Ranking(rule, order == "desc") if order else None
-        self._groups = Grouping(options.by, "--by") if options.by else None
-        self._versions = Grouping(options.one_per, "--one-per") if options.one_per else None
+        self.ranking = RankingField(rule, order == "desc") if order else None
+        self._groups = GroupingField(options.by, "--by") if options.by else None
+        self._versions = GroupingField(options.one_per, "--one-per") if options.one_per else None
         fields = {"keep": self.ranking, "by": self._groups, "one_per": self._versions, "annotate": options.annotate}
         self.texts = _side(options, found, "IN", stack, **fields)
         self.known = _side(options, known, "--against", stack) if known.sources else None

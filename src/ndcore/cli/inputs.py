@@ -9,8 +9,8 @@ from typing import Any
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found, print_readings
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import Ids, Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import Ids, RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import BARE
 from ndcore.files.input_names import refuse_overlaps
@@ -96,8 +96,8 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
-def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> Documents:
-    """Open documents to be read as the options say; `more` are other parameters of `Documents`, or replace these."""
+def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> FileDocuments:
+    """Open documents to be read as the options say; `more` are other parameters of `FileDocuments`, or replace these."""
     reading = {
         "text_field": text_field(options),
         "id_field": options.id_field or "id",
@@ -107,10 +107,10 @@ def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> Docu
         "threads": options.threads,
         "told": None if options.quiet else print_readings,
     }
-    return Documents(found, **{**reading, **more})
+    return FileDocuments(found, **{**reading, **more})
 
 
-def refuse_nothing_read(documents: Documents, path: str) -> None:
+def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
     """Raise DocumentError where no document was read; `path` is the first input."""
     if not documents.read and documents.ignored:
         raise nothing_found(path, documents.ignored)
@@ -119,7 +119,7 @@ def refuse_nothing_read(documents: Documents, path: str) -> None:
         raise error
 
 
-def only_rejected(documents: Documents) -> DocumentError | None:
+def only_rejected(documents: FileDocuments) -> DocumentError | None:
     """Return the error that every document was rejected, or None."""
     if len(documents) or not documents.rejected:
         return None
@@ -131,22 +131,22 @@ def only_rejected(documents: Documents) -> DocumentError | None:
 # ---- ids
 
 
-def say_how_ordered(ranking: Ranking | None) -> None:
+def say_how_ordered(ranking: RankingField | None) -> None:
     """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
     if ranking is not None and ranking.strings:
         print(f"ndcore: {as_strings(ranking.field, ranking.strings)}", file=sys.stderr)
 
 
-def ids_of(collection: Documents | Sketches) -> Sequence[str | int] | Ids:
+def ids_of(collection: FileDocuments | Sketches) -> Sequence[str | int] | Ids:
     """Return the ids of documents or sketches; positions where sketches were saved without ids."""
-    if isinstance(collection, Documents):
+    if isinstance(collection, FileDocuments):
         return collection.ids
     return range(len(collection)) if collection.ids is None else collection.ids
 
 
-def repeated(collection: Documents | Sketches) -> int:
+def repeated(collection: FileDocuments | Sketches) -> int:
     """Count the documents with the id of an earlier one."""
-    if isinstance(collection, Documents):
+    if isinstance(collection, FileDocuments):
         return collection.ids.repeated()
     ids = ids_of(collection)
     return len(ids) - len(set(ids))

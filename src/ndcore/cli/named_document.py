@@ -12,9 +12,9 @@ from ndcore._types import Text
 from ndcore.cli.inputs import text_field, text_form
 from ndcore.cli.options import RecordOptions
 from ndcore.cli.summary import BY_TAGS, print_readings
-from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, decompressed
 from ndcore.files.discovery import find
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
@@ -114,7 +114,7 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
         if source.kind not in WHOLE:
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
         found.limit(options.max_record)
-        with Documents(found, html=options.html_part, told=print_readings) as documents:
+        with FileDocuments(found, html=options.html_part, told=print_readings) as documents:
             return next(documents.batches())[0]
     data = read_path(name, options.max_record)
     format_ = recognise("stdin.txt", io.BytesIO(data), encoding=options.encoding or "")
@@ -122,7 +122,7 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
     if format_.compression:
         try:
             data = decompressed(io.BytesIO(data), format_.compression, name).read(options.max_record + 1)
-        except (Damaged, EOFError) as error:
+        except (DamagedData, EOFError) as error:
             raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
     if len(data) > options.max_record:
         raise DocumentError(name, None, too_long("the text", options.max_record))
@@ -145,7 +145,7 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
     found: list[tuple[Place, Text]] = []
     inputs = find([path], form=text_form(options))
     inputs.limit(options.max_record)
-    with Documents(
+    with FileDocuments(
         inputs,
         text_field=text_field(options),
         id_field=options.id_field or "id",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ndcore.cli.options import DocumentOptions
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_file import OutputFile
@@ -87,7 +87,7 @@ def place_columns(archives: bool) -> list[Column]:
     return columns + ([Column("offset", "integer"), Column("date", "time")] if archives else [])
 
 
-def id_and_place(documents: Documents, position: int, places: int) -> tuple[Any, ...]:
+def id_and_place(documents: FileDocuments, position: int, places: int) -> tuple[Any, ...]:
     """Return the id of a document, and the first `places` values of `place_columns`."""
     return documents.ids[position], *tuple(documents.place(position))[:places]
 

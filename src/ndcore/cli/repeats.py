@@ -32,8 +32,8 @@ from ndcore.cli.outputs import print_account, standard_output, write_table
 from ndcore.cli.repeats_output import WRITES, account_of, print_report, row_table, write_result
 from ndcore.cli.unfinished_search import UnfinishedSearch
 from ndcore.cli.values import integer, keep
-from ndcore.files.document_fields import Grouping, Ranking
-from ndcore.files.documents import Documents
+from ndcore.files.document_fields import GroupingField, RankingField
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory, write_summary
@@ -192,11 +192,11 @@ def _checked_field(options: RepeatsOptions) -> str:
 def _search(
     options: RepeatsOptions, found: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
     stack: contextlib.ExitStack,
-) -> tuple[Repeats, list[Documents]]:
+) -> tuple[Repeats, list[FileDocuments]]:
     """Find the repeated passages; return them, and the documents of the inputs, of --against and of --exceptions."""
     rule, order = options.keep
-    ranking = Ranking(rule, order == "desc") if order else None
-    groups = Grouping(options.by, "--by") if options.by else None
+    ranking = RankingField(rule, order == "desc") if order else None
+    groups = GroupingField(options.by, "--by") if options.by else None
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     limit = options.memory_limit
     sides = [stack.enter_context(open_documents(options, inputs, memory_limit=limit, **(fields if i == 0 else {})))

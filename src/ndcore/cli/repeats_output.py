@@ -16,7 +16,7 @@ from ndcore.cli import summary
 from ndcore.cli.cleaned_output import Cleaned, print_faults, write_cleaned, write_empty
 from ndcore.cli.outputs import id_and_place, place_columns
 from ndcore.files.compression import open_writer
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Annotation, write_lines
 from ndcore.files.output_directory import OutputDirectory
@@ -29,7 +29,7 @@ from ndcore.spans.token_places import Ranges
 
 __all__ = ["WRITES", "Written", "account_of", "print_report", "row_table", "write_result"]
 
-Cut: TypeAlias = Callable[[Documents, Ranges], Iterator[Text]]
+Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
 
 WRITES = ("cleaned", "annotated", "attributes")
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
@@ -61,7 +61,7 @@ class Written:
 
 
 def write_result(
-    kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, cut: Cut,
+    kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
     output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
 ) -> Written:
     """Write the documents to standard output, or below a directory with a list of the empty ones.
@@ -85,7 +85,7 @@ def write_result(
 
 
 def _write(
-    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: Documents, cut: Cut, empty: Ints,
+    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut, empty: Ints,
     report: Progress,
 ) -> int:
     """Write the documents, and return how many of them are not UTF-8."""
@@ -114,13 +114,13 @@ def _annotations(result: Repeats) -> Annotation:
     return annotation
 
 
-def _attributes(result: Repeats, documents: Documents, copies: Copies) -> Iterator[bytes]:
+def _attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
     """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
     for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
         yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
 
 
-def _write_attributes(output: OutputDirectory, result: Repeats, documents: Documents, copies: Copies) -> None:
+def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
     """Write the attributes of each file of JSON lines to a file of its name and compression, all others to one file."""
     lines = _attributes(result, documents, copies)
     with contextlib.ExitStack() as stack:
@@ -135,7 +135,7 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: Docum
                 others.writelines(islice(lines, count))
 
 
-def row_table(result: Repeats, sides: list[Documents]) -> Table:
+def row_table(result: Repeats, sides: list[FileDocuments]) -> Table:
     """Return a row for each repeated passage: ids and places of the document and of its source, copies."""
     names = list(result.columns)
     split = names.index("source")
@@ -152,7 +152,7 @@ def row_table(result: Repeats, sides: list[Documents]) -> Table:
 
 
 def _rows(
-    result: Repeats, sides: list[Documents], here: list[str], there: list[str], places: int
+    result: Repeats, sides: list[FileDocuments], here: list[str], there: list[str], places: int
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `row_table`."""
 
@@ -171,7 +171,7 @@ def _rows(
 
 
 def account_of(
-    result: Repeats, sides: Sequence[Documents], written: Written, output: str, saved: SavedRecords | None
+    result: Repeats, sides: Sequence[FileDocuments], written: Written, output: str, saved: SavedRecords | None
 ) -> dict[str, Any]:
     """Return the account of the run; equal runs, equal bytes.
 

@@ -35,7 +35,7 @@ from ndcore.cli.options import (
 )
 from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.dedup.documents import sketch_corpus
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.files.sources import Inputs
@@ -211,7 +211,7 @@ def _sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -
     return MinHasher(num_perm, seed=seed, shingling=shingling)
 
 
-def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> tuple[Documents, Sketches]:
+def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> tuple[FileDocuments, Sketches]:
     """Sketch all documents and save the sketches. They are kept in memory until then."""
     with open_documents(options, found) as documents, reporting(not options.quiet) as counting:
         report = by_position(counting, "sketching", documents.position)
@@ -234,7 +234,7 @@ def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) ->
     return documents, sketches
 
 
-def _sketched(documents: Documents, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
+def _sketched(documents: FileDocuments, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
     """Sketch all documents, a batch at a time."""
     parts = (piece for batch in documents.batches() for piece in pieces(batch))
     done, count = [], 0
@@ -260,7 +260,7 @@ def _dry_run(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> int:
 # ---- the account
 
 
-def _account(output: str, documents: Documents, sketches: Sketches) -> dict[str, Any]:
+def _account(output: str, documents: FileDocuments, sketches: Sketches) -> dict[str, Any]:
     """Return the account of the run; equal runs, equal bytes."""
     return {
         "ndcore": __version__,
@@ -277,7 +277,7 @@ def _account(output: str, documents: Documents, sketches: Sketches) -> dict[str,
     }
 
 
-def _report(options: SketchOptions, documents: Documents, sketches: Sketches) -> None:
+def _report(options: SketchOptions, documents: FileDocuments, sketches: Sketches) -> None:
     """Print the account for people, and the next command."""
     size = Path(options.output).stat().st_size
     empty = len(sketches) - int(sketches.valid.sum())

@@ -32,7 +32,7 @@ from ndcore.cli.options import (
 from ndcore.cli.outputs import print_account, report_file
 from ndcore.cli.sources_output import Sources, account_of, print_report, sources_page
 from ndcore.cli.values import integer
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.sources import STDIN
 from ndcore.human import counted
@@ -126,7 +126,7 @@ def run_sources(options: SourcesOptions) -> int:
 
 
 def _search(
-    options: SourcesOptions, text: Text, documents: Documents, shingling: Shingling, report: Progress
+    options: SourcesOptions, text: Text, documents: FileDocuments, shingling: Shingling, report: Progress
 ) -> Sources:
     """Find the documents that have a window of the text, and then its rows against these documents."""
     progress = by_position(report, "looking for the items", documents.position)
@@ -140,7 +140,7 @@ def _search(
     return Sources(options.inputs[0], text, documents, found.corpus_documents, holders, result, shingling)
 
 
-def _itself(name: str, text: Text, documents: Documents, holders: Ints) -> int:
+def _itself(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
     """Return the position of the text in the collection, −1 where it is not there: the first equal one in its file."""
     path = os.path.realpath(path_of(name)) if name != STDIN else ""
     inside = [index for index, source in enumerate(documents.sources) if os.path.realpath(source.path) == path]

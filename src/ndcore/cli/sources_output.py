@@ -12,13 +12,13 @@ from ndcore._version import __version__
 from ndcore.alignment.rows import decoded, elided
 from ndcore.cli import summary
 from ndcore.cli.standing import range_in, standing, united
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.human import counted, printable
 from ndcore.report.marked_passages import Marked, MarkedPage, MarkedText, marked_page
 from ndcore.report.model import ROWS, Figure, ReportTable
-from ndcore.spans.contamination_result import Documents as Holders
+from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
 from ndcore.spans.repeats_result import Repeats
-from ndcore.spans.token_places import Places
+from ndcore.spans.token_places import TokenPlaces
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Sources", "account_of", "print_report", "sources_page"]
@@ -26,7 +26,7 @@ __all__ = ["Sources", "account_of", "print_report", "sources_page"]
 DOCUMENTS, PASSAGES = 10, 20  # on the terminal
 QUOTED = 120  # characters of a passage on the terminal
 STANDING = 100  # passages on the page whose source is shown, the longest
-PLACED = ("start", "end", *Places._fields)
+PLACED = ("start", "end", *TokenPlaces._fields)
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Sources:
 
     name: str
     text: Text
-    documents: Documents
+    documents: FileDocuments
     total: int
     holders: Holders
     result: Repeats
     shingling: Shingling
 
-    def columns(self, prefix: str = "") -> Places:
+    def columns(self, prefix: str = "") -> TokenPlaces:
         """Return where rows stand in the text, or, with the prefix "source_", in their sources."""
-        return Places(*(self.result.columns[f"{prefix}{name}"] for name in Places._fields))
+        return TokenPlaces(*(self.result.columns[f"{prefix}{name}"] for name in TokenPlaces._fields))
 
     @property
     def sources(self) -> Ints:
@@ -135,7 +135,7 @@ def sources_page(sources: Sources, account: dict[str, Any], command: str) -> str
     result, here = sources.result, sources.columns()
     tokens, counts, documents = account["tokens"], account["counts"], account["documents"]
     longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:STANDING])
-    there = Places(*(column[longest] for column in sources.columns("source_")))
+    there = TokenPlaces(*(column[longest] for column in sources.columns("source_")))
     marks = united(range_in(sources.text, here, at) for at in range(len(result)))
     note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])

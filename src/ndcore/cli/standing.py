@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from ndcore._types import Ints, Text
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.report.marked_passages import Standing, excerpt
-from ndcore.spans.token_places import Places
+from ndcore.spans.token_places import TokenPlaces
 
 __all__ = ["range_in", "standing", "united"]
 
 
-def range_in(text: Text, places: Places, at: int) -> tuple[int, int]:
+def range_in(text: Text, places: TokenPlaces, at: int) -> tuple[int, int]:
     """Return where range number `at` begins and ends, in the characters or bytes of its text."""
     if isinstance(text, str):
         return int(places.start_char[at]), int(places.end_char[at])
@@ -32,7 +32,7 @@ def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def standing(corpus: Documents, documents: Ints, places: Places) -> list[Standing]:
+def standing(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[Standing]:
     """Return the document of each range, with what stands around it. The documents are read again."""
     wanted = np.zeros(len(corpus.ids), np.bool_)
     wanted[documents] = True

@@ -13,14 +13,14 @@ from typing import Any, TextIO
 from ndcore.dedup.classes import describe_classes
 from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.rules import COMMON_CLASSES
-from ndcore.files.documents import Documents, Rejected
+from ndcore.files.documents import FileDocuments, Rejected
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.rejected_output import SavedRecords
 from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import Ignored, Source, read_otherwise
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, human_bytes, printable
 
 _MEANING = {
@@ -34,7 +34,7 @@ BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 
 
-def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[str, Any]]:
+def input_counts(documents: FileDocuments, verdicts: NamedVerdicts | None) -> list[dict[str, Any]]:
     """Count the documents of each file of records, and of all text files and pages together."""
     found: list[dict[str, Any]] = []
     texts: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ def input_counts(documents: Documents, verdicts: Verdicts | None) -> list[dict[s
     return [*found, texts] if texts else found
 
 
-def archive_counts(documents: Documents) -> dict[str, Any]:
+def archive_counts(documents: FileDocuments) -> dict[str, Any]:
     """Count, over all archives, the records that are not documents, by kind, and the payloads that were decoded already."""
     kinds: Counter[str] = Counter()
     for index in range(len(documents.sources)):
@@ -70,7 +70,7 @@ def ignored_list(ignored: list[Ignored]) -> list[dict[str, str]]:
     return [item._asdict() for item in ignored]
 
 
-def what_was_read(documents: Documents, saved: SavedRecords | None = None) -> dict[str, Any]:
+def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -> dict[str, Any]:
     """Return the part of an account that says what was read, rejected and passed over; `saved` as in `rejected_list`."""
     return {
         "inputs": input_counts(documents, None),
@@ -82,7 +82,7 @@ def what_was_read(documents: Documents, saved: SavedRecords | None = None) -> di
     }
 
 
-def by_tags_list(documents: Documents | SinglePass) -> list[dict[str, Any]]:
+def by_tags_list(documents: FileDocuments | SinglePass) -> list[dict[str, Any]]:
     """Return the pages that no parser read: id and place."""
     if isinstance(documents, SinglePass):
         return [{"id": ident, **place.fields()} for ident, place in documents.by_tags]
@@ -113,7 +113,7 @@ def print_rejected(rejected: list[Rejected], stream: TextIO) -> None:
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
 
 
-def print_unread(documents: Documents, stream: TextIO) -> None:
+def print_unread(documents: FileDocuments, stream: TextIO) -> None:
     """Print a line for every document and path that was not read, or not by a parser, where no file lists them."""
     print_rejected(documents.rejected, stream)
     print_ignored(documents.ignored, stream)
@@ -145,7 +145,7 @@ def lists(output: str) -> str:
     return "standard error lists" if output == STDOUT else "summary.json lists"
 
 
-def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
+def counts(read: int, rejected: int, verdicts: NamedVerdicts) -> dict[str, Any]:
     """Count read, kept, dropped and rejected documents. Raises AssertionError where they do not add up, a bug of ndcore."""
     dropped = verdicts.counts()
     kept = int(verdicts.kept.sum())
@@ -161,7 +161,7 @@ def counts(read: int, rejected: int, verdicts: Verdicts) -> dict[str, Any]:
 
 
 def report(
-    summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO, shown: Callable[[int], str], example: str
+    summary: dict[str, Any], verdicts: NamedVerdicts, output: str, stream: TextIO, shown: Callable[[int], str], example: str
 ) -> None:
     """Print the report for people: totals, notes, the largest clusters, where the output is, and what to do next.
 
@@ -273,7 +273,7 @@ def _commonest(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in ordered[:4]) + more
 
 
-def _clusters(verdicts: Verdicts, stream: TextIO, shown: Callable[[int], str]) -> None:
+def _clusters(verdicts: NamedVerdicts, stream: TextIO, shown: Callable[[int], str]) -> None:
     largest = verdicts.largest(5)
     if not largest:
         return
@@ -288,7 +288,7 @@ def _clusters(verdicts: Verdicts, stream: TextIO, shown: Callable[[int], str]) -
 
 
 def _losses(
-    summary: dict[str, Any], verdicts: Verdicts, output: str, stream: TextIO, shown: Callable[[int], str]
+    summary: dict[str, Any], verdicts: NamedVerdicts, output: str, stream: TextIO, shown: Callable[[int], str]
 ) -> None:
     """Print what the drops cost: the total, and the largest losses."""
     losses = summary["lost"]

@@ -12,7 +12,7 @@ from ndcore.cli.door import Outcome
 from ndcore.cli.inputs import refuse_nothing_read
 from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.cli.options import DocumentOptions
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Inputs
 from ndcore.spans.repeats_work import WorkPlace
@@ -35,7 +35,7 @@ class UnfinishedSearch(JobOutput):
         super().__init__(str(unfinished_beside(output)), overwrite, outcome, REPEATS)
         self._futile = False
 
-    def begin(self, options: DocumentOptions, found: Sequence[Inputs], documents: Sequence[Documents]) -> WorkPlace:
+    def begin(self, options: DocumentOptions, found: Sequence[Inputs], documents: Sequence[FileDocuments]) -> WorkPlace:
         """Copy streams, and take the directory for a search in these inputs.
 
         Parameters
@@ -75,7 +75,7 @@ class UnfinishedSearch(JobOutput):
                 self.remove()
             raise
 
-    def refuse_nothing(self, documents: Documents, path: str) -> None:
+    def refuse_nothing(self, documents: FileDocuments, path: str) -> None:
         """Raise DocumentError as `refuse_nothing_read` does, and leave no search in nothing."""
         try:
             refuse_nothing_read(documents, path)

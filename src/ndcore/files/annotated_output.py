@@ -9,18 +9,18 @@ from typing import Any
 from ndcore.files import columnar
 from ndcore.files.compression import open_writer
 from ndcore.files.csv_tsv import append_to_row
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_records import positions_of_rows, write_records
 from ndcore.files.records import ANNOTATION, ANNOTATION_COLUMNS
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.verdicts import NamedVerdicts
 from ndcore.progress import Progress
 
 
-def write_annotated(output: OutputDirectory, documents: Documents, verdicts: Verdicts, report: Progress) -> None:
+def write_annotated(output: OutputDirectory, documents: FileDocuments, verdicts: NamedVerdicts, report: Progress) -> None:
     """Write every input, in its own format, with the verdict on each document.
 
     JSON records get a field ``ndcore``, rows of tables get columns. `report` gets ("writing", documents gone through, n).
@@ -56,20 +56,20 @@ def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
     return body[:-1] + b',"' + ANNOTATION.encode() + b'":' + to_json(annotation) + b"}" + line[len(body) :]
 
 
-def _columns(verdicts: Verdicts) -> dict[str, str]:
+def _columns(verdicts: NamedVerdicts) -> dict[str, str]:
     """Return the columns that annotation adds, and the fields of a verdict that they hold."""
     found = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
     there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
     return {name: field for name, field in found.items() if there.get(field, True)}
 
 
-def _values(verdicts: Verdicts, position: int, fields: Iterable[str]) -> list[Any]:
+def _values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -> list[Any]:
     """Look up the fields of one verdict; a missing one is None."""
     verdict = verdicts.describe(position)
     return [verdict.get(field, False if field == "against" else None) for field in fields]
 
 
-def _annotate_table(documents: Documents, index: int, target: Path, verdicts: Verdicts, report: Progress) -> None:
+def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts, report: Progress) -> None:
     """Write a CSV or TSV file with the columns of verdicts; in UTF-8 where its encoding lacks a character of them."""
     source, columns = documents.sources[index], _columns(verdicts)
 
@@ -95,7 +95,7 @@ def _cell(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _annotate_columns(documents: Documents, index: int, target: Path, verdicts: Verdicts) -> None:
+def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts) -> None:
     """Write a Parquet or Arrow file with the columns of verdicts."""
     import pyarrow as pa
 

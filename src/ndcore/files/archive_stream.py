@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from ndcore.files.compression import FORMATS, MAGIC, Damaged, Frame, frames
+from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, frames
 from ndcore.files.errors import DocumentError
 
 _CHUNK = 1 << 16
@@ -73,7 +73,7 @@ class ArchiveStream:
             except EOFError:
                 self.damage = f"the {FORMATS[self._compression]} data are truncated"
                 return False
-            except Damaged as error:
+            except DamagedData as error:
                 self.damage, self._invalid = f"the {FORMATS[self._compression]} data are not valid ({error})", True
                 return False
             if piece is None:
@@ -202,7 +202,7 @@ class ArchiveStream:
                 data += piece.data
                 if len(data) >= _PROBE or piece.end is not None:
                     break
-        except (Damaged, EOFError):
+        except (DamagedData, EOFError):
             pass
         return data
 
@@ -218,5 +218,5 @@ def _dictionary(file: IO[bytes], path: str) -> bytes:
         return data
     try:
         return b"".join(piece.data for piece in frames(io.BytesIO(data), "zst", path))
-    except (Damaged, EOFError) as error:
+    except (DamagedData, EOFError) as error:
         raise DocumentError(path, None, f"the zstd dictionary at its beginning cannot be read: {error}") from error

@@ -21,13 +21,13 @@ import numpy as np
 
 from ndcore._types import Bools, Ints
 from ndcore.checks import missing
-from ndcore.files.compression import Damaged, frames
+from ndcore.files.compression import DamagedData, frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import decoded_text
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import Source, too_long
-from ndcore.files.web_archive import BrokenHead, Entry, Head, entries, header_fields
+from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, entries, header_fields
 
 FIELDS = ("url", "host", "date")
 Decoder = Callable[[bytes, bool, int], bytes | None]  # of a payload, whether it was cut, and its most bytes decoded
@@ -70,7 +70,7 @@ class Contents:
         return bounds[::2], bounds[1::2], np.array(self._are_documents, np.bool_)
 
 
-class Page(NamedTuple):
+class ArchivedPage(NamedTuple):
     """A record that is a document: its payload as transferred, and how to read it.
 
     Attributes
@@ -82,7 +82,7 @@ class Page(NamedTuple):
     """
 
     number: int
-    head: Head
+    head: RecordHead
     payload: bytes
     codings: tuple[str, ...]
     is_html: bool
@@ -90,7 +90,7 @@ class Page(NamedTuple):
     cut: bool
 
 
-def examine(entry: Entry) -> Page | str:
+def examine(entry: ArchiveEntry) -> ArchivedPage | str:
     """Return the page in a sound record, or the kind of a record that is not a document, for the summary.
 
     Documents are responses and resources with HTML or plain text, and conversions to plain text. HTTP responses must have
@@ -114,7 +114,7 @@ def examine(entry: Entry) -> Page | str:
     return _page(entry, head, head.media, entry.content, ())
 
 
-def _response(entry: Entry, head: Head) -> Page | str:
+def _response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
     """Examine an HTTP response: its status, codings and media type."""
     begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
     if begin is None or end is None:
@@ -129,7 +129,7 @@ def _response(entry: Entry, head: Head) -> Page | str:
     return _page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
 
 
-def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[str, ...]) -> Page | str:
+def _page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
     """Make a Page of a payload with HTML or plain text; name the kind of any other."""
     kind = media.partition(";")[0].strip().lower()
     is_html = kind in _HTML
@@ -139,10 +139,10 @@ def _page(entry: Entry, head: Head, media: str, payload: bytes, codings: tuple[s
         raise RecordError("one segment of a record; ndcore does not join segments: join them before")
     charset = _CHARSET.search(media)
     cut = head.fields.get("WARC-Truncated") is not None
-    return Page(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
+    return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
-def decoded(page: Page, longest: int) -> tuple[bytes, bool]:
+def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
     """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
     A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
@@ -157,7 +157,7 @@ def decoded(page: Page, longest: int) -> tuple[bytes, bool]:
             found = decode(data, page.cut, longest)
         except RecordError:
             raise
-        except (OSError, EOFError, Damaged, ValueError) as error:
+        except (OSError, EOFError, DamagedData, ValueError) as error:
             raise RecordError(f"its {coding} coding is damaged: {error}") from error
         as_named &= found is not None
         data = data if found is None else found
@@ -220,7 +220,7 @@ def _framed(compression: str, magic: bytes) -> Decoder:
             for frame in frames(io.BytesIO(data), compression, "a payload"):
                 parts += frame.data
                 _check_length(len(parts), longest)
-        except (EOFError, Damaged):
+        except (EOFError, DamagedData):
             if not cut:
                 raise
         return bytes(parts)
@@ -306,7 +306,7 @@ def _found(
             yield entry.number, f"{entry.place}: {error}"
 
 
-def _value(head: Head, field: str) -> Any:
+def _value(head: RecordHead, field: str) -> Any:
     """Look up a field of FIELDS; RecordError where it is missing."""
     value = {"url": head.url, "host": _host(head.url), "date": head.date}[field]
     if not value:

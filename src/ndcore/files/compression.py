@@ -31,7 +31,7 @@ _ZST_HEADER = 5  # bytes that tell the length of a header
 _ZST_REST = 1 << 62  # all that follows
 
 
-class Damaged(Exception):
+class DamagedData(Exception):
     """Compressed data are not valid; the message comes from the decompressor."""
 
 
@@ -55,8 +55,9 @@ def compression_of(head: bytes) -> str:
 def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
     """Decompress the members of a compressed file, one after another, from where `file` stands.
 
-    Everything that can be decompressed of an unfinished last frame comes before its EOFError; invalid data raise Damaged.
-    (The readers of ``gzip`` and ``zstandard`` either hold back such data or end a truncated file without an error.)
+    Everything that can be decompressed of an unfinished last frame comes before its EOFError; invalid data raise
+    DamagedData. (The readers of ``gzip`` and ``zstandard`` either hold back such data or end a truncated file without an
+    error.)
     """
     padding = b"\0" if compression in ("gz", "xz") else b""
     offset, frame, first, data = file.tell(), None, True, b""
@@ -75,7 +76,7 @@ def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], erro
                 yield Frame(None, ready, None)
                 ready = frame.decompress(b"")
         except error as problem:
-            raise Damaged(str(problem)) from problem
+            raise DamagedData(str(problem)) from problem
         rest = frame.unused_data if frame.eof else b""
         offset += len(data) - len(rest)
         yield Frame(None, ready, offset if frame.eof else None)

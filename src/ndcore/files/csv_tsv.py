@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ndcore.files.byte_order_mark import UTF8, without_mark
-from ndcore.files.compression import Damaged
+from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines, open_reader
 from ndcore.files.formats import DELIMITERS
@@ -139,7 +139,7 @@ def _detected(source: Source) -> str:
         with open_reader(source) as stream:
             while len(sample) < _SAMPLE and (line := stream.readline(_SAMPLE)):
                 sample += line if b"\x1b" in line or not line.isascii() else b""
-    except (EOFError, Damaged, OSError):  # reported by who reads the rows
+    except (EOFError, DamagedData, OSError):  # reported by who reads the rows
         pass
     return detected_encoding(bytes(sample))
 
@@ -279,7 +279,7 @@ def header(source: Source) -> list[str]:
     return names
 
 
-class Table:
+class CsvHeader:
     """The header of a file, which says where the fields of its records are.
 
     Parameters

@@ -122,7 +122,7 @@ def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int
     return [int(text) if kind == ord("i") else text if kind else None for text, kind in zip(texts, kinds, strict=True)]
 
 
-class Ranking:
+class RankingField:
     """Values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
 
     Numbers, strings or dates, all of one kind. Strings are compared as numbers if all of them are numbers, and as dates if
@@ -187,7 +187,7 @@ class Ranking:
         return np.fromiter((rank.get(value, len(rank)) for value in self._values), np.int64, len(self._values))
 
 
-class Grouping:
+class GroupingField:
     """Values of a field that groups documents: strings, integers, truth values or dates.
 
     Documents without the field are rejected: they would be in no group. `option` is the option that asks for the field.
@@ -226,7 +226,7 @@ class Grouping:
 class DecidingFields:
     """The rankings and groupings of a run, filled together."""
 
-    def __init__(self, columns: Sequence[Ranking | Grouping]) -> None:
+    def __init__(self, columns: Sequence[RankingField | GroupingField]) -> None:
         self._columns = columns
         required = {column.field for column in columns if not column.optional}
         self.fields = tuple(column.field for column in columns)

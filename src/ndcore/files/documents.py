@@ -14,7 +14,7 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import Block, LineSpans, batches
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import DecidingFields, Grouping, Ids, Ranking
+from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, RankingField
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.extracted_texts import ExtractedTexts
 from ndcore.files.file_stamps import FileStamps
@@ -29,12 +29,12 @@ from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.storage.spill import column_limit
 from ndcore.text.inputs import is_by_tags
 
-__all__ = ["Documents", "Rejected"]
+__all__ = ["FileDocuments", "Rejected"]
 
 Located = tuple[int, Record] | tuple[Ints, Block]  # with the position of a document, or of each
 
 
-class Documents:
+class FileDocuments:
     """The documents of some files, as ``near_duplicates`` reads them: every pass the same, in the same order.
 
     The first complete pass collects what later steps need of each document: its id, its place, its fields.
@@ -105,9 +105,9 @@ class Documents:
         text_field: str | Sequence[str] = "text",
         id_field: str = "id",
         require_id: bool = False,
-        keep: Ranking | None = None,
-        by: Grouping | None = None,
-        one_per: Grouping | None = None,
+        keep: RankingField | None = None,
+        by: GroupingField | None = None,
+        one_per: GroupingField | None = None,
         on_error: str = "stop", annotate: bool = False,
         fast: bool = True,
         html: str | None = None,
@@ -155,7 +155,7 @@ class Documents:
         self.ignored = list(self._found)
         self._passed_over: set[int] = set()
 
-    def __enter__(self) -> Documents:
+    def __enter__(self) -> FileDocuments:
         return self
 
     def __exit__(self, *error: object) -> None:

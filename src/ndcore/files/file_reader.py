@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ndcore.files.compression import FORMATS, Damaged, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source, TooLong, too_long
 
@@ -60,7 +60,7 @@ def reading(source: Source, number: Callable[[], int] | None = None, what: str =
     except EOFError as error:
         reason = f"the compressed file is truncated{' here' if number else ''}{rest}"
         raise DocumentError(source.path, number() if number else None, reason) from error
-    except Damaged as error:
+    except DamagedData as error:
         reason = f"not valid {FORMATS[source.stored]} data ({error}){rest}"
         raise DocumentError(source.path, number() if number else None, reason) from error
     except OSError as error:

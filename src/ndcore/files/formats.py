@@ -8,7 +8,7 @@ import re
 from typing import IO, NamedTuple
 
 from ndcore.files.byte_order_mark import UTF8, other_encoding, without_mark
-from ndcore.files.compression import FORMATS, Damaged, compression_of, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, compression_of, decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.text_encoding import wide_encoding
 
@@ -237,7 +237,7 @@ def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> byte
     try:
         while len(data) < count and (piece := stream.read1(count - len(data))):
             data += piece
-    except (Damaged, EOFError, DocumentError):
+    except (DamagedData, EOFError, DocumentError):
         return data or None
     return data
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from ndcore.files.byte_order_mark import UTF8
-from ndcore.files.compression import Damaged
+from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import reading
 from ndcore.files.sources import Source, TooLong, shown_bytes
@@ -111,7 +111,7 @@ class _Buffer:
         try:
             while self._error is None and len(self._buffer) < wanted and (more := self._stream.read1(_CHUNK)):
                 self._buffer += more
-        except (EOFError, Damaged) as error:  # once what came before it has been passed
+        except (EOFError, DamagedData) as error:  # once what came before it has been passed
             self._error = error
         if len(self._buffer) == before and self._error is not None:
             raise self._error

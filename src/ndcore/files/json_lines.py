@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._jsonl import LineReader
 from ndcore._types import Ints
 from ndcore.files.blocks import Block, Wanted
-from ndcore.files.compression import Damaged
+from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import reading
 from ndcore.files.json_records import RecordParser
 from ndcore.files.records import ANNOTATION, Fields, Record, RecordError
@@ -59,7 +59,7 @@ class JsonLines:
         parts: list[tuple[int, int | None, slice]] = [(0, None, slice(0, None))]
         if wanted is not None and not source.stored:
             parts = list(wanted.ranges())
-        at, self._longest = _Reading(1, wanted), source.longest
+        at, self._longest = _LineCursor(1, wanted), source.longest
         with reading(source, lambda: at.number, "the records from this line") as stream:
             for start, stop, lines in parts:
                 at.begin(lines)
@@ -69,14 +69,14 @@ class JsonLines:
                     if at.done:
                         break
 
-    def _passed_over(self, at: _Reading) -> Iterator[Item]:
+    def _passed_over(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
         if at.takes():
             at.found += 1
             yield at.number, too_long("the line", self._longest)
         at.number += 1
 
-    def _block(self, buffer: bytearray, end: int, offset: int, at: _Reading) -> Iterator[Item]:
+    def _block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, which stand at `offset` in the file."""
         begin, run = 0, 1
         while begin < end and not at.done:
@@ -94,7 +94,7 @@ class JsonLines:
             yield from self._parsed(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
             begin = stop
 
-    def _parsed(self, data: bytes, offset: int, at: _Reading) -> Iterator[Item]:
+    def _parsed(self, data: bytes, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Parse lines one by one."""
         records: list[tuple[int, Record]] = []
         for line in io.BytesIO(data):
@@ -119,7 +119,7 @@ class JsonLines:
         yield from _blocks(records)
 
 
-class _Reading:
+class _LineCursor:
     """Where reading stands: the number of the next line, and how many of the wanted lines were found."""
 
     def __init__(self, number: int, wanted: Wanted | None) -> None:
@@ -212,7 +212,7 @@ def _whole_lines(
                 with memoryview(buffer) as view:
                     count = stream.readinto1(view[filled:limit]) if filled < limit else 0
                 filled, ended = filled + count, not count
-        except (EOFError, Damaged, OSError) as error:
+        except (EOFError, DamagedData, OSError) as error:
             problem = error
         begin = 0
         if passing:  # go on behind the end of the line, if it is here

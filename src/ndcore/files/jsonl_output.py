@@ -21,7 +21,7 @@ from ndcore.files import columnar
 from ndcore.files.annotated_output import splice
 from ndcore.files.byte_order_mark import without_mark
 from ndcore.files.csv_tsv import header, row_cells
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.json_edits import with_text
@@ -75,7 +75,7 @@ _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings of JSON hold no such b
 
 
 def write_lines(
-    file: IO[bytes], documents: Documents, wanted: Bools, annotation: Annotation | None, report: Progress,
+    file: IO[bytes], documents: FileDocuments, wanted: Bools, annotation: Annotation | None, report: Progress,
     edited: Edited | None = None,
 ) -> int:
     """Write a line of JSON for each wanted document, in the order of the inputs.
@@ -126,7 +126,7 @@ def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
 
 
 def _write_records(
-    file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
+    file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
     edited: Edited | None,
 ) -> None:
     """Write records of text, each on one line."""
@@ -149,7 +149,7 @@ def _write_records(
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -> bytes:
+def _changed(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
     text = edited.text(position)
     if text is None:
@@ -161,7 +161,7 @@ def _changed(line: bytes, edited: Edited, position: int, documents: Documents) -
         raise DocumentError(place.file, place.line, f"cannot be written with its new text: {error}") from error
 
 
-def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
+def _write_texts(file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None,
                  edited: Edited | None) -> int:
     """Write whole files and pages as id and text, and count the ones that are not UTF-8."""
     only = np.zeros_like(wanted)
@@ -181,7 +181,7 @@ def _write_texts(file: IO[bytes], documents: Documents, index: int, wanted: Bool
     return repaired
 
 
-def _write_rows(file: IO[bytes], documents: Documents, index: int, wanted: Bools, annotation: Annotation | None,
+def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None,
                 edited: Edited | None) -> int:
     """Write rows of Parquet and Arrow. With new texts, count the texts that are not UTF-8."""
     source, repaired = documents.sources[index], 0
@@ -215,7 +215,7 @@ def _repair(record: dict[str, Any], field: str) -> bool:
     return bool(record[field].encode() != text)
 
 
-def check_rows(documents: Documents, texts: Sequence[str], edited: bool, annotated: bool) -> None:
+def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, annotated: bool) -> None:
     """Check, before a search, that `write_lines` can write the rows of tables and of files of columns.
 
     Streams are copied to temporary files. Columns that may hold values which JSON does not have are read once.

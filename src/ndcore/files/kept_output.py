@@ -15,10 +15,10 @@ import numpy as np
 from ndcore._types import Bools
 from ndcore.files import columnar
 from ndcore.files.archive_stream import ArchiveStream
-from ndcore.files.archived_pages import Page, examine
+from ndcore.files.archived_pages import ArchivedPage, examine
 from ndcore.files.blocks import ranges
 from ndcore.files.compression import open_writer, packed
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_reader
 from ndcore.files.formats import COLUMNAR, WHOLE
@@ -28,13 +28,13 @@ from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_records import REPORT_EVERY, positions_of_rows, write_records
 from ndcore.files.sources import Source
 from ndcore.files.stream_copies import chunks
-from ndcore.files.web_archive import Entry, entries
+from ndcore.files.web_archive import ArchiveEntry, entries
 from ndcore.progress import Progress
 
 _COPY = 1 << 20
 
 
-def write_kept(output: OutputDirectory, documents: Documents, kept: Bools, report: Progress) -> None:
+def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, report: Progress) -> None:
     """Write every input with its kept documents only, in its own format, records untouched.
 
     Parameters
@@ -73,7 +73,7 @@ def write_kept(output: OutputDirectory, documents: Documents, kept: Bools, repor
     _copy_companions(output, documents, kept)
 
 
-def _copy_companions(output: OutputDirectory, documents: Documents, kept: Bools) -> None:
+def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
     """Copy the files that describe kept documents to stand beside them again.
 
     The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
@@ -99,7 +99,7 @@ def _changed_state(data: bytes, folder: Path, kept: Bools) -> bytes:
     return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
 
 
-def _copy_lines(documents: Documents, index: int, flags: Bools, target: Path) -> None:
+def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
     """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
     starts, ends = documents.line_spans(index)
     with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
@@ -107,7 +107,7 @@ def _copy_lines(documents: Documents, index: int, flags: Bools, target: Path) ->
             _copy_range(original, file, start, stop)
 
 
-def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, report: Progress) -> None:
+def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Path, report: Progress) -> None:
     """Write the kept documents, and all sound records that are not documents, each as it stands in the file.
 
     Where compression does not keep the records of the file apart, each is compressed by itself here.
@@ -126,7 +126,7 @@ def _write_archive(documents: Documents, index: int, kept: Bools, target: Path, 
         for entry in entries(source):
             if documents.is_rejected(index, entry.number):
                 continue
-            if isinstance(examine(entry), Page):
+            if isinstance(examine(entry), ArchivedPage):
                 position = next(positions)
                 if position % REPORT_EVERY == 0:
                     report("writing", position, len(documents.ids))
@@ -167,7 +167,7 @@ class ArchiveCopy:
         """Copy the bytes from `start` to `end` of the file."""
         _copy_range(self._original, self._file, start, end)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: ArchiveEntry) -> None:
         """Copy a record, or the bytes of a broken place, which are at hand."""
         if entry.span is not None and self.as_stored:
             self.add_range(*entry.span)
@@ -175,7 +175,7 @@ class ArchiveCopy:
             self._file.write(packed(entry.original(), self._source.compression))
 
 
-def is_at_hand(source: Source, entry: Entry) -> bool:
+def is_at_hand(source: Source, entry: ArchiveEntry) -> bool:
     """Tell whether a record of an archive, or the bytes of a broken place, can be copied."""
     if entry.span is not None and source.stored == source.compression:
         return True

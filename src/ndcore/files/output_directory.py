@@ -14,7 +14,7 @@ from ndcore.files.json_values import to_json
 from ndcore.files.ndcore_files import SUMMARY, is_output
 from ndcore.files.output_paths import check_output, lies_in
 from ndcore.files.sources import Source
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.verdicts import NamedVerdicts
 from ndcore.storage.disk_space import name_place
 from ndcore.storage.staging import Staging
 
@@ -106,7 +106,7 @@ def write_summary(output: OutputDirectory, summary: dict[str, Any]) -> None:
         file.write(to_json(summary, indent=2) + b"\n")
 
 
-def write_clusters(output: OutputDirectory, verdicts: Verdicts) -> None:
+def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
     """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
         for line in verdicts.lines(verdicts.by_loss()):

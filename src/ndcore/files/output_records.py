@@ -8,7 +8,7 @@ from typing import IO
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.raw_records import RawRecords, raw_records
 from ndcore.progress import Progress
@@ -18,7 +18,7 @@ REPORT_EVERY = 1024  # documents
 
 def write_records(
     file: IO[bytes],
-    documents: Documents,
+    documents: FileDocuments,
     index: int,
     report: Progress,
     written: Callable[[int, bytes], bytes | None],
@@ -52,7 +52,7 @@ def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[by
 
 
 def raw_documents(
-    documents: Documents, index: int, report: Progress, records: RawRecords | None = None
+    documents: FileDocuments, index: int, report: Progress, records: RawRecords | None = None
 ) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield (position, bytes before the record, record) of each document of a file that is cut into records."""
     source = documents.sources[index]
@@ -69,7 +69,7 @@ def raw_documents(
             raise
 
 
-def positions_of_rows(documents: Documents, index: int) -> Ints:
+def positions_of_rows(documents: FileDocuments, index: int) -> Ints:
     """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
     span, rejected = documents.span(index), documents.rejected_numbers(index)
     found = np.full(1 + len(span) + len(rejected), -1, np.int64)

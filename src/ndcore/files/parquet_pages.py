@@ -20,7 +20,7 @@ _FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _DEEPEST = 64  # structs and lists within one another, as in the readers of Thrift
 
 
-class Page(NamedTuple):
+class ParquetPage(NamedTuple):
     """What the header of a page says: its bytes in the file, and decompressed, and how its values are written.
 
     In a dictionary, values are written once for all rows that have them. In a delta, a value is written without the
@@ -33,14 +33,14 @@ class Page(NamedTuple):
     is_delta: bool
 
 
-def pages(file: IO[bytes], start: int, end: int) -> Iterator[Page]:
+def pages(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
     """Yield the pages of a column chunk from `start` to `end`, up to damage, which pyarrow meets too. O(pages)."""
     while 0 <= start < end:
         file.seek(start)
         try:
             header: dict[tuple[int, ...], int] = {}
             _struct(file, (), header)
-            page = Page(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY,
+            page = ParquetPage(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY,
                         any(header.get(encoding) == _DELTA for encoding in _ENCODINGS))
         except (EOFError, KeyError, ValueError):
             return

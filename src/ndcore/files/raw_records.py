@@ -37,7 +37,7 @@ class RawRecords(Protocol):
         ...
 
 
-class Lines:
+class RawLines:
     """The lines of a file of JSON Lines."""
 
     opening = closing = b""
@@ -59,4 +59,4 @@ def raw_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
         return Rows(source, added)
     if source.kind == "mbox":
         return Messages(source)
-    return Lines(source) if source.kind == "jsonl" else Elements(source)
+    return RawLines(source) if source.kind == "jsonl" else Elements(source)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ndcore.files import columnar
 from ndcore.files.compression import open_writer
-from ndcore.files.documents import Documents
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR
@@ -18,7 +18,7 @@ from ndcore.files.output_directory import OutputDirectory
 from ndcore.files.output_records import write_around
 from ndcore.files.raw_records import RawRecords, raw_records
 from ndcore.files.sources import Source
-from ndcore.files.web_archive import Entry, entries
+from ndcore.files.web_archive import ArchiveEntry, entries
 
 __all__ = ["SavedRecords", "write_rejected"]
 
@@ -26,7 +26,7 @@ FOLDER = "rejected"
 SavedRecords = dict[tuple[str, int | None], str]  # from path and number of a record to the file that has its bytes
 
 
-def write_rejected(output: OutputDirectory, documents: Documents) -> SavedRecords:
+def write_rejected(output: OutputDirectory, documents: FileDocuments) -> SavedRecords:
     """Write the rejected records of every input, in its own format and under its name in ``kept/``, untouched.
 
     Left out are records longer than ``source.longest``, and what lies behind a place from which on a file cannot be read.
@@ -74,7 +74,7 @@ def _write_file(output: OutputDirectory, source: Source) -> bool:
     return True
 
 
-def _write_numbered(output: OutputDirectory, documents: Documents, index: int) -> list[int]:
+def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: int) -> list[int]:
     """Write the rejected records of a file, and return their numbers."""
     source = documents.sources[index]
     if source.kind in COLUMNAR:
@@ -102,13 +102,13 @@ def _write_numbered(output: OutputDirectory, documents: Documents, index: int) -
     return written
 
 
-def _is_too_long(source: Source, entry: Entry) -> bool:
+def _is_too_long(source: Source, entry: ArchiveEntry) -> bool:
     """Tell whether a record of an archive, or a broken place, has more bytes than a record may have."""
     start, end = entry.span or (0, 0)
     return max(end - start, 0 if entry.head is None else entry.head.length) > source.longest
 
 
-def _pieces(documents: Documents, index: int, records: RawRecords, written: list[int]) -> Iterator[tuple[bytes, bytes]]:
+def _pieces(documents: FileDocuments, index: int, records: RawRecords, written: list[int]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the bytes before each rejected record that is not too long, and the record; append its number to `written`."""
     try:
         for number, before, raw in records:

@@ -1,7 +1,7 @@
 """Documents that are read once, each with its id, its date and its place, for jobs that keep what they need themselves.
 
-`Documents` is for jobs that read again: it notes every id and place, and stores the text of pages. Here nothing is noted, so
-the memory does not grow with the inputs.
+`FileDocuments` is for jobs that read again: it notes every id and place, and stores the text of pages. Here nothing is
+noted, so the memory does not grow with the inputs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SinglePass:
     ----------
     found : Inputs
     text_field, id_field, require_id, on_error, html, threads, told
-        As in `Documents`. A file that is one document has its path below the input as its id.
+        As in `FileDocuments`. A file that is one document has its path below the input as its id.
     date_field : str, optional
         Field or column that holds the date (see `parsed_date`). None: records of archives have their date of capture, other
         documents have none.

@@ -8,7 +8,7 @@ from functools import partial
 from ndcore.files import archived_pages, columnar, mail
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
-from ndcore.files.csv_tsv import Table
+from ndcore.files.csv_tsv import CsvHeader
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
@@ -30,7 +30,7 @@ class SourceReader:
     ----------
     fields : Fields
     html : {"page", "main"} or None
-        As in `Documents`.
+        As in `FileDocuments`.
     fast : bool
         As in `RecordParser`.
     threads : int or None
@@ -82,7 +82,7 @@ class SourceReader:
 
     def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
         """Parse the wanted records of a file that is cut into records."""
-        parse = Table(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
+        parse = CsvHeader(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
         for number, _, raw in raw_records(source):
             if isinstance(raw, TooLong):
                 yield number, raw.reason

@@ -39,7 +39,7 @@ class ClusterSummary(NamedTuple):
     lowest: float | None
 
 
-class Verdicts:
+class NamedVerdicts:
     """The result of ``near_duplicates`` over documents with ids.
 
     Parameters

@@ -32,7 +32,7 @@ _ARC_LINE = (
 _ARC_BEGIN, _ARC_NEXT = re.compile(_ARC_LINE), re.compile(rb"(?<=\n)" + _ARC_LINE)
 
 
-class Head(NamedTuple):
+class RecordHead(NamedTuple):
     """The headers before the content of a record.
 
     Attributes
@@ -53,7 +53,7 @@ class Head(NamedTuple):
     fields: Any
 
 
-class Entry(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """A record, or something broken between records.
 
     Attributes
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
         Counted from 1, broken places included.
     place : str
         Where it stands, for messages.
-    head : Head or None
+    head : RecordHead or None
         None for a broken place.
     content : bytes
         The whole block, or its beginning if it is longer than ``source.longest``.
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
 
     number: int
     place: str
-    head: Head | None
+    head: RecordHead | None
     content: bytes
     problem: str | None
     span: tuple[int, int] | None
@@ -92,7 +92,7 @@ class BrokenHead(ValueError):
     """The beginning of a record cannot be read; the message says why."""
 
 
-class Format(Protocol):
+class ArchiveFormat(Protocol):
     """The beginning of records in one kind of archive."""
 
     begin: re.Pattern[bytes]
@@ -101,7 +101,7 @@ class Format(Protocol):
     def size(self, stream: ArchiveStream) -> int:
         """Return the length in bytes of the head at the beginning of the buffer. Raises BrokenHead."""
 
-    def parse(self, data: bytes) -> Head:
+    def parse(self, data: bytes) -> RecordHead:
         """Parse a head. Raises BrokenHead."""
 
 
@@ -111,7 +111,7 @@ class Warc:
     begin, next = _WARC_BEGIN, _WARC_NEXT
 
     def size(self, stream: ArchiveStream) -> int:
-        """Measure the head at the beginning of the buffer, as in `Format`."""
+        """Measure the head at the beginning of the buffer, as in `ArchiveFormat`."""
         stream.need(_WARC_LEAST)
         if not _WARC_BEGIN.match(stream.buffer):
             raise BrokenHead(stream.damage or "no WARC record begins here")
@@ -122,8 +122,8 @@ class Warc:
             if len(stream.buffer) >= _HEAD or not stream.fill():
                 raise BrokenHead(stream.damage or f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes")
 
-    def parse(self, data: bytes) -> Head:
-        """Parse a head, as in `Format`."""
+    def parse(self, data: bytes) -> RecordHead:
+        """Parse a head, as in `ArchiveFormat`."""
         fields = header_fields(data)
         length = (fields.get("Content-Length") or "").strip()
         if not re.fullmatch(r"[0-9]{1,18}", length):
@@ -133,7 +133,8 @@ class Warc:
             url = url[1:-1]
         date = _date((fields.get("WARC-Date") or "").strip())
         kind = (fields.get("WARC-Type") or "").strip().lower()
-        return Head(kind or "without a type", url, date, (fields.get("Content-Type") or "").strip(), int(length), fields)
+        media = (fields.get("Content-Type") or "").strip()
+        return RecordHead(kind or "without a type", url, date, media, int(length), fields)
 
 
 class Arc:
@@ -142,7 +143,7 @@ class Arc:
     begin, next = _ARC_BEGIN, _ARC_NEXT
 
     def size(self, stream: ArchiveStream) -> int:
-        """Measure the head at the beginning of the buffer, as in `Format`."""
+        """Measure the head at the beginning of the buffer, as in `ArchiveFormat`."""
         while b"\n" not in stream.buffer and len(stream.buffer) < _HEAD and stream.fill():
             pass
         line = _ARC_BEGIN.match(stream.buffer, 0, _HEAD)
@@ -151,8 +152,8 @@ class Arc:
             raise BrokenHead(stream.damage or expected)
         return line.end()
 
-    def parse(self, data: bytes) -> Head:
-        """Parse a head, as in `Format`."""
+    def parse(self, data: bytes) -> RecordHead:
+        """Parse a head, as in `ArchiveFormat`."""
         line = _ARC_BEGIN.match(data)
         assert line is not None
         length = line["length"].decode("latin-1")
@@ -161,7 +162,7 @@ class Arc:
         url = line["url"].decode("utf-8" if is_utf8(line["url"]) else "latin-1")
         kind = "warcinfo" if url.startswith("filedesc:") else "response"
         media = line["media"].decode("latin-1")
-        return Head(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
+        return RecordHead(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
 
 
 def header_fields(data: bytes) -> Any:
@@ -187,7 +188,7 @@ def _date(text: str) -> datetime.datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
 
 
-def entries(source: Source) -> Iterator[Entry]:
+def entries(source: Source) -> Iterator[ArchiveEntry]:
     """Yield every record of an archive, in order, and every broken place.
 
     A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other
@@ -212,9 +213,9 @@ class _Reader:
         stream.skip_newlines()
         stream.need(_PEEK)
         named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(stream.buffer)
-        self._format: Format = Arc() if named or _ARC_BEGIN.match(stream.buffer) else Warc()
+        self._format: ArchiveFormat = Arc() if named or _ARC_BEGIN.match(stream.buffer) else Warc()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ArchiveEntry]:
         """Yield every record and every broken place."""
         stream = self._stream
         while stream.buffer or stream.damage is not None:
@@ -232,7 +233,7 @@ class _Reader:
             return f"the record at byte {self._stream.position:,} of the decompressed data"
         return f"the record at byte {offset:,}"
 
-    def _broken(self, place: str, problem: str, start: int | None) -> Entry:
+    def _broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
         """Go to the next record, and return an entry for the broken place, which begins at `start`."""
         stream = self._stream
         if not stream.seek_match(self._format.next, _HEAD):
@@ -240,9 +241,9 @@ class _Reader:
         stream.skip_newlines()
         end = stream.boundary()
         span = None if start is None or end is None else (start, end)
-        return Entry(self._number, place, None, b"", problem, span, (b"", b""))
+        return ArchiveEntry(self._number, place, None, b"", problem, span, (b"", b""))
 
-    def _entry(self) -> Entry:
+    def _entry(self) -> ArchiveEntry:
         """Read the record at the beginning of the buffer."""
         stream = self._stream
         start, place = stream.offset(stream.position), self._place()
@@ -271,7 +272,7 @@ class _Reader:
         after = stream.skip_newlines()
         end = stream.end()
         span = None if start is None or end is None else (start, end)
-        return Entry(self._number, place, head, content, None, span, (before, after))
+        return ArchiveEntry(self._number, place, head, content, None, span, (before, after))
 
     def _ends_after(self, length: int) -> bool:
         """Tell whether a record, the end of the data, or one last line follows after `length` bytes and line ends."""

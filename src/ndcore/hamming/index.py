@@ -17,7 +17,7 @@ from ndcore.hamming.index_file import StoredIndex, read_index, write_index
 from ndcore.hamming.levels import BUFFER, take_small_levels
 from ndcore.hamming.queries import Recent, near_many
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
-from ndcore.hamming.sorted_tables import Found, SortedTables, joined
+from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen
@@ -189,7 +189,7 @@ class HammingIndex:
         """
         queries = checked_fingerprints(fingerprints, self.bits)
 
-        def matched(at: int) -> Found:
+        def matched(at: int) -> RowMatches:
             some = queries[at:at + QUERIES_AT_ONCE]
             return near_many(self._levels, self._recent, some, at, self.max_distance, self._removed)
 

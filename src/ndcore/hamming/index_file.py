@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._types import AnyArray, AnyPath, Arrays, UInts
 from ndcore.hamming.ids import RowIds
 from ndcore.hamming.results import Matches
-from ndcore.hamming.sorted_tables import Found, SortedTables
+from ndcore.hamming.sorted_tables import RowMatches, SortedTables
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import TablePlan, checked_search
 from ndcore.readonly import frozen
@@ -122,7 +122,7 @@ class SavedFingerprints:
             raise CorruptFile(f"{self._place}: a fingerprint, {found.max()}, has more than {self.bits} bits")
         return found
 
-    def matches(self, found: Found) -> Matches:
+    def matches(self, found: RowMatches) -> Matches:
         """Give matches their ids. Their `row` is the position of the fingerprint here."""
         query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
         return frozen(Matches(query, self._ids[row], distance))

@@ -14,7 +14,7 @@ from ndcore._types import UInts
 from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.index_file import SavedFingerprints
 from ndcore.hamming.results import Matches
-from ndcore.hamming.sorted_tables import Found, SortedTables, joined
+from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan, checked_search, plan_join
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
@@ -100,13 +100,13 @@ def hamming_join(
         return collection.matches(joined([]))
     tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads, room=JOIN_ROOM)
 
-    def scan_chunk(begin: int) -> Found:
+    def scan_chunk(begin: int) -> RowMatches:
         end = min(begin + CHUNK, last)
         parts = []
         for at in range(begin, end, PROBED_AT_ONCE):
             piece = checked_fingerprints(collection.fingerprints(at, min(at + PROBED_AT_ONCE, end)), bits)
             position, query, distance = tables.many(piece)
-            parts.append(Found(query, position + at, distance))
+            parts.append(RowMatches(query, position + at, distance))
         return joined(parts)
 
     parts = []
@@ -131,7 +131,7 @@ class _FingerprintArray:
         """Read the fingerprints from one position up to another."""
         return np.asarray(self.array[begin:end])
 
-    def matches(self, found: Found) -> Matches:
+    def matches(self, found: RowMatches) -> Matches:
         """Sort the matches; a position is an id."""
         return frozen(Matches(*found.ordered()))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import ndcore._hamming as _hamming
 from ndcore._types import Bools, Ints, UInts
-from ndcore.hamming.sorted_tables import Found, SortedTables, joined
+from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 
 __all__ = ["Recent", "near_many"]
 
@@ -31,7 +31,7 @@ class Recent(NamedTuple):
 def near_many(
     levels: Sequence[SortedTables], recent: Recent | None, queries: UInts, first: int, max_distance: int,
     removed: Bools | None,
-) -> Found:
+) -> RowMatches:
     """Find the matches of some queries, by query, then as `_near.near_rows` sorts. `first`: position of the first query."""
     parts: list[tuple[Ints, ...]] = [level.many(queries) for level in levels]
     if recent is not None:
@@ -42,6 +42,6 @@ def near_many(
     found = joined(parts)
     if removed is not None:
         kept = ~removed[found.row]
-        found = Found(*(column[kept] for column in found))
+        found = RowMatches(*(column[kept] for column in found))
     query, row, distance = found.ordered()
-    return Found(query + first, row, distance)
+    return RowMatches(query + first, row, distance)

@@ -22,35 +22,35 @@ from ndcore.hamming.table_plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["Found", "SortedTables", "joined"]
+__all__ = ["RowMatches", "SortedTables", "joined"]
 
 MAX_FINGERPRINTS = (1 << 32) - 1
 DISTANCE_BITS = MAX_DISTANCE.bit_length()
 
 
-class Found(NamedTuple):
+class RowMatches(NamedTuple):
     """Matches: position of the query, row of the fingerprint, and distance; int64 (m,) each."""
 
     query: Ints
     row: Ints
     distance: Ints
 
-    def ordered(self) -> Found:
+    def ordered(self) -> RowMatches:
         """Sort by query, then distance, then row."""
         row_bits = int(self.row.max(initial=0)).bit_length()
         if int(self.query.max(initial=0)).bit_length() + DISTANCE_BITS + row_bits < 64:  # one number sorts faster
             order = np.argsort((self.query << DISTANCE_BITS | self.distance) << row_bits | self.row)
         else:
             order = np.lexsort((self.row, self.distance, self.query))
-        return Found(*(column[order] for column in self))
+        return RowMatches(*(column[order] for column in self))
 
 
-def joined(parts: Iterable[tuple[Ints, ...]]) -> Found:
+def joined(parts: Iterable[tuple[Ints, ...]]) -> RowMatches:
     """Concatenate the matches of all parts."""
     listed = list(parts)
     if len(listed) == 1:
-        return Found(*listed[0])
-    return Found(*(np.concatenate([np.empty(0, np.int64), *arrays]) for arrays in zip(*listed, strict=True)) if listed
+        return RowMatches(*listed[0])
+    return RowMatches(*(np.concatenate([np.empty(0, np.int64), *arrays]) for arrays in zip(*listed, strict=True)) if listed
                  else (np.empty(0, np.int64),) * 3)
 
 
@@ -159,20 +159,20 @@ class SortedTables:
         fingerprints = self.keys.fingerprints(0, self.keys.count)
         return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
 
-    def many(self, queries: UInts) -> Found:
+    def many(self, queries: UInts) -> RowMatches:
         """Find all matches of several queries."""
         matches = self.keys.searcher.probe(queries)
         return self.expanded(*(matches[name].astype(np.int64) for name in ("query", "rank", "distance")))
 
-    def expanded(self, query: Ints, rank: Ints, distance: Ints) -> Found:
+    def expanded(self, query: Ints, rank: Ints, distance: Ints) -> RowMatches:
         """Replace each fingerprint, given by its rank among the ascending ones, by its rows."""
         rank = self._among(rank, self.keys.count, "fingerprint that was found")
         if self.starts is None:
-            return Found(query, self._among(self.rows[rank], self.count, "row"), distance)
+            return RowMatches(query, self._among(self.rows[rank], self.count, "row"), distance)
         begin = self.starts[rank]
         counts = self.starts[rank + 1] - begin
         rows = self._among(self.rows[ranges(begin, counts)], self.count, "row")
-        return Found(np.repeat(query, counts), rows, np.repeat(distance, counts))
+        return RowMatches(np.repeat(query, counts), rows, np.repeat(distance, counts))
 
     def pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
         """Find (a, b, distance) of all pairs of rows within the plan's distance; a < b, ascending.

@@ -19,7 +19,7 @@ EQUAL = 64
 SYMBOLS = 65
 
 
-class Block(NamedTuple):
+class CompressedBlock(NamedTuple):
     """A block: its bits, how many fingerprints it holds, and the last of them."""
 
     bits: str
@@ -69,31 +69,31 @@ def canonical_codes(lengths: Sequence[int]) -> dict[int, str]:
     return codes
 
 
-def paper_blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[Block]:
+def paper_blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[CompressedBlock]:
     """Compress to the paper's blocks of at most 8·size bits: 64 bits of the first one, then code and rest in turns."""
     codes = canonical_codes(lengths)
-    made: list[Block] = []
+    made: list[CompressedBlock] = []
     bits, count, before = "", 0, 0
     for x in fingerprints:
         item = codes[symbol(x ^ before)] + right_of(x ^ before) if count else f"{x:064b}"
         if count and len(bits) + len(item) > 8 * size:
-            made.append(Block(bits, count, before))
+            made.append(CompressedBlock(bits, count, before))
             bits, count = f"{x:064b}", 0
         else:
             bits += item
         count, before = count + 1, x
-    return [*made, Block(bits, count, before)] if count else made
+    return [*made, CompressedBlock(bits, count, before)] if count else made
 
 
-def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[Block]:
+def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> list[CompressedBlock]:
     """Compress in blocks of 8·size bits each, in ndcore's form."""
     codes = canonical_codes(lengths)
-    made: list[Block] = []
+    made: list[CompressedBlock] = []
     front, back, count, before = "", "", 0, 0
 
-    def closed() -> Block:
+    def closed() -> CompressedBlock:
         """Return the block of what was collected."""
-        return Block(front + "0" * (8 * size - len(front) - len(back)) + back, count, before)
+        return CompressedBlock(front + "0" * (8 * size - len(front) - len(back)) + back, count, before)
 
     for x in fingerprints:
         code, rest = codes[symbol(x ^ before)], right_of(x ^ before)
@@ -104,7 +104,7 @@ def blocks(fingerprints: Sequence[int], lengths: Sequence[int], size: int) -> li
     return [*made, closed()] if count else made
 
 
-def decoded(stored: Sequence[Block], lengths: Sequence[int]) -> Iterator[int]:
+def decoded(stored: Sequence[CompressedBlock], lengths: Sequence[int]) -> Iterator[int]:
     """Decode the fingerprints of blocks in ndcore's form."""
     meaning = {code: s for s, code in canonical_codes(lengths).items()}
     x = 0

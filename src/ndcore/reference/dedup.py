@@ -13,7 +13,7 @@ from . import gf2, shingling, text
 from .clustering import Pair, components, greedy, stars
 from .leaders import Keep, Read, find_leaders, find_versions, keep_order, read_documents, shingle_finder
 from .resemblance import resemblance
-from .scores import DROPS, Accepted, Counted, accepted_pairs, count_shingles, score
+from .scores import DROPS, Accepted, CountedShingles, accepted_pairs, count_shingles, score
 
 CLUSTERINGS = ("star", "components", "greedy")
 
@@ -164,7 +164,7 @@ def near_duplicates(
 
 def _result(
     reads: Sequence[Read], labels: list[int], verdicts: Sequence[tuple[str, float, float]],
-    pairs: Sequence[tuple[int, int, float, float]], lost: list[int] | None, counted: Counted,
+    pairs: Sequence[tuple[int, int, float, float]], lost: list[int] | None, counted: CountedShingles,
 ) -> Result:
     """Make a result of the rows of documents and pairs."""
     return Result(
@@ -242,7 +242,8 @@ def _equals(reads: Sequence[Read], leaders: Sequence[int]) -> list[tuple[int, in
 
 
 def _verdicts(
-    reads: Sequence[Read], counted: Counted, labels: Sequence[int], versions: Sequence[int], threshold: float, drop: str
+    reads: Sequence[Read], counted: CountedShingles, labels: Sequence[int], versions: Sequence[int], threshold: float,
+    drop: str,
 ) -> list[tuple[str, float, float]]:
     """Return the class of each document, its resemblance to its label, and its score in it."""
     verdicts = []

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 Document = Sequence[Hashable]
-Allowed = Callable[["Place", "Place", int], bool]
+Allowed = Callable[["TokenPlace", "TokenPlace", int], bool]
 
 
-class Place(NamedTuple):
+class TokenPlace(NamedTuple):
     """A place in a collection: the rank of the document in keep order, its number, and a position in its tokens."""
 
     rank: int
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     at: int
 
 
-class Row(NamedTuple):
+class RepeatedRun(NamedTuple):
     """A run of repeated tokens, start to end − 1 of a document, and the earlier place that it equals."""
 
     document: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Collection:
+class TokenizedCollection:
     """Documents in keep order, and which windows count.
 
     Attributes
@@ -65,14 +65,14 @@ class Collection:
     against: frozenset[int] | None = None
     exceptions: Sequence[Document] = ()
 
-    def places(self, run: Document, like: int) -> list[Place]:
+    def places(self, run: Document, like: int) -> list[TokenPlace]:
         """List all places where a run stands, in documents with the label of document `like`, in keep order."""
         found, size = [], len(run)
         for rank, d in enumerate(self.order if self.order is not None else range(len(self.documents))):
             tokens = self.documents[d]
             if self.by is None or self.by[d] == self.by[like]:
                 starts = range(len(tokens) - size + 1)
-                found += [Place(rank, d, i) for i in starts if list(tokens[i : i + size]) == list(run)]
+                found += [TokenPlace(rank, d, i) for i in starts if list(tokens[i : i + size]) == list(run)]
         return found
 
     def counts(self, window: Document, like: int) -> bool:
@@ -82,17 +82,17 @@ class Collection:
             return False
         return self.min_copies <= copies and (self.max_copies is None or copies <= self.max_copies)
 
-    def is_source(self, source: Place, own: Place, size: int) -> bool:
+    def is_source(self, source: TokenPlace, own: TokenPlace, size: int) -> bool:
         """Tell whether the run at `source` is an earlier place of the run of this size at `own`."""
         if source >= own or (self.against is not None and source.document not in self.against):
             return False
         return source.document != own.document or (self.within and source.at + size <= own.at)
 
-    def is_other(self, other: Place, own: Place, size: int) -> bool:
+    def is_other(self, other: TokenPlace, own: TokenPlace, size: int) -> bool:
         """Tell whether the run at `other` is a place, earlier or later, that `copies="none"` takes into account."""
         return self.is_source(other, own, size) or (self.against is None and self.is_source(own, other, size))
 
-    def sources(self, d: int, start: int, end: int) -> list[Place]:
+    def sources(self, d: int, start: int, end: int) -> list[TokenPlace]:
         """List the earlier places of a run of document d, all of whose windows count."""
         run, size = self.documents[d][start:end], self.min_tokens
         places = self.places(run, d)
@@ -125,7 +125,7 @@ class Collection:
         """Mark the tokens of document d that ``copies="none"`` cuts: at all places of a repeated run."""
         return self.marked(d, self.is_other)
 
-    def rows(self, d: int) -> list[Row]:
+    def rows(self, d: int) -> list[RepeatedRun]:
         """Cut the repeated tokens of document d into rows, from left to right.
 
         A row begins at the first repeated token that is in no row, and goes as far as a run of `min_tokens` or more that
@@ -145,7 +145,7 @@ class Collection:
             end, start = max(runs)
             source = self.sources(d, start, end)[0]
             copies = len(self.places(self.documents[d][start:end], d))
-            found.append(Row(d, t, end, source.document, source.at + t - start, copies))
+            found.append(RepeatedRun(d, t, end, source.document, source.at + t - start, copies))
             t = end
         return found
 

@@ -34,7 +34,7 @@ class Accepted(NamedTuple):
         return max(self.of_a, self.of_b)
 
 
-class Counted(NamedTuple):
+class CountedShingles(NamedTuple):
     """The shingles of each document that count, and the common ones, as (label of ``by``, shingle)."""
 
     shingles: list[frozenset[Hashable]]
@@ -43,7 +43,7 @@ class Counted(NamedTuple):
 
 def count_shingles(
     reads: Sequence[Read], leaders: Sequence[int], live: Sequence[int], share: float | None
-) -> Counted:
+) -> CountedShingles:
     """Leave the common shingles of its group out of every document.
 
     Parameters
@@ -58,7 +58,7 @@ def count_shingles(
         least 20 leaders do.  None: no shingle is common.
     """
     if share is None:
-        return Counted([read.shingles for read in reads], frozenset())
+        return CountedShingles([read.shingles for read in reads], frozenset())
     if not 0 < share < 1:
         raise ValueError(f"drop_common is {share}; give a share of the documents in (0, 1)")
     documents: Counter[Hashable] = Counter(reads[i].group for i in live if reads[i].shingles)
@@ -67,7 +67,7 @@ def count_shingles(
     common = frozenset(
         found for found, count in holders.items() if count > share * documents[found[0]] and led[found] >= MIN_LEADERS
     )
-    return Counted([frozenset(s for s in read.shingles if (read.group, s) not in common) for read in reads], common)
+    return CountedShingles([frozenset(s for s in read.shingles if (read.group, s) not in common) for read in reads], common)
 
 
 def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str) -> float:
@@ -76,7 +76,8 @@ def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str) -> floa
 
 
 def accepted_pairs(
-    reads: Sequence[Read], counted: Counted, heads: Sequence[int], n: int, threshold: float, drop: str, min_shingles: int
+    reads: Sequence[Read], counted: CountedShingles, heads: Sequence[int], n: int, threshold: float, drop: str,
+    min_shingles: int,
 ) -> list[Accepted]:
     """List the accepted pairs of leaders, ascending.
 

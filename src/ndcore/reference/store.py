@@ -19,7 +19,7 @@ Key = Hashable
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BruteForceVerdict:
     """What a store says of a page.
 
     Attributes
@@ -49,8 +49,8 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Version:
-    """A version of a page. `resemblance`: to the version before; `change`: as `Verdict.version`."""
+class BruteForceVersion:
+    """A version of a page. `resemblance`: to the version before; `change`: as `BruteForceVerdict.version`."""
 
     date: float | None
     change: str | None
@@ -63,10 +63,10 @@ class _Page:
 
     live: str | bytes
     last: str | bytes
-    versions: list[Version] = field(default_factory=list)
+    versions: list[BruteForceVersion] = field(default_factory=list)
 
 
-class Store:
+class BruteForceStore:
     """The store. Live documents stand in the order in which they were acknowledged.
 
     Parameters
@@ -90,13 +90,13 @@ class Store:
         self.min_shingles, self.agree = min_shingles, agree or (lambda _: None)
         self._pages: dict[Key, _Page] = {}
 
-    def decide(self, key: Key, page: str | bytes, date: float | None = None) -> Verdict:
+    def decide(self, key: Key, page: str | bytes, date: float | None = None) -> BruteForceVerdict:
         """Give the verdict on a page, and keep the page."""
         known = self._pages.get(key)
         change = None if known is None else self._change(known.last, page)
         score = None if known is None else self._measure(known.last, page)[0]
         versions = [] if known is None else known.versions
-        versions.append(Version(date, change, score))
+        versions.append(BruteForceVersion(date, change, score))
         if known is not None and change in ("unchanged", "lexical"):
             known.last = page  # the live document and its place in the order stay
             return self._verdict(key, self._batch(), list(self._pages).index(key), change, date)
@@ -104,7 +104,7 @@ class Store:
         self._pages[key] = _Page(page, page, versions)  # at the end
         return self._verdict(key, self._batch(), len(self._pages) - 1, change, date)
 
-    def peek(self, page: str | bytes, key: Key = None) -> Verdict:
+    def peek(self, page: str | bytes, key: Key = None) -> BruteForceVerdict:
         """Give the verdict that `decide` would give on a new key, and keep nothing. key: for its scope."""
         name = _Unnamed(key)
         self._pages[name] = _Page(page, page)
@@ -141,7 +141,7 @@ class Store:
         order = list(self._pages)
         return max(members, key=lambda member: (self._pages[member].versions[-1].date or 0, order.index(member)))
 
-    def history(self, key: Key) -> list[Version]:
+    def history(self, key: Key) -> list[BruteForceVersion]:
         """Return the versions of a key in the order in which they were acknowledged."""
         return list(self._pages[key].versions)
 
@@ -156,14 +156,15 @@ class Store:
             must_agree=[self.agree(text) for text in texts],
         )
 
-    def _verdict(self, key: Key, found: Result, at: int, version: str | None, date: float | None) -> Verdict:
+    def _verdict(self, key: Key, found: Result, at: int, version: str | None, date: float | None) -> BruteForceVerdict:
         """Read the verdict on the document at a position from the batch result."""
         keys = list(self._pages)
         page, label = self._pages[key].live, found.labels[at]
         equal = next((other for other in keys[:at] if self._scoped(other, key)
                       and text.to_bytes(self._pages[other].live) == text.to_bytes(page)), None)
         measured = (None, None, None) if label == at else self._measure(page, self._pages[keys[label]].live)
-        return Verdict(key, found.classes[at], None if label == at else keys[label], equal, *measured, version, date)
+        of = None if label == at else keys[label]
+        return BruteForceVerdict(key, found.classes[at], of, equal, *measured, version, date)
 
     def _scoped(self, a: Key, b: Key) -> bool:
         """Tell whether two keys have the same scope."""

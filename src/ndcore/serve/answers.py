@@ -15,15 +15,30 @@ from ndcore.report.plain_values import plain
 from ndcore.serve.keys import Key, key_value
 
 __all__ = [
-    "About", "Cluster", "Clusters", "Compared", "DocumentAnswer", "Excerpt", "History", "Judgement", "Located", "Match",
-    "Member", "Page", "Peeked", "ShownCluster", "Version", "encoded", "iso",
+    "About",
+    "Cluster",
+    "ClusterMember",
+    "Clusters",
+    "Compared",
+    "ComparedVersion",
+    "DocumentAnswer",
+    "History",
+    "ListPage",
+    "ListedCluster",
+    "Located",
+    "Match",
+    "Peeked",
+    "TextExcerpt",
+    "TextJudgement",
+    "encoded",
+    "iso",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True)
-class Page:
+class ListPage:
     """A part of a long list."""
 
     number: Annotated[int, "number of the page, from 1"]
@@ -44,7 +59,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Member:
+class ClusterMember:
     """A document of a cluster."""
 
     key: Annotated[Key, "key of the document"]
@@ -60,12 +75,12 @@ class Cluster:
 
     representative: Annotated[Key, "key of the document that stands for the cluster"]
     documents: Annotated[int, "documents in the cluster"]
-    members: Annotated[list[Member], "one page of its documents"]
-    page: Annotated[Page, "which page"]
+    members: Annotated[list[ClusterMember], "one page of its documents"]
+    page: Annotated[ListPage, "which page"]
 
 
 @dataclass(frozen=True)
-class ShownCluster:
+class ListedCluster:
     """A cluster in a list."""
 
     representative: Annotated[Key, "key of the document that stands for the cluster"]
@@ -77,12 +92,12 @@ class ShownCluster:
 class Clusters:
     """A list of clusters."""
 
-    clusters: Annotated[list[ShownCluster], "one page: of a store in its order, of a collection the largest first"]
-    page: Annotated[Page, "which page"]
+    clusters: Annotated[list[ListedCluster], "one page: of a store in its order, of a collection the largest first"]
+    page: Annotated[ListPage, "which page"]
 
 
 @dataclass(frozen=True)
-class Version:
+class ComparedVersion:
     """A version of a page, compared with the one before."""
 
     number: Annotated[int, "from 1, in the order of acknowledgement"]
@@ -97,8 +112,8 @@ class History:
     """Versions of a key, the latest first."""
 
     key: Annotated[Key, "key of the document"]
-    versions: Annotated[list[Version], "one page of the versions"]
-    page: Annotated[Page, "which page"]
+    versions: Annotated[list[ComparedVersion], "one page of the versions"]
+    page: Annotated[ListPage, "which page"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +126,7 @@ class Located:
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class TextExcerpt:
     """The beginning of a text."""
 
     text: Annotated[str, "the beginning; bytes that are not UTF-8 as \\xNN"]
@@ -139,12 +154,12 @@ class DocumentAnswer:
     cluster: Annotated[Cluster, "the first page of its cluster"]
     located: Annotated[Located | None, "lost and found; null in a collection"]
     history: Annotated[History | None, "the first page of its versions; null in a collection"]
-    text: Annotated[Excerpt | None, "its text; null where none is stored"]
+    text: Annotated[TextExcerpt | None, "its text; null where none is stored"]
     resembling: Annotated[list[Match] | None, "documents that resemble it; null in a store"]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class TextJudgement:
     """The verdict on a text that is not kept."""
 
     verdict: Annotated[str, "kept (new), identical, lexical, shingle or near"]
@@ -167,7 +182,7 @@ class Compared:
 class Peeked:
     """What is known of a text that is only looked at."""
 
-    judgement: Annotated[Judgement | None, "its verdict; null in a collection"]
+    judgement: Annotated[TextJudgement | None, "its verdict; null in a collection"]
     cluster: Annotated[Cluster | None, "the first page of the cluster that it belongs to; null where it is new"]
     located: Annotated[Located | None, "where this content was seen last; null where it is new"]
     resembling: Annotated[list[Match] | None, "documents that resemble it, most similar first; null in a store"]

@@ -23,8 +23,8 @@ from ndcore.serve.pages import SHOW, problem_page
 from ndcore.serve.parts import PAGE_POLICY
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route, paths_of
-from ndcore.serve.source import Source
-from ndcore.serve.work import Work
+from ndcore.serve.source import ServedSource
+from ndcore.serve.work import WorkerThreads
 
 __all__ = ["MOST_TEXT", "SECONDS", "Limits", "application"]
 
@@ -41,7 +41,7 @@ class Limits:
     seconds: float = SECONDS
 
 
-def application(source: Source, limits: Limits | None = None, hosts: Iterable[str] = ()) -> App:
+def application(source: ServedSource, limits: Limits | None = None, hosts: Iterable[str] = ()) -> App:
     """Make the ASGI application that serves a store or a collection.
 
     Parameters
@@ -52,7 +52,7 @@ def application(source: Source, limits: Limits | None = None, hosts: Iterable[st
         Names of this computer that requests may name, beside localhost, 127.0.0.1 and [::1].
     """
     limits = limits or Limits()
-    work = Work(limits.seconds)
+    work = WorkerThreads(limits.seconds)
     routes = []
     for named in paths_of(source.kind).values():
         by_method = {route.method: route for route in named}
@@ -71,7 +71,7 @@ def application(source: Source, limits: Limits | None = None, hosts: Iterable[st
 
 
 def _endpoint(
-    source: Source, routes: dict[str, Route], as_page: bool, limits: Limits, work: Work
+    source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads
 ) -> Callable[[Request], Any]:
     """Make what answers a page or its JSON."""
     def answered(route: Route, asked: dict[str, Any]) -> bytes:

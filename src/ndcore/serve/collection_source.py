@@ -8,7 +8,7 @@ from ndcore.collection.collection import Collection, Resembling
 from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
-from ndcore.serve.answers import About, Cluster, Clusters, DocumentAnswer, Match, Member, Peeked, ShownCluster
+from ndcore.serve.answers import About, Cluster, ClusterMember, Clusters, DocumentAnswer, ListedCluster, Match, Peeked
 from ndcore.serve.keys import Key, possible_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.source import Asked, one_page
@@ -57,7 +57,7 @@ class CollectionSource:
         label = int(found.labels[position])
         positions = np.flatnonzero(found.labels == label)
         places, page = one_page(range(len(positions)), asked)
-        members = [Member(names[at], None, None, CLASSES[found.codes[at]], finite(found.resemblance[at]))
+        members = [ClusterMember(names[at], None, None, CLASSES[found.codes[at]], finite(found.resemblance[at]))
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
@@ -71,7 +71,7 @@ class CollectionSource:
         order = np.lexsort((kept, -sizes))
         places, page = one_page(range(int((sizes >= asked["least"]).sum())), asked)
         members = [np.flatnonzero(found.labels == label) for label in kept[order[places]].tolist()]
-        return Clusters([ShownCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
+        return Clusters([ListedCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
                          for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:

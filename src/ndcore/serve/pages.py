@@ -19,10 +19,10 @@ from ndcore.serve.answers import (
     Compared,
     DocumentAnswer,
     History,
+    ListedCluster,
     Located,
     Match,
     Peeked,
-    ShownCluster,
 )
 from ndcore.serve.keys import Key, address, name_of
 from ndcore.serve.parts import (
@@ -196,7 +196,7 @@ def show_clusters(answer: Clusters, asked: Asked) -> str:
     return framed("Clusters", main, "Clusters", f"Documents by the one that represents them. Show {other}.", "clusters")
 
 
-def _shown_cluster(cluster: ShownCluster) -> str:
+def _shown_cluster(cluster: ListedCluster) -> str:
     """Render the row of a cluster."""
     others = "<br>".join(key_link(key) for key in cluster.members[1:])
     left = cluster.documents - len(cluster.members)

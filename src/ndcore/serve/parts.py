@@ -9,7 +9,7 @@ from ndcore.alignment.rows import spelt
 from ndcore.report import comparison_page, style
 from ndcore.report.elements import plain_name, show_name, show_text, three_decimals
 from ndcore.report.html import page, policy
-from ndcore.serve.answers import Page
+from ndcore.serve.answers import ListPage
 from ndcore.serve.keys import Key, address, name_of
 
 __all__ = [
@@ -109,7 +109,7 @@ def show_change(change: str | None) -> str:
     return f'<i class="key {colour}"></i>{words}<span class="faint small">: {meaning}</span>'
 
 
-def pager(shown: Page, route: str, name: str = "page", what: str = "Pages", **values: Key | None) -> str:
+def pager(shown: ListPage, route: str, name: str = "page", what: str = "Pages", **values: Key | None) -> str:
     """Render the links to the pages before and after; nothing where there is one page."""
     if shown.number == 1 and not shown.more:
         return ""

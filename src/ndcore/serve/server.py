@@ -14,7 +14,7 @@ from ndcore._types import AnyPath
 from ndcore.checks import imported
 from ndcore.collection.collection import Collection
 from ndcore.serve.collection_source import CollectionSource
-from ndcore.serve.source import Source
+from ndcore.serve.source import ServedSource
 from ndcore.serve.store_source import StoreSource
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
@@ -32,7 +32,7 @@ def check_installed() -> Any:
     return imported("uvicorn", PURPOSE)
 
 
-def opened(path: AnyPath, seconds: float) -> Source:
+def opened(path: AnyPath, seconds: float) -> ServedSource:
     """Open the store or the collection of a directory for reading.
 
     Raises
@@ -94,12 +94,12 @@ def url_of(bound: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def serve(source: Source, bound: socket.socket, limits: Any, ready: Callable[[str], None]) -> None:
+def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callable[[str], None]) -> None:
     """Serve until a signal ends the process.
 
     Parameters
     ----------
-    source : Source
+    source : ServedSource
     bound : socket
         Of `bind`.
     limits : Limits

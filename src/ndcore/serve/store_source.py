@@ -14,17 +14,17 @@ from ndcore.report.comparison import compare
 from ndcore.serve.answers import (
     About,
     Cluster,
+    ClusterMember,
     Clusters,
     Compared,
+    ComparedVersion,
     DocumentAnswer,
     History,
-    Judgement,
+    ListedCluster,
+    ListPage,
     Located,
-    Member,
-    Page,
     Peeked,
-    ShownCluster,
-    Version,
+    TextJudgement,
     iso,
 )
 from ndcore.serve.keys import Key, name_of, possible_keys
@@ -84,7 +84,7 @@ class StoreSource:
                 verdict = store.peek(text, key=_one(asked.get("key")))
             except (TypeError, ValueError) as error:
                 raise Refused(400, str(error)) from error
-            judgement = Judgement(verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
+            judgement = TextJudgement(verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
                                   verdict.containing, verdict.exact)
             if verdict.of is None:
                 return Peeked(judgement, None, None, None, None)
@@ -103,7 +103,7 @@ class StoreSource:
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, in the order of the store."""
         page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
-        found: list[ShownCluster] = []
+        found: list[ListedCluster] = []
         passed, first = 0, (page - 1) * size
         with self._reading() as store:
             for members in store.clusters(asked["least"]):
@@ -112,10 +112,10 @@ class StoreSource:
                                        "ask for an earlier page")
                 passed += 1
                 if passed > first + size:
-                    return Clusters(found, Page(page, size, None, True))
+                    return Clusters(found, ListPage(page, size, None, True))
                 if passed > first:
-                    found.append(ShownCluster(members[0], len(members), list(members[:LISTED])))
-        return Clusters(found, Page(page, size, passed, False))
+                    found.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
+        return Clusters(found, ListPage(page, size, passed, False))
 
     def history(self, asked: Asked) -> History:
         """List the versions of a key, the latest first."""
@@ -199,9 +199,9 @@ def _text(store: Store, key: Key) -> Text | None:
         return None
 
 
-def _member(store: Store, key: Key) -> Member:
+def _member(store: Store, key: Key) -> ClusterMember:
     versions = store.history(key)
-    return Member(key, len(versions), iso(versions[-1].date), None, None)
+    return ClusterMember(key, len(versions), iso(versions[-1].date), None, None)
 
 
 def _history(store: Store, key: Key, asked: Asked) -> History:
@@ -211,6 +211,7 @@ def _history(store: Store, key: Key, asked: Asked) -> History:
     return History(key, [_version(number, versions[number]) for number in part], page)
 
 
-def _version(number: int, version: Any) -> Version:
+def _version(number: int, version: Any) -> ComparedVersion:
     change = version.change
-    return Version(number + 1, iso(version.date), change, None if change is None else change in CHANGED, version.resemblance)
+    real = None if change is None else change in CHANGED
+    return ComparedVersion(number + 1, iso(version.date), change, real, version.resemblance)

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from ndcore.serve.refusal import Refused
 
-__all__ = ["Work"]
+__all__ = ["WorkerThreads"]
 
 T = TypeVar("T")
 
 THREADS, WAITING = 4, 32
 
 
-class Work:
+class WorkerThreads:
     """Threads that answer requests.
 
     Parameters

@@ -11,7 +11,7 @@ from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.contamination_hits import Hits
-from ndcore.spans.contamination_reading import IdSearch, Search, TextSearch
+from ndcore.spans.contamination_reading import IdSearch, ItemSearch, TextSearch
 from ndcore.spans.contamination_result import Contamination
 from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
@@ -94,7 +94,7 @@ def contamination(
     return Contamination.of(hits, length, search.shingling)
 
 
-def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> Search:
+def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
     """Return the items, ready to be looked for, and the corpus."""
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:

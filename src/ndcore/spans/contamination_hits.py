@@ -7,7 +7,7 @@ import mmap
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.spans.contamination_reading import Found, Search
+from ndcore.spans.contamination_reading import ItemSearch, WindowHits
 
 __all__ = ["Hits", "merged"]
 
@@ -32,17 +32,17 @@ class Hits:
         Document and number of tokens, of documents that have a window.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: ItemSearch) -> None:
         self.grams, self.offsets = search.grams, search.offsets
         self.documents = self.tokens = 0
         count = len(search.grams.places)
         self.document, self.position = _sparse(count), _sparse(count)
         self.spans: list[tuple[Ints, Ints, Ints, Ints]] = []
         self.holding: list[tuple[Ints, Ints]] = []
-        self._waiting: list[Found] = []
+        self._waiting: list[WindowHits] = []
         self._hits = 0
 
-    def add(self, found: Found) -> None:
+    def add(self, found: WindowHits) -> None:
         """Add the next documents. What was found waits until there is much of it, or until `settle`."""
         self.documents += found.documents
         self.tokens += found.tokens

@@ -19,12 +19,12 @@ from ndcore.text.corpus import Corpus, pieces_once
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
-__all__ = ["Found", "IdSearch", "Search", "TextSearch"]
+__all__ = ["IdSearch", "ItemSearch", "TextSearch", "WindowHits"]
 
 NONE = np.zeros(0, np.int64)
 
 
-class Found(NamedTuple):
+class WindowHits(NamedTuple):
     """The windows of items that were found in consecutive documents; documents are numbered in the corpus."""
 
     documents: int  # all of them
@@ -54,7 +54,7 @@ class Found(NamedTuple):
         return cls(len(tokens), int(tokens.sum()), first + rows, tokens[rows], counts[rows], positions, numbers)
 
 
-class Search(Protocol):
+class ItemSearch(Protocol):
     """Items that are looked for in a corpus.
 
     Attributes
@@ -74,12 +74,12 @@ class Search(Protocol):
     def pieces(self) -> Iterator[Any]:
         """Yield the documents of the corpus in pieces of work, once."""
 
-    def look_up(self, piece: Any) -> Found:
+    def look_up(self, piece: Any) -> WindowHits:
         """Look through the documents of a piece, in any thread; return the windows that have the tokens of an item."""
 
 
 class TextSearch:
-    """Texts, and the texts that they are looked for in; see `Search`.
+    """Texts, and the texts that they are looked for in; see `ItemSearch`.
 
     The polynomials are secret, and such that different tokens of items have different symbols.
     """
@@ -103,18 +103,18 @@ class TextSearch:
                 return
 
     def pieces(self) -> Iterator[tuple[int, Sequence[Text]]]:
-        """Yield (position of the first, texts); see `Search`."""
+        """Yield (position of the first, texts); see `ItemSearch`."""
         return pieces_once(self._corpus)
 
-    def look_up(self, piece: tuple[int, Sequence[Text]]) -> Found:
-        """Look through texts; see `Search`."""
+    def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
+        """Look through texts; see `ItemSearch`."""
         first, texts = piece
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
         if not len(sink.numbers):
-            return Found.of(sink, first)
+            return WindowHits.of(sink, first)
         rows = np.flatnonzero(np.diff(sink.begins))
-        return Found.of(sink, first, self._same(sink, rows, shingler.canonical(batch, bytes, rows.tolist())))
+        return WindowHits.of(sink, first, self._same(sink, rows, shingler.canonical(batch, bytes, rows.tolist())))
 
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
         """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
@@ -127,7 +127,7 @@ class TextSearch:
 
 
 class IdSearch:
-    """Token ids, and the token ids that they are looked for in; see `Search`.
+    """Token ids, and the token ids that they are looked for in; see `ItemSearch`.
 
     Ids are their own symbols, so windows with equal symbols are equal.
     """
@@ -139,15 +139,15 @@ class IdSearch:
         self._reading = IdReading([corpus])
 
     def pieces(self) -> Iterator[tuple[int, Ints]]:
-        """Yield documents; see `Search`."""
+        """Yield documents; see `ItemSearch`."""
         return self._reading.pieces(None)
 
-    def look_up(self, piece: tuple[int, Ints]) -> Found:
-        """Look through documents; see `Search`."""
+    def look_up(self, piece: tuple[int, Ints]) -> WindowHits:
+        """Look through documents; see `ItemSearch`."""
         positions, ids, offsets = self._reading.symbols(piece, 0)
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
-        return Found.of(sink, int(positions[0]))
+        return WindowHits.of(sink, int(positions[0]))
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:

@@ -17,7 +17,7 @@ from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["RULES", "Benchmark", "Contamination", "Documents", "Places", "Rule", "Spans"]
+__all__ = ["RULES", "Benchmark", "ContaminatedDocuments", "ContaminatedPlaces", "Contamination", "Rule", "Spans"]
 
 RuleName = Literal["any", "gpt-3", "palm"]
 
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 RULES = {"any": Rule(None, 0.0), "gpt-3": Rule(13, 0.0), "palm": Rule(8, 0.7)}
 
 
-class _Places(NamedTuple):
+class _ContaminatedPlaces(NamedTuple):
     item: Ints
     start: Ints
     end: Ints
@@ -40,7 +40,7 @@ class _Places(NamedTuple):
     document_start: Ints
 
 
-class Places(NamedColumns, _Places):  # type: ignore[misc]
+class ContaminatedPlaces(NamedColumns, _ContaminatedPlaces):  # type: ignore[misc]
     """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
 
     int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
@@ -66,14 +66,14 @@ class Spans(NamedColumns, _Spans):  # type: ignore[misc]
     __slots__ = ()
 
 
-class _Documents(NamedTuple):
+class _ContaminatedDocuments(NamedTuple):
     document: Ints
     tokens: Ints
     covered: Ints
     longest: Ints
 
 
-class Documents(NamedColumns, _Documents):  # type: ignore[misc]
+class ContaminatedDocuments(NamedColumns, _ContaminatedDocuments):  # type: ignore[misc]
     """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
 
     __slots__ = ()
@@ -102,9 +102,9 @@ class Contamination(Frozen):
         Distinct windows of each item, and how many of them occur.
     longest : ndarray of int64 (items,)
         The longest run of covered tokens.
-    places : Places
+    places : ContaminatedPlaces
     spans : Spans
-    documents : Documents
+    documents : ContaminatedDocuments
     corpus_documents, corpus_tokens : int
         Documents of the corpus, and their tokens.
     shingling : Shingling or None
@@ -117,9 +117,9 @@ class Contamination(Frozen):
     grams: Ints
     found: Ints
     longest: Ints
-    places: Places
+    places: ContaminatedPlaces
     spans: Spans
-    documents: Documents
+    documents: ContaminatedDocuments
     corpus_documents: int
     corpus_tokens: int
     shingling: Shingling | None
@@ -250,7 +250,7 @@ def _repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
     return np.concatenate([others[inside], outside[same + 1]])
 
 
-def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Places:
+def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> ContaminatedPlaces:
     """Join windows that follow each other in an item and, at their first places, in a document."""
     documents, positions = hits.document[numbers] - 1, hits.position[numbers]
     goes_on = (np.diff(items) == 0) & (np.diff(begins) == 1) & (np.diff(documents) == 0) & (np.diff(positions) == 1)
@@ -258,7 +258,7 @@ def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Places:
     last = np.concatenate([first[1:], [len(items)]])[: len(first)] - 1
     base = hits.offsets[items[first]]
     ends = begins[last] + hits.grams.length_of(numbers[last])
-    return Places(items[first], begins[first] - base, ends - base, documents[first], positions[first])
+    return ContaminatedPlaces(items[first], begins[first] - base, ends - base, documents[first], positions[first])
 
 
 def _spans(hits: Hits) -> Spans:
@@ -271,7 +271,7 @@ def _spans(hits: Hits) -> Spans:
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 
-def _documents(hits: Hits) -> Documents:
+def _documents(hits: Hits) -> ContaminatedDocuments:
     """Sum up the spans of each document."""
     empty = np.zeros(0, np.int64)
     document = np.concatenate([empty, *(part[0] for part in hits.holding)])
@@ -281,4 +281,4 @@ def _documents(hits: Hits) -> Documents:
     rows = np.searchsorted(document, holders)
     longest = np.zeros(len(document), np.int64)
     np.maximum.at(longest, rows, sizes)
-    return Documents(document, tokens, np.bincount(rows, sizes, len(document)).astype(np.int64), longest)
+    return ContaminatedDocuments(document, tokens, np.bincount(rows, sizes, len(document)).astype(np.int64), longest)

@@ -16,7 +16,7 @@ from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.inputs import as_bytes, take
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Cover", "IdReading", "Reading", "TextReading", "UInt32s", "symbol_shingling"]
+__all__ = ["Cover", "IdReading", "TextReading", "TokenReading", "UInt32s", "symbol_shingling"]
 
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
 Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
@@ -26,7 +26,7 @@ UInt32s: TypeAlias = NDArray[np.uint32]
 PIECE_TOKENS = 1 << 18  # of token ids that are read at a time
 
 
-class Reading(Protocol):
+class TokenReading(Protocol):
     """Documents whose tokens are read several times. Their positions go on from one collection to the next.
 
     counts: documents of each collection, after the first reading.
@@ -72,15 +72,15 @@ class TextReading:
         self._readers: dict[int, Shingling] = {}
 
     def pieces(self, wanted: Bools | None) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Yield (positions, texts); see `Reading`."""
+        """Yield (positions, texts); see `TokenReading`."""
         return self._all() if wanted is None else self._selected(wanted)
 
     def positions(self, piece: tuple[Ints, Sequence[Text]]) -> Ints:
-        """Return the positions of a piece; see `Reading`."""
+        """Return the positions of a piece; see `TokenReading`."""
         return piece[0]
 
     def cut(self, piece: tuple[Ints, Sequence[Text]], document: int) -> list[tuple[Ints, Sequence[Text]]]:
-        """Cut a piece; see `Reading`."""
+        """Cut a piece; see `TokenReading`."""
         positions, texts = piece
         bound = int(np.searchsorted(positions, document))
         if bound in (0, len(positions)):
@@ -89,11 +89,11 @@ class TextReading:
         return [(positions[some], take(texts, some)) for some in (inside[:bound], inside[bound:])]
 
     def checksums(self, piece: tuple[Ints, Sequence[Text]]) -> UInt32s:
-        """Return checksums of texts; see `Reading`."""
+        """Return checksums of texts; see `TokenReading`."""
         return np.fromiter((crc32(as_bytes(text)) for text in piece[1]), np.uint32, len(piece[1]))
 
     def symbols(self, piece: tuple[Ints, Sequence[Text]], secret: int) -> Symbols:
-        """Return values of tokens; see `Reading`."""
+        """Return values of tokens; see `TokenReading`."""
         positions, texts = piece
         reader = self._reader(secret)
         return positions, *reader.shingler.fingerprints(reader.batch(texts))[:2]
@@ -123,7 +123,7 @@ class TextReading:
             yield from indexed_texts([corpus], [start], own)
 
     def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
-        """Yield numbers of tokens, by their bytes; see `Reading`."""
+        """Yield numbers of tokens, by their bytes; see `TokenReading`."""
         documents, firsts, lasts = cover
         wanted = np.zeros(n, np.bool_)
         wanted[documents] = True
@@ -148,7 +148,7 @@ class IdReading:
         self._dtype = np.result_type(np.uint8, *(ids.dtype for ids, _ in self.collections)).newbyteorder("=")
 
     def pieces(self, wanted: Bools | None) -> Iterator[tuple[int, Ints]]:
-        """Yield (collection, documents of it); see `Reading`."""
+        """Yield (collection, documents of it); see `TokenReading`."""
         start = 0
         for i, (_, offsets) in enumerate(self.collections):
             n = len(offsets) - 1
@@ -157,23 +157,23 @@ class IdReading:
             start += n
 
     def positions(self, piece: tuple[int, Ints]) -> Ints:
-        """Return the positions of a piece; see `Reading`."""
+        """Return the positions of a piece; see `TokenReading`."""
         return sum(self.counts[: piece[0]]) + piece[1]
 
     def cut(self, piece: tuple[int, Ints], document: int) -> list[tuple[int, Ints]]:
-        """Cut a piece; see `Reading`."""
+        """Cut a piece; see `TokenReading`."""
         i, some = piece
         bound = int(np.searchsorted(self.positions(piece), document))
         return [(i, part) for part in (some[:bound], some[bound:]) if len(part)]
 
     def checksums(self, piece: tuple[int, Ints]) -> UInt32s:
-        """Return checksums of ids; see `Reading`."""
+        """Return checksums of ids; see `TokenReading`."""
         ids, offsets = self.collections[piece[0]]
         each = (np.ascontiguousarray(ids[int(offsets[i]) : int(offsets[i + 1])]) for i in piece[1].tolist())
         return np.fromiter((crc32(own.data.cast("B") if own.size else b"") for own in each), np.uint32, len(piece[1]))
 
     def symbols(self, piece: tuple[int, Ints], secret: int) -> Symbols:
-        """Return the ids as values; see `Reading`."""
+        """Return the ids as values; see `TokenReading`."""
         i, some = piece
         ids, offsets = self.collections[i]
         sizes = offsets[some + 1] - offsets[some]
@@ -185,7 +185,7 @@ class IdReading:
         return self.positions(piece), values.astype(np.uint64), inside
 
     def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
-        """Yield the ids of ranges; see `Reading`."""
+        """Yield the ids of ranges; see `TokenReading`."""
         starts = np.cumsum([0, *self.counts])
         which = np.searchsorted(starts, cover[0], "right") - 1
         for i, document, first, last in zip(which.tolist(), *(part.tolist() for part in cover), strict=True):

@@ -14,11 +14,11 @@ from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.reading import IdReading, Reading, TextReading
+from ndcore.spans.reading import IdReading, TextReading, TokenReading
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
-from ndcore.spans.repeats_windows import Counted, find_runs
+from ndcore.spans.repeats_windows import WindowCounts, find_runs
 from ndcore.spans.repeats_work import WorkPlace, working
 from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus, as_corpus
@@ -147,7 +147,7 @@ def repeats(
                   "against": against is not None, "exceptions": exceptions is not None,
                   "shingling": None if texts_read is None else texts_read.shingling.recipe.parameters}
     with reporting(progress) as report, working(work, parameters) as unfinished:
-        counted = Counted(min_tokens, min(fewest, MOST), min(most, MOST), limit)
+        counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
         layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
         sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
         found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
@@ -160,7 +160,7 @@ def _shared_limit(memory_limit: int | str | None) -> int | None:
     return None if limit is None else max(1, limit // 3)
 
 
-def _reading(collections: dict[str, Any], shingling: Shingling | None) -> Reading:
+def _reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
     """Return what reads the documents: texts, against, exceptions."""
     if collections["texts"] is None:
         raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")

@@ -13,7 +13,7 @@ from ndcore.checks import check_choice, imported
 from ndcore.spans.cuts import cut_corpus, joined, spans_of_corpus
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout
-from ndcore.spans.repeats_rows import Found
+from ndcore.spans.repeats_rows import RepeatedRanges
 from ndcore.spans.repeats_windows import merged
 from ndcore.spans.token_places import Ranges, place_all
 from ndcore.text.corpus import Corpus
@@ -55,7 +55,7 @@ class Repeats:
     repeated: Ints
     min_tokens: int
 
-    def __init__(self, found: Found, layout: Layout, n: int, min_tokens: int, reading: TextReading | None,
+    def __init__(self, found: RepeatedRanges, layout: Layout, n: int, min_tokens: int, reading: TextReading | None,
                  threads: int | None) -> None:
         rows = found.rows.astype(np.int64)
         documents = layout.order[rows[:, 0]]

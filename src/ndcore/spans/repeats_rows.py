@@ -13,7 +13,7 @@ from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_windows import merged
 
-__all__ = ["Choice", "Found", "find_rows"]
+__all__ = ["Choice", "RepeatedRanges", "find_rows"]
 
 ROOM = 1 << 16  # rows made at a time
 EVERYWHERE = (1 << 64) - 1
@@ -42,7 +42,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Found:
+class RepeatedRanges:
     """Rows, in keep order, and ranges of the tokens of documents, ascending by rank.
 
     Attributes
@@ -57,7 +57,7 @@ class Found:
     everywhere: tuple[Ints, Ints, Ints]
 
 
-def find_rows(layout: Layout, runs: UInts, choice: Choice) -> Found:
+def find_rows(layout: Layout, runs: UInts, choice: Choice) -> RepeatedRanges:
     """Find the rows of runs of windows: see `nd_repeats_rows` in repeats.h. O(n log n) for n units."""
     cut = units(runs, int(layout.bases[-1]) + 1)
     ends = _ends(cut)
@@ -70,7 +70,7 @@ def find_rows(layout: Layout, runs: UInts, choice: Choice) -> Found:
     parts = [np.empty((0, 5), np.uint64)]
     while len(part := rows.next(ROOM)):
         parts.append(part)
-    return Found(np.concatenate(parts), _everywhere(layout, cut, choice))
+    return RepeatedRanges(np.concatenate(parts), _everywhere(layout, cut, choice))
 
 
 def _ends(cut: UInts) -> UInts:

@@ -13,12 +13,12 @@ from ndcore._types import AnyArray, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.spans.parts import Parts, SpooledParts
-from ndcore.spans.reading import Reading, UInt32s
+from ndcore.spans.reading import TokenReading, UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of
-from ndcore.spans.repeats_work import Work
+from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["Counted", "find_runs"]
+__all__ = ["WindowCounts", "find_runs"]
 
 JOINED = 1 << 20  # bytes of short arrays
 ATTEMPTS = 8  # with other secret polynomials each
@@ -29,7 +29,7 @@ Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, UInts, Ints] | None]
 
 
 @dataclass(frozen=True)
-class Counted:
+class WindowCounts:
     """Which windows count: their tokens, how often they occur, and how much memory may be used for them."""
 
     tokens: int
@@ -39,15 +39,15 @@ class Counted:
 
 
 def find_runs(
-    reading: Reading, counted: Counted, lay_out: Callable[[Ints], Layout], work: Work, *, threads: int | None,
-    report: Progress,
+    reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork, *,
+    threads: int | None, report: Progress,
 ) -> tuple[Layout, UInts]:
     """Find the runs of windows that stand at several places.
 
     Parameters
     ----------
     reading : Reading
-    counted : Counted
+    counted : WindowCounts
     lay_out : callable
         Gets the tokens of each document, int64 (n,), and returns their layout.
     work : Work
@@ -89,7 +89,9 @@ def find_runs(
 class Finder:
     """One search, with secret polynomials."""
 
-    def __init__(self, reading: Reading, counted: Counted, work: Work, threads: int | None, report: Progress) -> None:
+    def __init__(
+        self, reading: TokenReading, counted: WindowCounts, work: RepeatsWork, threads: int | None, report: Progress
+    ) -> None:
         self.reading, self.counted, self.work, self.threads, self.report = reading, counted, work, threads, report
         self.width = (counted.tokens + 1) // 2
         self.secrets = work.secrets()

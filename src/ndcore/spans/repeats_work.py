@@ -37,7 +37,7 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, consecutive, part_name
 from ndcore.storage.job_description import REPEATS
 
-__all__ = ["KeptWork", "ReadDocuments", "Secrets", "Work", "WorkPlace", "working"]
+__all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]
 
 SECRETS, ANCHORS, RANGES, LAYOUT = "secrets", "anchors", "ranges", "layout"
 WINDOWS, RUNS, CONFIRMED = "windows", "runs", "confirmed"
@@ -131,7 +131,7 @@ class ReadDocuments:
         return np.concatenate([self._before[:0], *self._sums])
 
 
-class Work:
+class RepeatsWork:
     """What a search has finished. This one keeps nothing: everything is still to do."""
 
     keeps = False
@@ -176,7 +176,7 @@ class Work:
         """Forget everything: the search is begun anew."""
 
 
-class KeptWork(Work):
+class KeptWork(RepeatsWork):
     """What a search has finished, in the files of a directory.
 
     Parameters
@@ -357,7 +357,7 @@ class WorkPlace(NamedTuple):
 
 
 @contextlib.contextmanager
-def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Iterator[Work]:
+def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Iterator[RepeatsWork]:
     """Open the work directory of a search with these parameters for a ``with`` block.
 
     It is removed with the block, unless an exception ends the block and there is something to go on with. A `WorkPlace`
@@ -373,7 +373,7 @@ def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Ite
         Another process searches there.
     """
     if work is None:
-        yield Work()
+        yield RepeatsWork()
         return
     place = work if isinstance(work, WorkPlace) else WorkPlace(work, None)
     path = Path(place.path)

@@ -16,13 +16,13 @@ from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import kernel_unit
 
-__all__ = ["Places", "Ranges", "place_all", "place_bytes", "place_ranges"]
+__all__ = ["Ranges", "TokenPlaces", "place_all", "place_bytes", "place_ranges"]
 
 Ranges: TypeAlias = tuple[Ints, Ints, Ints]
 """Ranges of tokens of documents: positions of documents, first tokens, last tokens + 1."""
 
 
-class Places(NamedTuple):
+class TokenPlaces(NamedTuple):
     """Where ranges of tokens begin and end, int64 (n,) each: in characters (code points), and in bytes of UTF-8."""
 
     start_char: Ints
@@ -31,7 +31,7 @@ class Places(NamedTuple):
     end_byte: Ints
 
 
-def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> Places:
+def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> TokenPlaces:
     """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i, without characters that others share.
 
     Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
@@ -42,10 +42,10 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
     data, of_str = as_bytes(text), isinstance(text, str)
     start, end = place_bytes(data, shingling, firsts, lasts, of_str)
     if data.isascii():
-        return Places(start, end, start, end)
+        return TokenPlaces(start, end, start, end)
     whole = (start, end) if of_str or shingling.unit != "byte" else place_bytes(data, shingling, firsts, lasts, True)
     counts = characters(data, np.concatenate(whole), of_str)
-    return Places(counts[: len(start)], counts[len(start) :], start, end)
+    return TokenPlaces(counts[: len(start)], counts[len(start) :], start, end)
 
 
 def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> Spans:
@@ -78,14 +78,14 @@ def _of_bytes(data: bytes) -> Spans:
 
 def place_all(
     pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None
-) -> Places:
+) -> TokenPlaces:
     """Find where ranges of tokens stand in their documents, which come in pieces (positions, texts).
 
     The ranges are in any order; the pieces ascend, and hold all documents of ranges.
     """
     documents = ranges[0]
     sequence = np.argsort(documents, kind="stable")
-    found = Places(*(np.empty(len(documents), np.int64) for _ in Places._fields))
+    found = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
     ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
     for begin, placed in map_pieces(partial(_place_piece, shingling, ordered), pieces, threads):
         at = sequence[begin : begin + len(placed[0])]
@@ -95,7 +95,7 @@ def place_all(
 
 
 def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:
-    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `Places`."""
+    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `TokenPlaces`."""
     documents, firsts, lasts = ranges
     positions, texts = piece
     begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
