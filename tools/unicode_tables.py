@@ -554,7 +554,7 @@ enum {{
 
 
 def sentence_exceptions(ucd: Ucd) -> dict[int, str]:
-    """Sentence_Break where it is not what reference/sentence.py takes it for without an exception."""
+    """Sentence_Break where it is not what reference/text.py takes it for without an exception."""
     folded = set(ucd.fold.values())
 
     def usual(c: int) -> str:
@@ -620,12 +620,12 @@ def write_reference(ucd: Ucd) -> str:
          by_value({c: name for c, name in ucd.cluster_break.items() if c not in HANGUL_SYLLABLES})),
         ("PICTOGRAPH", "Extended_Pictographic", ranges(ucd.pictographs)),
         ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None, value:ranges", by_value(ucd.conjunct_break)),
-        ("SENTENCE_BREAK", "Sentence_Break where it is not what sentence.py takes it for; Format is Extend: value:ranges",
+        ("SENTENCE_BREAK", "Sentence_Break where it is not what `text` takes it for; Format is Extend: value:ranges",
          by_value(sentence_exceptions(ucd))),
     ]  # fmt: skip
     body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
     return f'''{notice(ucd, "#", "")}\
-"""Unicode properties as text: hexadecimal differences between blanks, which `properties` reads.
+"""Unicode properties as text: hexadecimal differences between blanks, which `text` reads.
 
 `41+19 47` are two ranges: 26 code points from U+0041 on, and U+00A1, which is 0x47 after U+005A, the last of them.
 `41:61 1:1` are two mappings, of U+0041 to U+0061 and of U+0042 to U+0062: each number is added to the one of its place in

@@ -13,7 +13,7 @@ import pytest
 from benches import BENCH, imported
 
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import simhash as reference_simhash
+from ndcore.reference import sketches as reference_sketches
 
 benchmark, reporting, measure = imported("hamming", "report", "measure")
 
@@ -61,7 +61,7 @@ def test_small_run_and_its_page(tmp_path):
     (row,) = table["rows"]
     cells = dict(zip(table["columns"], row, strict=True))
     documents, copies, near = benchmark.planted(cells["documents"], seed=3)
-    a, b = ([reference_simhash.simhash(reference_shingling.fingerprints(text, width=1)) for text in texts]
+    a, b = ([reference_sketches.simhash(reference_shingling.fingerprints(text, width=1)) for text in texts]
             for texts in (documents[:near], documents[-copies:][:near]))
     within = sum((x ^ y).bit_count() <= 3 for x, y in zip(a, b, strict=True))
     assert cells["who"] == "ndcore"

@@ -13,8 +13,8 @@ from ndcore.collection.cluster import PairingSets, count_pairs, measure_of, sort
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Settings
 from ndcore.collection.shelf import MemoryShelf, counted_pairs
-from ndcore.reference import fourphase
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import collection as reference_collection
+from ndcore.reference.collection import Sketch
 
 HOW = {"threads": 2, "report": lambda *_: None}
 
@@ -34,19 +34,19 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     cut_small(monkeypatch, slab=rng.choice([1, 50, 1 << 22]), room=rng.choice([0, 10]))
     samples, max_holders = collection(rng, 40, rng.choice([1, None])), rng.choice([1, 4, 1000])
     sketches = as_sketches(samples)
-    leaders = fourphase.collapse(samples)
+    leaders = reference_collection.collapse(samples)
     taken = np.array([leaders[i] == i and len(sample.members) > 0 for i, sample in enumerate(samples)])
     segments = parted(sketches, [5, 5, 31])
     shelf = MemoryShelf()
     sets = [PairingSets(part.values, part.offsets) for part in segments.parts]
     sort_entries(sets, taken, shelf, max_holders=max_holders, keep=True, memory_limit=memory_limit, **HOW)
-    wanted = fourphase.entries(samples, leaders)
+    wanted = reference_collection.entries(samples, leaders)
     assert entries_on(shelf) == wanted
 
     slabs = shelf.get("slabs")[1]["slabs"].astype(object)
     assert slabs[0, 0] == 0 and slabs[-1, 1] == 2**64 - 1 and sum(slabs[:, 2]) == len(wanted)
     assert all(low == high + 1 for low, high in zip(slabs[1:, 0], slabs[:-1, 1], strict=True))
-    common = fourphase.common_shingles(wanted, max_holders)
+    common = reference_collection.common_shingles(wanted, max_holders)
     found = np.concatenate([shelf.get(name)[1]["common"] for name in shelf.names("runs")])
     assert [tuple(row) for row in found.tolist()] == [tuple(row) for row in common]
 
@@ -57,7 +57,7 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
         pair for part in counted_pairs(shelf, 40)
         for pair in zip(part.a.tolist(), part.b.tolist(), part.overlaps.common.tolist(), strict=True)
     ]  # fmt: skip
-    assert counted == [(a, b, times) for (a, b), times in fourphase.counts(wanted, common).items()]
+    assert counted == [(a, b, times) for (a, b), times in reference_collection.counts(wanted, common).items()]
     ranges = shelf.get("ranges")[1]["ranges"]
     assert ranges[0, 0] == 0 and ranges[-1, 1] == 40 and (ranges[1:, 0] == ranges[:-1, 1]).all()
 

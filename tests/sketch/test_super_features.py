@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import features, minhash
+from ndcore.reference import sketches as reference
 
 KERNEL = "rabin"
 SIGMA = 5.0
@@ -81,7 +81,7 @@ def test_super_features_as_the_reference(sets, groups, size, data):
     need = data.draw(st.integers(1, groups))
     values = np.array([f for fs in sets for f in fs], np.uint64)
     sketches = nd.MinHasher(groups * size + 1).sketch_hashes(values, np.cumsum([0, *map(len, sets)]))
-    expected = [features.super_features(features.features(row.tolist(), groups, size), need) for row in sketches]
+    expected = [reference.super_features(reference.features(row.tolist(), groups, size), need) for row in sketches]
     assert nd.super_features(sketches, groups, size, need).tolist() == expected
 
 
@@ -91,9 +91,9 @@ def test_super_shingles_as_the_reference(sets, run, bits):
     sketches = nd.BottomSketcher(20, bits).sketch_hashes(values, np.cumsum([0, *map(len, sets)]))
     found = nd.super_shingles(sketches, run)
     assert (found.values.dtype, found.offsets.dtype) == (np.uint64, np.int64)
-    assert one_by_one(found) == [features.super_shingles(members.tolist(), run) for members in sketches]
+    assert one_by_one(found) == [reference.super_shingles(members.tolist(), run) for members in sketches]
     meta = nd.meta_sketches(sketches, run, nd.BottomSketcher(6, seed=3))
-    assert [row.tolist() for row in meta] == [features.meta_sketch(m.tolist(), run, 6, 3) for m in sketches]
+    assert [row.tolist() for row in meta] == [reference.meta_sketch(m.tolist(), run, 6, 3) for m in sketches]
     assert meta.valid.tolist() == [len(members) >= run for members in sketches]
 
 
@@ -105,7 +105,7 @@ def test_views():
     np.testing.assert_array_equal(nd.super_features(sketches, 4, 3, 2), expected)
     assert nd.super_features(signatures(rows)[:0], 4, 3, 2).shape == (0, 6)
     some = bottoms([[1, 2, 3], [], [2, 3]])
-    assert one_by_one(nd.super_shingles(some[1:], 2)) == [[], features.super_shingles([2, 3], 2)]
+    assert one_by_one(nd.super_shingles(some[1:], 2)) == [[], reference.super_shingles([2, 3], 2)]
     assert one_by_one(nd.super_shingles(some[:0], 2)) == []
 
 
@@ -164,7 +164,7 @@ def test_pass_rates_of_super_features(size, shared, shape):
     sketches = nd.MinHasher(84).sketch_hashes(values, offsets)
     found = nd.super_features(sketches, *shape)
     passed = (found[0::2] == found[1::2]).any(axis=1).mean()
-    expected = features.pass_probability(j, *shape)
+    expected = reference.pass_probability(j, *shape)
     assert 0.02 < expected < 1
     assert abs(passed - expected) <= SIGMA * math.sqrt(expected * (1 - expected) / trials) + 1e-12
 
@@ -292,5 +292,5 @@ def test_super_shingle_refusals():
 
 def test_the_reference_permutes_meta_sketches():
     """Permute super-shingles: fingerprints are linear, so the smallest would not be a random sample."""
-    members = sorted(minhash.permute(range(40)))
-    assert features.meta_sketch(members, 3, 5) == minhash.bottom(features.super_shingles(members, 3), 5)
+    members = sorted(reference.permute(range(40)))
+    assert reference.meta_sketch(members, 3, 5) == reference.bottom(reference.super_shingles(members, 3), 5)

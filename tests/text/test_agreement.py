@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore._text import UNICODE_VERSION, TokenChoice
-from ndcore.reference import agreement
+from ndcore.reference import text as reference_text
 from ndcore.reference.shingling import tokens
 from ndcore.text.agreement import NAMES, ZEROS, Agreement
 from ndcore.text.inputs import Extracted, as_texts
@@ -95,7 +95,7 @@ def test_all_decimal_digits_of_unicode():
     """Python's tables are older or newer; digits never lose their category."""
     known = {chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) == "Nd"}
     assert UNICODE_VERSION == "17.0.0"
-    assert {chr(c) for c in agreement.DECIMAL} == DIGITS
+    assert {chr(c) for c in reference_text.DECIMAL} == DIGITS
     assert len(DIGITS) == 770
     if unicodedata.unidata_version <= UNICODE_VERSION:
         assert known <= DIGITS
@@ -204,8 +204,8 @@ pieces = st.sampled_from(["1", "2", "12", "\u0661", "a", "not", "NOT", "kein", "
 def test_as_the_reference(documents, encoded):
     if encoded:
         documents = [*documents, *(document.encode() + b"\xff" for document in documents)]
-    for name, key in [("numbers", agreement.numbers), ("title", agreement.title),
-                      ("negations", lambda text: agreement.negations(text, LISTED))]:  # fmt: skip
+    for name, key in [("numbers", reference_text.numbers), ("title", reference_text.title),
+                      ("negations", lambda text: reference_text.negations(text, LISTED))]:  # fmt: skip
         found = rows(name, *documents)
         keys = [key(document) for document in documents]
         assert [[x == y for y in found] for x in found] == [[x == y for y in keys] for x in keys]

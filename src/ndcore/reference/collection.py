@@ -1,8 +1,8 @@
 """The clustering of a whole collection, from mod sketches (Broder et al. 1997, sections 4 and 5; DESIGN.md, section 5).
 
-A document is its sketch: a modulus and the members of its sample, ascending.  Of two moduli in a collection one divides the
-other: they are all the same, or powers of two.  Documents are the positions 0 … n - 1; ``order`` lists every position once,
-first kept first (None: 0 … n - 1).  The phases hand each other plain lists::
+A document is its sketch: a modulus and the members of its sample, ascending. Of two moduli in a collection one divides the
+other: they are all the same, or powers of two. Documents are the positions 0 … n - 1; ``order`` lists every position once,
+first kept first (None: 0 … n - 1). The phases hand each other plain lists::
 
     leaders = collapse(sketches)                              # equal sketches: one goes on (section 5.2)
     shingles = entries(sketches, leaders)                     # phase 2
@@ -15,11 +15,13 @@ first kept first (None: 0 … n - 1).  The phases hand each other plain lists::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
-from . import clustering, features, resemblance
+from . import clustering
+from .resemblance import ratio
+from .sketches import Selected, super_shingles
 
 Entry = tuple[int, int]
 """(shingle, document that holds it)."""
@@ -72,13 +74,7 @@ def collapse(sketches: Sequence[Sketch], order: Sequence[int] | None = None) -> 
 
 
 def entries(sketches: Sequence[Sketch], leaders: Sequence[int]) -> list[Entry]:
-    """List for phase 2 every shingle of the sketches of leaders with its document, by shingle, then document.
-
-    Raises
-    ------
-    ValueError
-        If the members of a sketch do not ascend, or are not multiples of its modulus.
-    """
+    """List for phase 2 every shingle of the sketches of leaders with its document, by shingle, then document."""
     for i, (modulus, members) in enumerate(sketches):
         if any(first >= second for first, second in pairwise(members)) or any(z % modulus for z in members):
             raise ValueError(f"the members of sketch {i} are not ascending multiples of its modulus {modulus}")
@@ -87,7 +83,7 @@ def entries(sketches: Sequence[Sketch], leaders: Sequence[int]) -> list[Entry]:
 
 def common_shingles(shingles: Sequence[Entry], max_holders: int) -> list[Common]:
     """Find the shingles that more than ``max_holders`` documents have, ascending; the example has the first position."""
-    return [Common(z, len(found), found[0]) for z, found in _holders(shingles).items() if len(found) > max_holders]
+    return [Common(z, len(held), held[0]) for z, held in _group_holders(shingles).items() if len(held) > max_holders]
 
 
 def counts(shingles: Sequence[Entry], common: Iterable[Common] = ()) -> Shared:
@@ -98,7 +94,7 @@ def counts(shingles: Sequence[Entry], common: Iterable[Common] = ()) -> Shared:
     ignored = {z for z, _, _ in common}
     shared: Counter[tuple[int, int]] = Counter()
     proposed: set[tuple[int, int]] = set()
-    for z, held in _holders(shingles).items():
+    for z, held in _group_holders(shingles).items():
         shared.update(combinations(held, 2))
         if z not in ignored:
             proposed.update(combinations(held, 2))
@@ -114,20 +110,14 @@ def super_shingle_candidates(
     """
     meta = sorted(
         (z, i) for i, sketch in enumerate(sketches) if leaders[i] == i
-        for z in features.super_shingles(sketch.members, run)
+        for z in super_shingles(sketch.members, run)
     )
     proposed = counts(meta, common_shingles(meta, max_holders))
     return {pair: common for pair, common in shared.items() if pair in proposed}
 
 
 def sizes(a: Sketch, b: Sketch) -> tuple[int, int]:
-    """Count the members of both samples at the larger modulus.
-
-    Raises
-    ------
-    ValueError
-        If neither modulus divides the other.
-    """
+    """Count the members of both samples at the larger modulus."""
     modulus = max(a.modulus, b.modulus)
     if modulus % min(a.modulus, b.modulus):
         raise ValueError(f"moduli are {a.modulus} and {b.modulus}; give one that divides the other")
@@ -140,16 +130,13 @@ def estimates(sketches: Sequence[Sketch], shared: Mapping[tuple[int, int], int],
     Resemblance common / (|A| + |B| - common), containment of A in B common / |A|, |A| and |B| the numbers of members at the
     larger modulus, common shingles included.
     """
-    found = []
+    estimated = []
     for (a, b), common in sorted(shared.items()):
         size_a, size_b = sizes(sketches[a], sketches[b])
-        pair = Estimated(
-            a, b, common, resemblance.ratio(common, size_a + size_b - common),
-            resemblance.ratio(common, size_a), resemblance.ratio(common, size_b),
-        )
+        pair = Estimated(a, b, common, ratio(common, size_a + size_b - common), ratio(common, size_a), ratio(common, size_b))
         if max(pair.containment_ab, pair.containment_ba) >= floor:
-            found.append(pair)
-    return found
+            estimated.append(pair)
+    return estimated
 
 
 def contained(pairs: Iterable[Estimated], threshold: float) -> list[tuple[int, int, float]]:
@@ -170,12 +157,8 @@ def links(pairs: Iterable[Estimated], threshold: float, policy: Policy = "resemb
 
 
 def cluster_pairs(
-    n: int,
-    pairs: Iterable[Estimated],
-    threshold: float,
-    kind: Literal["star", "components"],
-    policy: Policy = "resemblance",
-    order: Sequence[int] | None = None,
+    n: int, pairs: Iterable[Estimated], threshold: float, kind: Literal["star", "components"],
+    policy: Policy = "resemblance", order: Sequence[int] | None = None,
 ) -> list[int]:
     """Cluster, phase 4: return for each of n documents the position of its representative."""
     return CLUSTERINGS[kind](n, links(pairs, threshold, policy), order)
@@ -187,19 +170,15 @@ def restore(labels: Sequence[int], leaders: Sequence[int]) -> list[int]:
 
 
 def greedy(
-    sketches: Sequence[Sketch],
-    leaders: Sequence[int],
-    common: Iterable[Common],
-    threshold: float,
-    representative: Representative = "first",
-    order: Sequence[int] | None = None,
+    sketches: Sequence[Sketch], leaders: Sequence[int], common: Iterable[Common], threshold: float,
+    representative: Representative = "first", order: Sequence[int] | None = None,
 ) -> list[int]:
     """Cluster greedily (Broder 1997, section 4.4): for each leader the position of its cluster's first member.
 
     In keep order a document joins the cluster whose representative sketch it resembles most, of equals the first created,
-    if that is at least ``threshold``, or starts one.  The representative is the sketch of the first member, or the most
-    popular fingerprints of the members, of equals the smaller ones, as many as the first member has.  A cluster has the
-    modulus of its first member, and only the multiples of it count.  Estimates are as in :func:`estimates`.
+    if that is at least ``threshold``, or starts one. The representative is the sketch of the first member, or the most
+    popular fingerprints of the members, of equals the smaller ones, as many as the first member has. A cluster has the
+    modulus of its first member, and only the multiples of it count. Estimates are as in :func:`estimates`.
     """
     ignored = {z for z, _, _ in common}
     labels = list(range(len(sketches)))
@@ -209,7 +188,7 @@ def greedy(
             continue
         best, most = [i], 0.0
         for members in clusters:
-            similar = _resemblance(sketches[i], _representative(sketches, members, representative), ignored)
+            similar = _estimate_resemblance(sketches[i], _represent(sketches, members, representative), ignored)
             if similar >= threshold and similar > most:
                 best, most = members, similar
         if best[0] == i:
@@ -220,7 +199,7 @@ def greedy(
     return labels
 
 
-def _representative(sketches: Sequence[Sketch], members: Sequence[int], kind: Representative) -> Sketch:
+def _represent(sketches: Sequence[Sketch], members: Sequence[int], kind: Representative) -> Sketch:
     """Return the sketch that represents a cluster."""
     first = sketches[members[0]]
     if kind == "first":
@@ -230,15 +209,45 @@ def _representative(sketches: Sequence[Sketch], members: Sequence[int], kind: Re
     return Sketch(first.modulus, sorted(ranked[: len(first.members)]))
 
 
-def _resemblance(a: Sketch, b: Sketch, ignored: set[int]) -> float:
+def _estimate_resemblance(a: Sketch, b: Sketch, ignored: set[int]) -> float:
     """Estimate resemblance without the ignored shingles in common."""
     common = len((set(a.members) & set(b.members)) - ignored)
-    return resemblance.ratio(common, sum(sizes(a, b)) - common) if common else 0.0
+    return ratio(common, sum(sizes(a, b)) - common) if common else 0.0
 
 
-def _holders(shingles: Iterable[Entry]) -> dict[int, list[int]]:
+def _group_holders(shingles: Iterable[Entry]) -> dict[int, list[int]]:
     """Group the documents by shingle."""
     holders: dict[int, list[int]] = {}
     for z, i in shingles:
         holders.setdefault(z, []).append(i)
     return holders
+
+
+# -------------------------------------------------------------------------------- pairs ranked by winnowed fingerprints
+
+
+class CommonFingerprints(NamedTuple):
+    """Two documents, a before b: distinct fingerprints in common, of a, and of b."""
+
+    a: int
+    b: int
+    common: int
+    in_a: int
+    in_b: int
+
+
+def rank_pairs(
+    documents: Sequence[Selected], max_holders: int, exceptions: Collection[Selected] = ()
+) -> list[CommonFingerprints]:
+    """List the pairs that have a fingerprint in common, the most in common first; equal ones by a, then b.
+
+    Fingerprints of the exceptions, and those that more than ``max_holders`` documents have, do not count.
+    """
+    excepted = {z for selected in exceptions for z, _ in selected}
+    own = [{z for z, _ in selected} - excepted for selected in documents]
+    holders = Counter(z for values in own for z in values)
+    own = [{z for z in values if holders[z] <= max_holders} for values in own]
+    pairs = [
+        CommonFingerprints(a, b, len(own[a] & own[b]), len(own[a]), len(own[b])) for b in range(len(own)) for a in range(b)
+    ]
+    return sorted((pair for pair in pairs if pair.common), key=lambda pair: (-pair.common, pair.a, pair.b))
