@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from ndcore.serve.answers import About, Located, Match, encoded, iso
+from ndcore.serve.answers import EXCERPT, About, ListPage, Located, Match, encoded, excerpt, iso, one_page
 
 
 def test_keys() -> None:
@@ -36,3 +36,22 @@ def test_values() -> None:
 )
 def test_dates(date: object, words: str | None) -> None:
     assert iso(date) == words
+
+
+def test_pages() -> None:
+    assert one_page(range(5), {"page": 1, "size": 2}) == ([0, 1], ListPage(1, 2, 5, True))
+    assert one_page(range(5), {"page": 3, "size": 2}) == ([4], ListPage(3, 2, 5, False))
+    assert one_page(range(5), {"page": 9, "size": 2}) == ([], ListPage(9, 2, 5, False))
+    assert one_page([], {"versions": 1, "size": 2}, "versions") == ([], ListPage(1, 2, 0, False))
+
+
+def test_excerpts() -> None:
+    assert excerpt(None) is None
+    short, long = excerpt("é"), excerpt(b"\xff" * (EXCERPT + 1))
+    assert short is not None and (short.text, short.length, short.unit, short.cut) == ("é", 1, "character", False)
+    assert long is not None and (long.text, long.length, long.unit, long.cut) == (
+        "\\xff" * EXCERPT,
+        EXCERPT + 1,
+        "byte",
+        True,
+    )

@@ -19,7 +19,7 @@ from devtools import Tab, tab
 from served import store_client
 
 from ndcore.serve.keys import address
-from ndcore.serve.parts import framed
+from ndcore.serve.pages import framed
 from ndcore.serve.server import bind, url_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")

@@ -43,10 +43,9 @@ from ndcore.filters.design import FilterDesign
 from ndcore.pairs.representatives import number_labels
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.sketch.features import features
+from ndcore.sketch.features import features, super_features
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import super_features
 from ndcore.sketch.super_shingles import RUN, super_shingles
 from ndcore.storage.file_shelf import consecutive
 from ndcore.storage.packed_ids import unpack_ids

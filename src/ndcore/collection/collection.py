@@ -42,7 +42,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.sketch.from_recipe import sketcher_of
+from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN

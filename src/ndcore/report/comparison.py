@@ -9,9 +9,8 @@ from typing import Any
 
 from ndcore._types import Text
 from ndcore.alignment.passages import Passages, passages
-from ndcore.report.model import truncate
+from ndcore.report.model import never_refusing, truncate
 from ndcore.report.plain_values import plain
-from ndcore.report.views import never_refusing
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher

@@ -5,34 +5,12 @@ from __future__ import annotations
 from ndcore.alignment.rows import visible
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison
-from ndcore.report.html import overview, page
+from ndcore.report.html import overview, page, read_beside
 from ndcore.report.side_by_side import fragment
 
 __all__ = ["STYLE", "compare_page", "comparison", "title_of"]
 
-STYLE = """
-h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
-.verdict { margin: 0 0 1.25rem; color: var(--faint); }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem;
-  margin-bottom: 1rem; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
-.card h2 { margin: 0 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }
-.card p { margin: .2rem 0; color: var(--faint); }
-.estimates { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.estimates th, .estimates td { padding: .35rem 1rem .35rem 0; text-align: left; font-weight: 400; vertical-align: top; }
-.estimates thead th { color: var(--faint); font-size: .9em; }
-.estimates tbody tr { border-top: 1px solid var(--line); }
-.estimates .exact { font-weight: 650; font-size: 1.15em; }
-.estimates small { color: var(--faint); }
-.wide { overflow-x: auto; margin-bottom: 1rem; }
-.track { display: block; width: 100%; min-width: 8rem; height: 14px; margin-top: .15rem; overflow: visible; }
-.track .all { fill: var(--line); } .track .band { fill: var(--shared); opacity: .6; }
-.track .tick { stroke: var(--ink); stroke-width: 3px; }
-.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: .3rem 0 .8rem; color: var(--faint); font-size: .9em; }
-.legend .nd-sign { display: inline-block; justify-self: auto; margin-right: .35em; }
-.legend .s { color: var(--shared); background: var(--shared-back); }
-.legend .m { color: var(--moved); background: var(--moved-back); }
-"""
+STYLE = read_beside(__file__, "comparison.css")
 
 
 def compare_page(found: DocumentComparison) -> str:

@@ -12,8 +12,7 @@ from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.human import counted
-from ndcore.report.chosen_clusters import choose_clusters
-from ndcore.report.losses import ReviewList
+from ndcore.report.chosen_clusters import ReviewList, choose_clusters
 from ndcore.report.model import (
     MEANING,
     ROWS,

@@ -19,20 +19,12 @@ from ndcore.report.elements import (
     show_text,
     table_card,
 )
-from ndcore.report.html import page
+from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, page, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
-from ndcore.report.style import SCRIPT
-from ndcore.report.style import STYLE as REPORT_STYLE
 
 __all__ = ["Marked", "MarkedPage", "MarkedText", "Standing", "excerpt", "marked_page"]
 
-STYLE = """
-.marked { margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
-.marked mark { color: inherit; background: var(--shared-on); border-radius: 3px; box-decoration-break: clone;
-  -webkit-box-decoration-break: clone; }
-.standing { margin: .6rem 0 0; padding-left: .9rem; border-left: 3px solid var(--line); }
-.standing p { margin: .1rem 0; } .standing .marked { font-size: .92em; }
-"""
+STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
 
 MARKS = 60  # of a text
 AROUND = 160  # characters, or bytes, of a document on both sides of a passage
@@ -109,7 +101,7 @@ def marked_page(content: MarkedPage) -> str:
     ]
     head = header(content.title, content.subtitle, content.figures)
     body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
-    return page(plain_name(content.title), body, REPORT_STYLE + STYLE, SCRIPT)
+    return page(plain_name(content.title), body, STYLE, REPORT_SCRIPT)
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:

@@ -6,16 +6,21 @@ The description of a field stands in its annotation: the OpenAPI document is mad
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
+from ndcore._types import Text
 from ndcore.files.json_values import to_json
-from ndcore.report.comparison import DocumentComparison, as_json
+from ndcore.report.comparison import DocumentComparison, as_json, as_text
+from ndcore.report.model import truncate
 from ndcore.report.plain_values import plain
 from ndcore.serve.keys import Key, key_value
 
 __all__ = [
+    "EXCERPT",
     "About",
+    "Asked",
     "Cluster",
     "ClusterMember",
     "Clusters",
@@ -28,10 +33,13 @@ __all__ = [
     "Located",
     "Match",
     "Peeked",
+    "ServedSource",
     "TextExcerpt",
     "TextJudgement",
     "encoded",
+    "excerpt",
     "iso",
+    "one_page",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -219,3 +227,32 @@ def iso(date: Any) -> str | None:
         return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, TypeError):
         return None
+
+
+Asked = Mapping[str, Any]  # the values of a request by name, checked by the table of routes
+
+EXCERPT = 5_000  # characters or bytes of a text beside its key
+
+T = TypeVar("T")
+
+
+class ServedSource(Protocol):
+    """What is served. Each method answers the route of its name; a collection answers fewer routes."""
+
+    kind: str
+    name: str
+
+
+def one_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
+    """Return the entries of the page that is asked for, and which page that is."""
+    page, size = asked.get(number, 1), asked["size"]
+    part = list(entries[(page - 1) * size : page * size])
+    return part, ListPage(page, size, len(entries), page * size < len(entries))
+
+
+def excerpt(text: Text | None) -> TextExcerpt | None:
+    """Return the beginning of a text."""
+    if text is None:
+        return None
+    part = truncate(text, EXCERPT)
+    return TextExcerpt(as_text(part), len(text), "byte" if isinstance(text, bytes) else "character", len(part) < len(text))

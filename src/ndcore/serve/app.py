@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,18 +17,15 @@ from starlette.responses import Response
 from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
-from ndcore.serve.answers import encoded
+from ndcore.serve.answers import ServedSource, encoded
 from ndcore.serve.bodies import check_texts, query_values, read_body, values_of
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
-from ndcore.serve.pages import SHOW, problem_page
-from ndcore.serve.parts import PAGE_POLICY
+from ndcore.serve.pages import PAGE_POLICY, SHOW, problem_page
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route, paths_of
-from ndcore.serve.source import ServedSource
-from ndcore.serve.work import WorkerThreads
 
-__all__ = ["MOST_TEXT", "SECONDS", "Limits", "application"]
+__all__ = ["MOST_TEXT", "SECONDS", "Limits", "WorkerThreads", "application"]
 
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
@@ -133,3 +132,45 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
 async def _gone(request: Request, error: ClientDisconnect) -> Response:
     """Answer nobody: the client has left while its request was read."""
     return Response(status_code=400)
+
+
+T = TypeVar("T")
+
+THREADS, WAITING = 4, 32
+
+
+class WorkerThreads:
+    """Threads that answer requests.
+
+    Parameters
+    ----------
+    seconds : float
+        A request that takes longer is refused. Its thread ends when its step does; as long as all threads are busy and the
+        queue is full, further requests are refused at once.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore-serve")
+        self._running = 0
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a function on a thread, and return its result. Raises Refused if that takes too long."""
+        if self._running >= THREADS + WAITING:
+            raise Refused(503, f"the server is busy with {self._running} requests; ask again in a few seconds")
+        self._running += 1
+        future = self._threads.submit(function, *arguments)
+        loop = asyncio.get_running_loop()
+        future.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(self._finished))
+        return await self.within(asyncio.wrap_future(future))
+
+    async def within(self, work: Awaitable[T]) -> T:
+        """Await something for the time that a request may take. Raises Refused if it takes longer."""
+        try:
+            return await asyncio.wait_for(work, self.seconds)
+        except TimeoutError:
+            raise Refused(503, f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server "
+                               "with a larger --timeout") from None
+
+    def _finished(self) -> None:
+        self._running -= 1

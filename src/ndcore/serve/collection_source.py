@@ -8,10 +8,20 @@ from ndcore.collection.collection import Collection, Resembling
 from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
-from ndcore.serve.answers import About, Cluster, ClusterMember, Clusters, DocumentAnswer, ListedCluster, Match, Peeked
+from ndcore.serve.answers import (
+    About,
+    Asked,
+    Cluster,
+    ClusterMember,
+    Clusters,
+    DocumentAnswer,
+    ListedCluster,
+    Match,
+    Peeked,
+    one_page,
+)
 from ndcore.serve.keys import Key, possible_keys
 from ndcore.serve.refusal import Refused
-from ndcore.serve.source import Asked, one_page
 from ndcore.serve.store_source import LISTED
 
 __all__ = ["CollectionSource"]

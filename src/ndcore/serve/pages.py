@@ -6,40 +6,43 @@ import html
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ndcore.alignment.rows import visible
+from ndcore.alignment.rows import spelt, visible
 from ndcore.human import counted, human_bytes
+from ndcore.report import comparison_page
 from ndcore.report.comparison_page import comparison, title_of
-from ndcore.report.elements import fitted, grid, section, show_share, show_text, show_value
-from ndcore.report.html import overview
+from ndcore.report.elements import (
+    fitted,
+    grid,
+    plain_name,
+    section,
+    show_name,
+    show_share,
+    show_text,
+    show_value,
+    three_decimals,
+)
+from ndcore.report.html import REPORT_STYLE, overview, page, policy, read_beside
 from ndcore.report.side_by_side import LEGEND, fragment
 from ndcore.serve.answers import (
     About,
+    Asked,
     Cluster,
     Clusters,
     Compared,
     DocumentAnswer,
     History,
     ListedCluster,
+    ListPage,
     Located,
     Match,
     Peeked,
 )
 from ndcore.serve.keys import Key, address, name_of
-from ndcore.serve.parts import (
-    framed,
-    key_form,
-    key_link,
-    link,
-    pager,
-    show_change,
-    show_date,
-    show_key,
-    show_score,
-    show_setting,
-)
-from ndcore.serve.source import Asked
 
-__all__ = ["SHOW", "problem_page"]
+__all__ = [
+    "PAGE_POLICY", "SHOW", "framed", "key_form", "key_link", "link", "pager", "problem_page", "show_change", "show_date",
+    "show_key", "show_score", "show_setting",
+]
 
 PAGE_BYTES = 4_000_000  # of a comparison
 PASTED = 200_000  # characters of a text that its page offers for a second look
@@ -52,6 +55,117 @@ VERDICTS = {
     "shingle": "shingle-equivalent: the same set of shingles",
     "near": "near-duplicate",
 }
+
+
+# ---- the frame of a page, links by keys, dates, forms and pagers; everything is escaped
+
+STYLE = comparison_page.STYLE + REPORT_STYLE + read_beside(__file__, "serve.css")
+PAGE_POLICY = policy(STYLE, "", True) + "; frame-ancestors 'none'"
+
+PAGES = (("about", "Overview"), ("clusters", "Clusters"))
+CHANGES = {  # change of a version -> colour and words
+    "unchanged": ("p1", "unchanged", "the same text"),
+    "lexical": ("p2", "lexical only", "the same tokens in the same order"),
+    "near": ("p4", "real", "a near-duplicate of the version before"),
+    "other": ("p6", "real", "another text"),
+}
+
+
+def framed(title: str, main: str, heading: str = "", lead: str = "", route: str = "") -> str:
+    """Put the content of a page below the links to other pages and the field for a key; `main` is HTML."""
+    links = "".join(
+        f'<a href="{"/" if name == "about" else "/" + name}"{" aria-current=page" if name == route else ""}>{words}</a>'
+        for name, words in PAGES
+    )
+    head = (
+        f'<div class="top"><p class="eyebrow">ndcore serve</p><nav aria-label="Pages">{links}'
+        '<a href="/openapi.json">API</a></nav><form action="/document" method="get" role="search">'
+        '<input type="search" name="key" required placeholder="key" aria-label="Key of a document" autocomplete="off">'
+        "<button>Look up</button></form></div>"
+    )
+    top = f'<header><h1>{heading}</h1>{lead and f"<p class=faint>{lead}</p>"}</header>' if heading else ""
+    return page(f"{plain_name(title)} · ndcore", f"{head}\n{top}\n<main>\n{main}\n</main>", STYLE, "", True)
+
+
+def show_key(key: Key) -> str:
+    """Render a key."""
+    return show_name(name_of(key))
+
+
+def link(href: str | None, words: str, current: bool = False) -> str:
+    """Link HTML to an address; without one, or to the page itself, return it as it is."""
+    if href is None or current:
+        return f'<span class="own">{words}</span>' if current else words
+    return f'<a href="{html.escape(href)}">{words}</a>'
+
+
+def key_link(key: Key, current: bool = False) -> str:
+    """Link a key to its page."""
+    return link(address("document", key=key), show_key(key), current)
+
+
+def show_date(date: str | None) -> str:
+    """Render a date of ISO 8601 to the second."""
+    if date is None:
+        return "–"
+    day, _, clock = spelt(date[:19]).partition("T")
+    return f'<time datetime="{spelt(date)}"><span>{day}</span> {clock}</time>'
+
+
+def show_change(change: str | None) -> str:
+    """Render what changed in a version."""
+    if change not in CHANGES:
+        return "first version" if change is None else show_text(change)
+    colour, words, meaning = CHANGES[change]
+    return f'<i class="key {colour}"></i>{words}<span class="faint small">: {meaning}</span>'
+
+
+def pager(shown: ListPage, route: str, name: str = "page", what: str = "Pages", **values: Key | None) -> str:
+    """Render the links to the pages before and after; nothing where there is one page."""
+    if shown.number == 1 and not shown.more:
+        return ""
+    size = shown.size if shown.size != 50 else None
+
+    def to(number: int, words: str, wanted: bool) -> str:
+        return link(address(route, **values, **{name: str(number), "size": None if size is None else str(size)}), words) \
+            if wanted else f"<span>{words}</span>"
+
+    pages = "" if shown.total is None else f" of {max(1, -(-shown.total // shown.size)):,}"
+    return (
+        f'<nav class="pager" aria-label="{what}">{to(shown.number - 1, "← previous", shown.number > 1)}'
+        f"<span>page {shown.number:,}{pages}</span>{to(shown.number + 1, 'next →', shown.more)}</nav>"
+    )
+
+
+def key_form(action: str, title: str, text: str, button: str, fields: tuple[tuple[str, str], ...]) -> str:
+    """Render a form that asks for keys; `fields` are names and labels."""
+    inputs = "".join(
+        f'<label class="field"><span>{label}</span><input type="text" name="{name}" required autocomplete="off"></label>'
+        for name, label in fields
+    )
+    return (
+        f'<form class="card" action="/{action}" method="get"><h3>{title}</h3><p class="faint small">{text}</p>{inputs}'
+        f"<button>{button}</button></form>"
+    )
+
+
+def show_score(value: float | None, bar: bool = False) -> str:
+    """Write a resemblance with three decimals, and draw it."""
+    if value is None or value != value:
+        return "–"
+    drawn = (
+        f'<svg class="bar" aria-hidden="true"><rect class="all" width="100%" height="6" rx="3"/>'
+        f'<rect class="part" width="{min(max(value, 0.0), 1.0):.1%}" height="6" rx="3"/></svg>'
+    )
+    return three_decimals(value) + (drawn if bar else "")
+
+
+def show_setting(value: Any) -> str:
+    """Write a setting or a figure."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+# ---- the overview
 
 
 def show_about(answer: About, asked: Asked) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.checks import imported
 from ndcore.collection.collection import Collection
+from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
-from ndcore.serve.source import ServedSource
 from ndcore.serve.store_source import StoreSource
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store

@@ -13,6 +13,7 @@ from ndcore.recipe import Recipe
 from ndcore.report.comparison import compare
 from ndcore.serve.answers import (
     About,
+    Asked,
     Cluster,
     ClusterMember,
     Clusters,
@@ -25,11 +26,12 @@ from ndcore.serve.answers import (
     Located,
     Peeked,
     TextJudgement,
+    excerpt,
     iso,
+    one_page,
 )
 from ndcore.serve.keys import Key, name_of, possible_keys
 from ndcore.serve.refusal import Refused
-from ndcore.serve.source import Asked, excerpt, one_page
 from ndcore.store.keys import normalised
 from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling

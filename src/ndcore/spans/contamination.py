@@ -10,10 +10,9 @@ from ndcore._types import Text
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.contamination_hits import Hits
-from ndcore.spans.contamination_reading import IdSearch, ItemSearch, TextSearch
+from ndcore.spans.contamination_reading import Hits, IdSearch, ItemSearch, TextSearch
 from ndcore.spans.contamination_result import Contamination
-from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
+from ndcore.spans.reading import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import as_texts
 from ndcore.text.shingling import Shingling, given_shingling

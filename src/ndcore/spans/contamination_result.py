@@ -12,7 +12,7 @@ from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen, NamedColumns
-from ndcore.spans.contamination_hits import Hits, merged
+from ndcore.spans.contamination_reading import Hits, merged
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling

@@ -14,13 +14,12 @@ from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.reading import IdReading, TextReading, TokenReading
+from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, all_ids, checked_ids, refuse_shingling
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
 from ndcore.spans.repeats_windows import WindowCounts, find_runs
 from ndcore.spans.repeats_work import WorkPlace, working
-from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
 
