@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src" / "ndcore"))
 
-from reference import shingling, unicode_tables  # noqa: E402
+from reference import shingling  # noqa: E402
 from reference import text as reference  # noqa: E402
 
 PATH = ROOT / "tests" / "vectors" / "text.json"
@@ -513,7 +513,7 @@ def document() -> str:
     header = {
         "about": "canonical tokens of documents (DESIGN.md: Canonical words, Other units, Digests)",
         "generator": "tools/vectors_text.py, from ndcore.reference.text; tokens typed by hand except those of 'mixed'",
-        "unicode_version": unicode_tables.UNICODE_VERSION,
+        "unicode_version": reference.UNICODE_VERSION,
         "format": {
             "input": "the document's bytes, hexadecimal",
             "tokens": "the bytes of every token, hexadecimal",

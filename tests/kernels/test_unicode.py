@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import ndcore as nd
-from ndcore.reference import text, unicode_tables
+from ndcore.reference import text
 
 GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode_tables.py"
 
@@ -88,7 +88,7 @@ def ucd() -> Path:
     if not folder:
         pytest.skip("NDCORE_DATA is not set: no Unicode data")
     pytest.importorskip("zstandard")
-    return Path(folder, "vectors", f"unicode-{unicode_tables.UNICODE_VERSION}")
+    return Path(folder, "vectors", f"unicode-{text.UNICODE_VERSION}")
 
 
 @pytest.fixture(scope="module")
@@ -250,4 +250,4 @@ def test_generated_tables_are_up_to_date(ucd: Path) -> None:
 
 def test_versions_of_the_tables_agree() -> None:
     header = GENERATOR.parent.parent / "src" / "ndcore" / "core" / "unicode_tables.h"
-    assert f'#define ND_UNICODE_VERSION "{unicode_tables.UNICODE_VERSION}"\n' in header.read_text(encoding="ascii")
+    assert f'#define ND_UNICODE_VERSION "{text.UNICODE_VERSION}"\n' in header.read_text(encoding="ascii")

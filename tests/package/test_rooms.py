@@ -147,4 +147,4 @@ def test_the_walk_sees_imports_of_every_kind():
     assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"].keys()
     assert "reference.sketches" in IMPORTS["cli.bench"]
     assert "_minhash" in IMPORTS["kernels"]
-    assert "reference.unicode_tables" in IMPORTS["reference.text"]
+    assert "reference.rabin" in IMPORTS["reference.sketches"]

@@ -291,38 +291,10 @@ def near_duplicates(
 ) -> Result:
     """Deduplicate ``texts``, by exact comparison of all pairs.
 
-    Parameters
-    ----------
-    texts : sequence of str or bytes, length n
-    threshold : float
-        Score in (0, 1] from which two documents are near-duplicates.
-    unit, width, labelled, short, normalize, polynomial
-        As in :func:`.shingling.fingerprints`.
-    keep : "first", "longest" or sequence of n priorities
-        Keep order: input order; longest in bytes first; smallest priority first. Ties by input order.
-    cluster : "star", "components" or "greedy"
-    against : sequence of str or bytes
-        An existing collection: all are kept, before all of ``texts``, and not compared with one another.
-    by : None or sequence of labels, one for each of ``texts`` and then of ``against``
-        Documents with different labels are never compared.
-    verify : "fingerprints" or "tokens"
-        Measure resemblance on sets of fingerprints, or of token tuples.
-    one_per : None or sequence of labels, one for each of ``texts``
-        Only the first document with a label, in keep order, is compared; the others are its versions.
-    originals : None or sequence of str or bytes, one for each of ``texts`` and then of ``against``
-        The originals they were extracted from, such as pages of HTML. None: the documents.
-    drop : "resembling" or "contained"
-        The score of a pair is its resemblance, or the containment of a document in the one that it joins (stars only).
-    must_agree : None or sequence of keys, one for each of ``texts`` and then of ``against``
-        Documents with different keys (see :mod:`.text`) are neither lexically equivalent nor a pair.
-    min_shingles : int
-        Documents with fewer shingles are in no pair; equal documents collapse all the same.
-    drop_common : None or float
-        Leave shingles that more than this share of the documents have out of scores.
-    lost : bool
-        Count the shingles of each dropped document that no kept one has.
-    reassign : bool
-        At the end, join each dropped document to the kept one with the highest score.
+    The parameters mean what they do for `ndcore.near_duplicates` (DESIGN.md, section 5). ``by``, ``originals`` and
+    ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are those of :mod:`.text`.
+    ``verify`` is "fingerprints" or "tokens": sets of fingerprints, or of tuples of tokens. ``lost``: count the shingles of
+    each dropped document that no kept one has.
     """
     _check_parameters(threshold, cluster, drop, min_shingles)
     n, documents = len(texts), [*texts, *against]

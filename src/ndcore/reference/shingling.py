@@ -23,17 +23,10 @@ ESCAPE = b"\x01" + bytes(8)
 def tokens(
     document: Document, unit: Unit = "word", normalize: str | None = None, stop_words: Iterable[str] = ()
 ) -> list[bytes]:
-    """Split a document into tokens, as bytes.
+    """Split a document into tokens, as bytes, without the stop words.
 
-    Parameters
-    ----------
-    document : str or bytes
-    unit : a unit of `text.tokens` or callable
-        A callable gets the document as given and returns str or bytes tokens.
-    normalize : None, "NFKC" or "words"
-        As for `text.tokens`.
-    stop_words : iterable of str
-        Words to leave out; only for words, and each must be one token.
+    ``unit`` and ``normalize`` are as for `text.tokens`, or ``unit`` is a callable, which gets the document as given and
+    returns str or bytes tokens. Stop words are for words only, and each must be one token.
     """
     left_out = {stop_token(word, unit, normalize) for word in stop_words}
     if left_out:
@@ -137,20 +130,9 @@ def fingerprints(
 ) -> list[int]:
     """Compute 64-bit fingerprints of the shingles of a document, in order, with repeats.
 
-    Parameters
-    ----------
-    document : str or bytes, or a list or tuple of bytes tokens
-        Tokens are used as they are; ``unit``, ``normalize`` and ``stop_words`` then say nothing.
-    unit, normalize, stop_words
-        As in :func:`tokens`.
-    width : int
-        Tokens per shingle, >= 1.
-    labelled : bool
-        Option A; otherwise option B.
-    short : "whole", "skip" or "error"
-        What becomes of 0 < n < width tokens.
-    polynomial, token_polynomial : int
-        P and Q: of degree 64, different from each other and from R.
+    A list or tuple of bytes tokens is used as it is; ``unit``, ``normalize`` and ``stop_words`` then say nothing. They are
+    as in :func:`tokens`, ``width`` and ``short`` as in :func:`shingles`. ``labelled``: option A of Broder 1997, otherwise
+    option B. ``polynomial``, ``token_polynomial``: P and Q, of degree 64, different from each other and from R.
     """
     if isinstance(document, list | tuple):
         return of_tokens(document, width, labelled, short, polynomial, token_polynomial)

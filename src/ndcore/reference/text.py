@@ -2,8 +2,8 @@
 
 Written from the definitions "Canonical words", "Other units", "Digests" and "Keys" in DESIGN.md, in the spirit of Broder,
 "On the resemblance and containment of documents" (1997), section 2: what is left of a document when formatting, case and
-punctuation are ignored. Plain and slow on purpose. All properties come from the generated `unicode_tables`, never from
-`unicodedata`, whose Unicode version depends on the Python that runs.
+punctuation are ignored. Plain and slow on purpose. All properties come from the generated `unicode_tables.txt`, never
+from `unicodedata`, whose Unicode version depends on the Python that runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, zip_longest
-
-from . import unicode_tables as tables
+from pathlib import Path
 
 UNITS = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 DECODED_UNITS = ("word", "char", "grapheme")
@@ -57,20 +56,28 @@ def mappings(text: str) -> dict[int, tuple[int, ...]]:
     return targets
 
 
-IGNORABLE = members(tables.IGNORABLE)
-MARK = members(tables.MARK)
-LETTER_OR_NUMBER = members(tables.LETTER_OR_NUMBER)
-DECIMAL = members(tables.DECIMAL)
-SPACELESS = members(tables.SPACELESS)
-TAIL = members(tables.TAIL)
-FOLD = {c: folded for c, (folded,) in mappings(tables.FOLD).items()}
-COMBINING_CLASS = {c: int(number) for c, number in values(tables.COMBINING_CLASS).items()}
-DECOMPOSITION = mappings(tables.DECOMPOSITION)
-COMPOSITION = {pair: composite for composite, pair in mappings(tables.COMPOSITION).items()}
-CLUSTER_BREAK = values(tables.CLUSTER_BREAK)
-PICTOGRAPH = members(tables.PICTOGRAPH)
-CONJUNCT_BREAK = values(tables.CONJUNCT_BREAK)
-SENTENCE_BREAK = values(tables.SENTENCE_BREAK)
+def read_tables(text: str) -> dict[str, str]:
+    """Read the tables of `unicode_tables.txt` by their names: each is what follows `= NAME: note`."""
+    named = (table.partition(":") for table in text.split("\n= ")[1:])
+    return {name: rest.partition("\n")[2].strip() for name, _, rest in named}
+
+
+TABLES = read_tables(Path(__file__).with_name("unicode_tables.txt").read_text(encoding="ascii"))
+UNICODE_VERSION = TABLES["UNICODE_VERSION"]
+IGNORABLE = members(TABLES["IGNORABLE"])
+MARK = members(TABLES["MARK"])
+LETTER_OR_NUMBER = members(TABLES["LETTER_OR_NUMBER"])
+DECIMAL = members(TABLES["DECIMAL"])
+SPACELESS = members(TABLES["SPACELESS"])
+TAIL = members(TABLES["TAIL"])
+FOLD = {c: folded for c, (folded,) in mappings(TABLES["FOLD"]).items()}
+COMBINING_CLASS = {c: int(number) for c, number in values(TABLES["COMBINING_CLASS"]).items()}
+DECOMPOSITION = mappings(TABLES["DECOMPOSITION"])
+COMPOSITION = {pair: composite for composite, pair in mappings(TABLES["COMPOSITION"]).items()}
+CLUSTER_BREAK = values(TABLES["CLUSTER_BREAK"])
+PICTOGRAPH = members(TABLES["PICTOGRAPH"])
+CONJUNCT_BREAK = values(TABLES["CONJUNCT_BREAK"])
+SENTENCE_BREAK = values(TABLES["SENTENCE_BREAK"])
 FOLDED = frozenset(FOLD.values())
 
 # ---------------------------------------------------------------------------------------------- bytes to code points
