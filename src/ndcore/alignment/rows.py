@@ -26,15 +26,15 @@ class AlignedRow(NamedTuple):
     aligned: bool
 
 
-def rows(found: Passages) -> list[AlignedRow]:
+def rows(both: Passages) -> list[AlignedRow]:
     """Arrange passages in rows: shared ones side by side, as many tokens as the order of both texts allows.
 
     Passages of one text alone, moved and repeated ones are in the rows between. Every passage is in one row, and both
     columns keep their order. O(n log n).
     """
-    chosen = in_same_order(found)
+    chosen = in_same_order(both)
     arranged = []
-    columns = _split(found.a, chosen), _split(found.b, chosen)
+    columns = _split(both.a, chosen), _split(both.b, chosen)
     for (before_a, a), (before_b, b) in zip(*columns, strict=True):
         if before_a or before_b:
             arranged.append(AlignedRow(before_a, before_b, False))
@@ -55,11 +55,11 @@ def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[li
     yield before, None
 
 
-def in_same_order(found: Passages) -> frozenset[int]:
+def in_same_order(both: Passages) -> frozenset[int]:
     """Find numbers in the same order in both texts, of the most tokens: the heaviest increasing subsequence."""
-    originals = [p for p in found.a if p.number and not p.repeat]
+    originals = [p for p in both.a if p.number and not p.repeat]
     rank = {p.number: rank for rank, p in enumerate(originals)}
-    order = [rank[p.number] for p in found.b if p.number and not p.repeat]
+    order = [rank[p.number] for p in both.b if p.number and not p.repeat]
     chosen = heaviest_in_order([p.last - p.first for p in originals], order)
     return frozenset(originals[i].number for i in chosen)
 

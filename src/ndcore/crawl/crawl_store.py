@@ -64,10 +64,10 @@ class Decided:
 
 def crawl_store(crawler: Crawler) -> CrawlStore:
     """Return the store of a crawler, and open it the first time."""
-    found = _OF_CRAWLERS.get(crawler)
-    if found is None:
-        found = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
-    return found
+    store = _OF_CRAWLERS.get(crawler)
+    if store is None:
+        store = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
+    return store
 
 
 class CrawlStore:
@@ -183,8 +183,8 @@ class CrawlStore:
 
     def recall(self, item: Any) -> Decided | None:
         """Return the page of an item that was remembered, once."""
-        found = self._items.pop(id(item), None)
-        return None if found is None else found[1]
+        remembered = self._items.pop(id(item), None)
+        return None if remembered is None else remembered[1]
 
     # ---- the end
 

@@ -64,13 +64,13 @@ def canonical_url(response: Response) -> str | None:
     from scrapy.http import HtmlResponse
     from w3lib.url import canonicalize_url
 
-    found = _linked(response.headers.getlist("Link"))
-    if found is None and isinstance(response, HtmlResponse):
-        found = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
-    if not found or not found.strip():
+    link = _linked(response.headers.getlist("Link"))
+    if link is None and isinstance(response, HtmlResponse):
+        link = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
+    if not link or not link.strip():
         return None
     try:
-        url = urljoin(response.url, found.strip())
+        url = urljoin(response.url, link.strip())
         return None if canonicalize_url(url) == canonicalize_url(response.url) else url
     except ValueError:
         return None

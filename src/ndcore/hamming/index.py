@@ -193,8 +193,8 @@ class HammingIndex:
             some = queries[at:at + QUERIES_AT_ONCE]
             return near_many(self._levels, self._recent, some, at, self.max_distance, self._removed)
 
-        found = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
-        return frozen(Matches(found.query, self._ids[found.row], found.distance))
+        near = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
+        return frozen(Matches(near.query, self._ids[near.row], near.distance))
 
     def pairs(self, threads: int | None = None) -> Pairs:
         """Find all pairs of fingerprints within max_distance bits of each other, repeated ones included.
@@ -402,11 +402,11 @@ def near_many(
             rows, distances = recent.near(value, max_distance)
             if rows:
                 parts.append((np.full(len(rows), i), np.array(rows), np.array(distances)))
-    found = joined(parts)
+    near = joined(parts)
     if removed is not None:
-        kept = ~removed[found.row]
-        found = RowMatches(*(column[kept] for column in found))
-    query, row, distance = found.ordered()
+        kept = ~removed[near.row]
+        near = RowMatches(*(column[kept] for column in near))
+    query, row, distance = near.ordered()
     return RowMatches(query + first, row, distance)
 
 

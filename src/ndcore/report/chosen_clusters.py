@@ -160,9 +160,9 @@ class ReviewList:
 
         def both(positions: Ints) -> dict[int, Excerpt]:
             viewed = np.array(self._positions[:VIEWS], np.int64)
-            found = excerpts(np.unique(np.concatenate([positions, viewed, self._result.labels[viewed]])))
-            self._texts = found
-            return found
+            texts = excerpts(np.unique(np.concatenate([positions, viewed, self._result.labels[viewed]])))
+            self._texts = texts
+            return texts
 
         return both
 

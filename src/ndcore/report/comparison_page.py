@@ -13,38 +13,38 @@ __all__ = ["STYLE", "compare_page", "comparison", "title_of"]
 STYLE = read_beside(__file__, "comparison.css")
 
 
-def compare_page(found: DocumentComparison) -> str:
+def compare_page(compared: DocumentComparison) -> str:
     """Render a comparison as one page."""
-    return page(title_of(found), comparison(found), STYLE)
+    return page(title_of(compared), comparison(compared), STYLE)
 
 
-def title_of(found: DocumentComparison) -> str:
+def title_of(compared: DocumentComparison) -> str:
     """Return the title of the page."""
-    return f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
+    return f"{printable(compared.a.name)} and {printable(compared.b.name)}: {compared.sentence}"
 
 
-def comparison(found: DocumentComparison) -> str:
+def comparison(compared: DocumentComparison) -> str:
     """Render verdict, figures, a map of the shared passages, and the passages side by side."""
-    sentence = visible(found.sentence)
+    sentence = visible(compared.sentence)
     body = [
         f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
-        f'<p class="verdict">{_subtitle(found)}</p>',
-        f'<div class="cards">{_card("A", found.a)}{_card("B", found.b)}</div>',
+        f'<p class="verdict">{_subtitle(compared)}</p>',
+        f'<div class="cards">{_card("A", compared.a)}{_card("B", compared.b)}</div>',
     ]
-    if found.verdict != "none":
-        body.append(_figures(found))
-    body.append(f'<div class="card wide">{_legend()}{overview(found.passages)}</div>')
-    body.append(fragment(found.a.shown, found.b.shown, found.passages, (found.a.name, found.b.name)))
+    if compared.verdict != "none":
+        body.append(_figures(compared))
+    body.append(f'<div class="card wide">{_legend()}{overview(compared.passages)}</div>')
+    body.append(fragment(compared.a.shown, compared.b.shown, compared.passages, (compared.a.name, compared.b.name)))
     return "\n".join(body)
 
 
-def _subtitle(found: DocumentComparison) -> str:
+def _subtitle(compared: DocumentComparison) -> str:
     """Return the line below the verdict: shared shingles, threshold, kind of shingles."""
-    sh = found.shingling
+    sh = compared.shingling
     labelled = "labelled " if sh.labelled else ""
     normal = f", {sh.normalize}" if sh.normalize else ""
-    shared = f"{found.exact.common:,} of {found.exact.union:,} {labelled}shingles are in both"
-    return f"{shared} · threshold {found.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
+    shared = f"{compared.exact.common:,} of {compared.exact.union:,} {labelled}shingles are in both"
+    return f"{shared} · threshold {compared.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
 
 
 def _card(letter: str, document: ComparedDocument) -> str:
@@ -55,16 +55,16 @@ def _card(letter: str, document: ComparedDocument) -> str:
     )
 
 
-def _figures(found: DocumentComparison) -> str:
+def _figures(compared: DocumentComparison) -> str:
     """Render the table of exact and estimated figures."""
-    heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
-    cells = "".join(_cell(e.resemblance, e.interval, found.exact.resemblance) for e in found.estimates)
-    lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
+    heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in compared.estimates)
+    cells = "".join(_cell(e.resemblance, e.interval, compared.exact.resemblance) for e in compared.estimates)
+    lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{compared.exact.resemblance:.4f}</td>{cells}</tr>']
     for side, name in enumerate(("containment of A in B", "containment of B in A")):
         cells = "".join(
-            _cell(e.containment[side], e.containment_intervals[side], found.containment[side]) for e in found.estimates
+            _cell(e.containment[side], e.containment_intervals[side], compared.containment[side]) for e in compared.estimates
         )
-        lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{found.containment[side]:.4f}</td>{cells}</tr>')
+        lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{compared.containment[side]:.4f}</td>{cells}</tr>')
     return (
         f'<div class="card wide"><table class="estimates"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"

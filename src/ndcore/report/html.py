@@ -55,18 +55,18 @@ def _hash(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
-def overview(found: Passages) -> str:
+def overview(both: Passages) -> str:
     """Draw both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
 
     Widths are in tokens. Short passages are paler, and have no ribbons. Only the longest `RIBBONS` ribbons are drawn.
     """
-    lengths = [passages[-1].last if passages else 1 for passages in found]
+    lengths = [passages[-1].last if passages else 1 for passages in both]
     firsts = [{p.number: p for p in passages if p.number and not p.repeat and not p.short}
-              for passages in found]
+              for passages in both]
     longest = sorted(firsts[0].values(), key=lambda p: p.first - p.last)[:RIBBONS]
-    aligned = in_same_order(found)
+    aligned = in_same_order(both)
     shapes = []
-    for passages, length, y in zip(found, lengths, (0, 72), strict=True):
+    for passages, length, y in zip(both, lengths, (0, 72), strict=True):
         shapes.append(f'<rect class="bar" y="{y}" width="1000" height="12"/>')
         for name, short in (("s", False), ("e", True)):
             ends = [(_x(p.first, length), _x(p.last, length)) for p in passages if p.number and p.short is short]

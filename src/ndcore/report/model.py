@@ -209,8 +209,8 @@ def count_hundredths(values: Floats) -> Ints:
     """Count the resemblances in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
     counts = np.zeros(100, np.int64)
     if len(values):
-        found = histogram(values, 1 / 100).counts
-        counts[len(counts) - len(found) :] = found
+        occupied = histogram(values, 1 / 100).counts
+        counts[len(counts) - len(occupied) :] = occupied
     return counts
 
 
@@ -258,15 +258,15 @@ def read_excerpts(
     def excerpts(positions: Ints) -> dict[int, Excerpt]:
         asked, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
         wanted[[*asked, *visits]] = True
-        found: dict[int, Excerpt] = {}
+        kept: dict[int, Excerpt] = {}
         if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
                     if position in asked:
-                        found[position] = Excerpt(truncate(text, EXCERPT), len(text))
+                        kept[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)
-        return found
+        return kept
 
     return excerpts
 

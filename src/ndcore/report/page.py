@@ -297,7 +297,7 @@ def _view(
 
     def compared(limit: int) -> str:
         a, b = (truncate(side.text, limit) for side in sides)
-        found = passages(a, b, shingling)
+        aligned = passages(a, b, shingling)
         notes = [
             f"Of {side}, the first {len(text):,} of {whole.length:,} {'bytes' if isinstance(text, bytes) else 'characters'} "
             "are compared and shown."
@@ -305,7 +305,7 @@ def _view(
             if len(text) < whole.length
         ]
         note = f'<p class="cut-note">{" ".join(notes)}</p>' if notes else ""
-        return note + overview(found) + fragment(a, b, found, names, f"v{place}-")
+        return note + overview(aligned) + fragment(a, b, aligned, names, f"v{place}-")
 
     link = "" if back is None else f'<p class="small"><a href="#{back[0]}">back to {back[1]}</a></p>'
     its_score = "" if member.score is None else f", {score} {three_decimals(member.score)}"

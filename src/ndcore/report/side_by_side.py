@@ -15,14 +15,14 @@ LEGEND = (
 )
 
 
-def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
+def fragment(a: Text, b: Text, aligned: Passages, names: tuple[str, str] = ("A", "B"), prefix: str = "") -> str:
     """Render the passages of two texts side by side, as an HTML table.
 
     Parameters
     ----------
     a, b : str or bytes
-        The texts that `found` was found in.
-    found : Passages
+        The texts that were aligned.
+    aligned : Passages
     names : (str, str)
         Headings of the columns.
     prefix : str
@@ -33,13 +33,12 @@ def fragment(a: Text, b: Text, found: Passages, names: tuple[str, str] = ("A", "
     All text is escaped. Shared passages have ids ``{prefix}a1``, ``{prefix}b1`` and are links to each other. `STYLE` and
     `SCRIPT` of `ndcore.report.html` go with the table, once a page; without the script, passages do not light up together.
     """
-    columns = (
-        _Column(a, found.a, f"{prefix}a", f"{prefix}b", names[1]), _Column(b, found.b, f"{prefix}b", f"{prefix}a", names[0])
-    )
+    columns = (_Column(a, aligned.a, f"{prefix}a", f"{prefix}b", names[1]),
+               _Column(b, aligned.b, f"{prefix}b", f"{prefix}a", names[0]))
     lines = [
         f'<tr{" class=nd-aligned" if row.aligned else ""}><td>{columns[0].cell(row.a, row.aligned)}</td>'
         f"<td>{columns[1].cell(row.b, row.aligned)}</td></tr>"
-        for row in rows(found)
+        for row in rows(aligned)
     ]
     if not lines:  # no tokens
         lines.append(f"<tr><td>{_box(visible(a))}</td><td>{_box(visible(b))}</td></tr>")

@@ -79,12 +79,12 @@ def values_of(route: Route, content_type: str, body: bytes, from_page: bool) -> 
 def _json_values(body: bytes) -> list[tuple[str, Any]]:
     """Parse an object of JSON."""
     try:
-        found = json.loads(body)
+        values = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise Refused(400, f"the body is JSON of type {type(found).__name__}; it must be an object with the values")
-    return list(found.items())
+    if not isinstance(values, dict):
+        raise Refused(400, f"the body is JSON of type {type(values).__name__}; it must be an object with the values")
+    return list(values.items())
 
 
 def check_texts(values: dict[str, Any], most: int) -> None:

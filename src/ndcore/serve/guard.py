@@ -73,18 +73,18 @@ class Guard:
 
 def check_request(headers: Iterable[tuple[bytes, bytes]], hosts: Iterable[str]) -> None:
     """Raise Refused unless a request names this computer, and does not come from another site."""
-    found: dict[bytes, list[str]] = {}
+    given_headers: dict[bytes, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name.lower(), []).append(value.decode("latin-1"))
-    named = found.get(b"host", [])
+        given_headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+    named = given_headers.get(b"host", [])
     if len(named) != 1 or host_name(named[0]) not in hosts:
         given = ", ".join(named) or "none"
         raise Refused(421, f"the request names the host {given!r:.100}; this server answers as localhost only: open it at "
                            "the address that it printed")
-    for origin in found.get(b"origin", []):
+    for origin in given_headers.get(b"origin", []):
         if origin.lower() != f"http://{named[0]}".lower():
             raise Refused(403, f"the request comes from the site {origin!r:.100}; only pages of this server may ask it")
-    for site in found.get(b"sec-fetch-site", []):
+    for site in given_headers.get(b"sec-fetch-site", []):
         if site not in OWN:
             raise Refused(403, f"the request comes from another site ({site!r:.40}); only pages of this server may ask it: "
                                "type its address in the browser")
@@ -100,9 +100,9 @@ def host_name(host: str) -> str:
 
 def _completed(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Add the headers that every answer has; a page has brought its own policy."""
-    found = list(headers)
-    names = {name.lower() for name, _ in found}
+    completed = list(headers)
+    names = {name.lower() for name, _ in completed}
     for name, value in (*HEADERS, ("content-security-policy", NOTHING)):
         if name.encode() not in names:
-            found.append((name.encode(), value.encode()))
-    return found
+            completed.append((name.encode(), value.encode()))
+    return completed

@@ -411,12 +411,12 @@ def _located_of_text(located: Located) -> str:
 def _marked(compared: Compared) -> Callable[[int], str]:
     """Return what renders the passages of at most a number of characters of both texts side by side."""
     def marked(limit: int) -> str:
-        found = compared.found.shortened(limit)
-        notes = "; ".join(f"{each.name}: {each.note}" for each in (found.a, found.b) if each.note)
+        shown = compared.found.shortened(limit)
+        notes = "; ".join(f"{each.name}: {each.note}" for each in (shown.a, shown.b) if each.note)
         legend = f'<p class="faint legend-line">{LEGEND}</p>'
         note = f'<p class="cut-note">{show_text(notes)}</p>' if notes else ""
-        names = (found.a.name, found.b.name)
-        return f"{legend}{note}{overview(found.passages)}{fragment(found.a.shown, found.b.shown, found.passages, names)}"
+        names = (shown.a.name, shown.b.name)
+        return f"{legend}{note}{overview(shown.passages)}{fragment(shown.a.shown, shown.b.shown, shown.passages, names)}"
 
     return marked
 
@@ -427,14 +427,14 @@ def show_compared(answer: Compared, asked: Asked) -> str:
     return framed(title_of(answer.found), f"<br>{body}")
 
 
-def _matches(found: list[Match]) -> str:
+def _matches(matches: list[Match]) -> str:
     """Render documents of a collection that resemble a text."""
-    if not found:
+    if not matches:
         return '<p class="faint">No document resembles it at the threshold of the clusters.</p>'
     lines = "".join(
         f'<tr><td class="keys">{key_link(each.key)}</td><td class="number">{show_score(each.resemblance, True)}</td>'
         f'<td class="number">{_share(each.text_in_document)}</td><td class="number">{_share(each.document_in_text)}</td>'
-        f"<td>{key_link(each.cluster)}</td></tr>" for each in found
+        f"<td>{key_link(each.cluster)}</td></tr>" for each in matches
     )
     heads = (("Document", False), ("Resemblance", True), ("Text in it", True), ("It in the text", True),
              ("Cluster of", False))

@@ -110,7 +110,7 @@ class Route:
             A name is unknown or repeated, a value is not accepted, or one is missing.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
-        found: dict[str, Any] = {p.name: p.default for p in self.parameters if p.default is not None}
+        values: dict[str, Any] = {p.name: p.default for p in self.parameters if p.default is not None}
         seen: set[str] = set()
         for name, value in given:
             if name not in known:
@@ -121,11 +121,11 @@ class Route:
             seen.add(name)
             if value is None or (value == "" and known[name].kind != "text" and not known[name].required):
                 continue  # an empty field of a form
-            found[name] = known[name].checked(value)
+            values[name] = known[name].checked(value)
         for parameter in self.parameters:
-            if parameter.required and parameter.name not in found:
+            if parameter.required and parameter.name not in values:
                 raise Refused(400, f"the parameter {parameter.name} is missing: {parameter.about}")
-        return found
+        return values
 
 
 def _kind(name: str, of: str) -> Parameter:
@@ -172,7 +172,7 @@ def routes_of(kind: str) -> list[Route]:
 
 def paths_of(kind: str) -> Mapping[str, list[Route]]:
     """Group the routes by name: the methods of a path."""
-    found: dict[str, list[Route]] = {}
+    paths: dict[str, list[Route]] = {}
     for route in routes_of(kind):
-        found.setdefault(route.name, []).append(route)
-    return found
+        paths.setdefault(route.name, []).append(route)
+    return paths

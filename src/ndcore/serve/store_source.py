@@ -92,8 +92,8 @@ class StoreSource:
                 return Peeked(judgement, None, None, None, None)
             cluster, located = self._cluster(store, verdict.of, asked), self._located(store, verdict.of)
             other = _text(store, verdict.of) if asked.get("differences") else None
-        found = None if other is None else self._compared(text, other, ("the text", name_of(verdict.of)))
-        return Peeked(judgement, cluster, located, None, found)
+        differences = None if other is None else self._compared(text, other, ("the text", name_of(verdict.of)))
+        return Peeked(judgement, cluster, located, None, differences)
 
     def document(self, asked: Asked) -> DocumentAnswer:
         """Return what is known of a key."""
@@ -105,7 +105,7 @@ class StoreSource:
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, in the order of the store."""
         page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
-        found: list[ListedCluster] = []
+        listed: list[ListedCluster] = []
         passed, first = 0, (page - 1) * size
         with self._reading() as store:
             for members in store.clusters(asked["least"]):
@@ -114,10 +114,10 @@ class StoreSource:
                                        "ask for an earlier page")
                 passed += 1
                 if passed > first + size:
-                    return Clusters(found, ListPage(page, size, None, True))
+                    return Clusters(listed, ListPage(page, size, None, True))
                 if passed > first:
-                    found.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
-        return Clusters(found, ListPage(page, size, passed, False))
+                    listed.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
+        return Clusters(listed, ListPage(page, size, passed, False))
 
     def history(self, asked: Asked) -> History:
         """List the versions of a key, the latest first."""
@@ -147,10 +147,10 @@ class StoreSource:
             return text, f"text {side.upper()}"
         with self._reading() as store:
             key = _find(store, word, asked.get(f"{side}_kind"))
-            found = _text(store, key)
-        if found is None:
+            stored = _text(store, key)
+        if stored is None:
             raise Refused(404, "the store keeps no texts: it was created with other evidence than text")
-        return found, name_of(key)
+        return stored, name_of(key)
 
     def _compared(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
         try:
@@ -172,8 +172,8 @@ class StoreSource:
         return Cluster(members[0], len(members), [_member(store, each) for each in part], page)
 
     def _located(self, store: Store, key: Key) -> Located:
-        found = store.locate(key)
-        return Located(key, found, iso(store.history(found)[-1].date))
+        latest = store.locate(key)
+        return Located(key, latest, iso(store.history(latest)[-1].date))
 
 
 def _one(word: Any) -> Key | None:

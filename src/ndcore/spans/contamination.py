@@ -85,8 +85,8 @@ def contamination(
     search = _search(items, corpus, length, shingling, threads)
     hits = Hits(search)
     with reporting(progress) as report:
-        for found in map_pieces(search.look_up, search.pieces(), threads):
-            hits.add(found)
+        for piece in map_pieces(search.look_up, search.pieces(), threads):
+            hits.add(piece)
             report("looking for the items", hits.documents, None)
         hits.settle()
         report("looking for the items", hits.documents, hits.documents)

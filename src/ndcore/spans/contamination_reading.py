@@ -196,13 +196,13 @@ class Hits:
         self._waiting: list[WindowHits] = []
         self._hits = 0
 
-    def add(self, found: WindowHits) -> None:
+    def add(self, hits: WindowHits) -> None:
         """Add the next documents. What was found waits until there is much of it, or until `settle`."""
-        self.documents += found.documents
-        self.tokens += found.tokens
-        if len(found.holders):
-            self._waiting.append(found)
-            self._hits += len(found.numbers)
+        self.documents += hits.documents
+        self.tokens += hits.tokens
+        if len(hits.holders):
+            self._waiting.append(hits)
+            self._hits += len(hits.numbers)
             if self._hits >= WAITING:
                 self.settle()
 
@@ -212,7 +212,7 @@ class Hits:
         if not waiting:
             return
         documents, sizes, counts, positions, numbers = (
-            np.concatenate([getattr(found, name) for found in waiting])
+            np.concatenate([getattr(hits, name) for hits in waiting])
             for name in ("holders", "sizes", "counts", "positions", "numbers"))
         rows = np.repeat(np.arange(len(documents)), counts)
         if not ((np.diff(rows) > 0) | (np.diff(positions) > 0)).all():  # windows of several lengths

@@ -59,12 +59,12 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
     follows = lasts[:-1] == firsts[1:]
     ends = lasts[np.append(np.flatnonzero(~follows), len(lasts) - 1)]  # of ranges without a token between
     group = np.append(0, np.cumsum(~follows))
-    found = place_ranges(text, shingling, firsts, ends[group])
+    placed = place_ranges(text, shingling, firsts, ends[group])
     heads = np.flatnonzero(np.append(True, ~follows))
-    starts, stops = found.start_char, found.end_char[heads]
+    starts, stops = placed.start_char, placed.end_char[heads]
     reached = stops.copy()
     if shingling.unit not in BLANK_TOKENS:
-        inside = found.end_char if isinstance(text, str) else found.end_byte
+        inside = placed.end_char if isinstance(text, str) else placed.end_byte
         reached += [_behind(text, at) - at if begin < end else 0 for at, begin, end in zip(
             inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
     starts = np.minimum(starts, stops[group])
@@ -75,8 +75,8 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
 
 def _behind(text: Any, at: int) -> int:
     """Return the end of the blanks that begin at a position."""
-    found = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
-    return at if found is None else int(found.end())
+    blanks = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
+    return at if blanks is None else int(blanks.end())
 
 
 def joined(pieces: list[Text], of_str: bool) -> Text:

@@ -217,7 +217,7 @@ def all_ids(**given: Any) -> bool:
     """
     named = {name: _is_ids(value) for name, value in given.items() if value is not None}
     if len(set(named.values())) > 1:
-        ids, texts = (next(name for name, found in named.items() if found is kind) for kind in (True, False))
+        ids, texts = (next(name for name, is_ids in named.items() if is_ids is kind) for kind in (True, False))
         raise TypeError(f"{ids} are token ids, and {texts} is of type {type(given[texts]).__name__}; give a pair "
                         "(ids, offsets) for both, or texts for both")
     return any(named.values())

@@ -149,8 +149,8 @@ def repeats(
         counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
         layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
         sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
-        found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
-    return Repeats(found, layout, reading.counts[0], min_tokens, texts_read, threads)
+        ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+    return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
 def _shared_limit(memory_limit: int | str | None) -> int | None:

@@ -43,9 +43,9 @@ class Layout:
     @property
     def places(self) -> UInts:
         """The place of the first token of each document, by its position."""
-        found = np.empty(len(self.order), np.uint64)
-        found[self.order] = self.bases[:-1]
-        return found
+        places = np.empty(len(self.order), np.uint64)
+        places[self.order] = self.bases[:-1]
+        return places
 
     @staticmethod
     def of(sizes: Ints, order: Ints, labels: UInts, exempt: int) -> Layout:

@@ -119,9 +119,9 @@ class Repeats:
             return {}
         wanted = np.zeros(sum(self._reading.counts), np.bool_)
         wanted[ranges[0]] = True
-        found = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
+        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
         keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
-        return dict(zip(keys, found, strict=True))
+        return dict(zip(keys, placed, strict=True))
 
     def cuts(self, copies: Copies = "one") -> Ranges:
         """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
@@ -155,8 +155,8 @@ class Repeats:
         """Return the positions of documents with tokens of which cutting leaves none, int64. See `cuts`."""
         documents, firsts, lasts = self.cuts(copies)
         cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
-        found: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
-        return found
+        emptied: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
+        return emptied
 
     def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
         """Tell which tokens of token ids are left: bool (total,), and offsets int64 (n + 1,) of what is left.
@@ -203,8 +203,8 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        found, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
-        scored = ([(start, end, next(score)) for start, end in spans] for spans in found)
+        bounds, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
+        scored = ([(start, end, next(score)) for start, end in spans] for spans in bounds)
         return ([span for span in spans if span[0] < span[1]] for spans in scored)
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:

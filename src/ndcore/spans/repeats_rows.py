@@ -77,8 +77,8 @@ def _ends(cut: UInts) -> UInts:
     """Find for each unit the first one behind it whose place does not follow."""
     n = len(cut)
     breaks = np.append(np.flatnonzero(cut[1:, 0] != cut[:-1, 0] + cut[:-1, 2]) + 1, n) if n else np.empty(0, np.int64)
-    found: UInts = breaks[np.searchsorted(breaks, np.arange(n), "right")].astype(np.uint64)
-    return found
+    ends: UInts = breaks[np.searchsorted(breaks, np.arange(n), "right")].astype(np.uint64)
+    return ends
 
 
 def _sorted_suffixes(cut: UInts, ends: UInts) -> UInts:

@@ -98,17 +98,17 @@ class Finder:
 
     def anchors(self) -> tuple[Ints, UInts]:
         """Read all documents; return their tokens, int64 (n,), and the ranges of windows whose anchor is not alone."""
-        found, read = self.work.anchors(self.counted.limit)
-        work = self._anchors_of(found, read.known)
+        gathered, read = self.work.anchors(self.counted.limit)
+        work = self._anchors_of(gathered, read.known)
         for done, (positions, sums, new) in enumerate(map_pieces(work, self._pieces_after(read.known), self.threads), 1):
             if new is None:
                 read.compare(positions, sums)
             else:
                 own, anchors, starts = new
                 anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
-                found.append(anchors, starts)
+                gathered.append(anchors, starts)
                 read.append(own, sums)
-                if found.keep({}, read.unsaved):
+                if gathered.keep({}, read.unsaved):
                     read.saved()
             self.report("reading", done, None)
             if read.places >= MAX_PLACES:
@@ -116,12 +116,12 @@ class Finder:
         read.end()
         ranges = self.work.ranges(read)
         if ranges is None:
-            ranges = np.concatenate([shared(entries) for entries in found.sorted(self.threads)])
+            ranges = np.concatenate([shared(entries) for entries in gathered.sorted(self.threads)])
             ranges.sort()
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
 
-    def _anchors_of(self, found: Parts, known: int) -> Callable[[Any], Read]:
+    def _anchors_of(self, entries: Parts, known: int) -> Callable[[Any], Read]:
         """Return what reads a piece of documents: the first `known` were read before, so that only checksums are made."""
         slide, window = Windows(self.width, self.secrets.polynomial), self.counted.tokens - self.width + 1
 
@@ -133,7 +133,7 @@ class Finder:
                 own = np.diff(offsets)
                 anchors = slide.anchors(values, offsets, np.zeros(len(own), np.uint64), bases_of(own).astype(np.uint64),
                                         window, self.secrets.key)
-                new = own, *found.group(anchors)
+                new = own, *entries.group(anchors)
             sums = self.reading.checksums(piece) if self.work.keeps else np.empty(0, np.uint32)
             return positions, sums, new
 
@@ -156,7 +156,7 @@ class Finder:
         """Return the entries (fingerprint, place) of windows in ranges."""
         bases = bases_of(layout.sizes)
         which = np.searchsorted(bases, (ranges >> np.uint64(RANGE_BITS)).astype(np.int64), "right") - 1
-        found, done = self.work.windows(layout, self.counted.limit)
+        gathered, done = self.work.windows(layout, self.counted.limit)
         wanted, seen = np.zeros((2, len(bases)), np.bool_)
         wanted[which] = True
         wanted[:done] = False
@@ -173,22 +173,22 @@ class Finder:
                 bases[positions].astype(np.uint64) << np.uint64(RANGE_BITS), counts)
             limits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
             entries = slide.taken(values, offsets, labels[positions], places[positions], own, limits)
-            return int(positions[-1]), *found.group(entries)
+            return int(positions[-1]), *gathered.group(entries)
 
         pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
         for number, (last, entries, starts) in enumerate(map_pieces(work, pieces, self.threads), 1):
-            found.append(entries, starts)
-            found.keep({"documents": last + 1}, dict)
+            gathered.append(entries, starts)
+            gathered.keep({"documents": last + 1}, dict)
             self.report("reading passages", number, None)
         if (seen != wanted).any():
             raise ValueError(f"document {np.flatnonzero(seen != wanted)[0]} was read at first, and is not there any more; "
                              f"{CHANGED}")
-        return found
+        return gathered
 
-    def _runs(self, layout: Layout, found: Parts) -> UInts:
+    def _runs(self, layout: Layout, entries_of_windows: Parts) -> UInts:
         """Return runs of windows that stand at several places, of the entries of all windows."""
         by_place = SpooledParts(int(layout.bases[-1]).bit_length(), self.counted.limit)
-        for entries in found.sorted(self.threads):
+        for entries in entries_of_windows.sorted(self.threads):
             by_place.append(*by_place.group(firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)))
         last = np.zeros(3, np.uint64)
         runs = [join(entries, last) for entries in by_place.sorted(self.threads)]
@@ -218,8 +218,8 @@ class Finder:
     def _index(places: UInts, begins: UInts, at: Ints) -> Ints:
         """Return where the numbers of tokens at these places are."""
         which = np.searchsorted(begins, places, "right") - 1
-        found: Ints = at[which] + (places - begins[which]).astype(np.int64)
-        return found
+        index: Ints = at[which] + (places - begins[which]).astype(np.int64)
+        return index
 
 
 def _together(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
@@ -256,5 +256,5 @@ def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
 def _spread(begins: Ints, counts: Ints) -> Ints:
     """Return begins[i], begins[i] + 1, …, counts[i] numbers for each i, end to end."""
     ends = np.cumsum(counts)
-    found: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
-    return found
+    spread: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
+    return spread

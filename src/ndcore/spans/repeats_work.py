@@ -210,10 +210,10 @@ class KeptWork(RepeatsWork):
         header, _ = self._get(SECRETS)
         if header.keys() != {"symbols", "key", "polynomial"} or not all(type(value) is int for value in header.values()):
             raise self._corrupt(SECRETS, "it does not hold three numbers")
-        found = Secrets(**header)
-        if not (0 <= found.symbols < 1 << 64 and 0 <= found.key < 1 << 64 and 1 << 64 < found.polynomial < 1 << 65):
+        stored = Secrets(**header)
+        if not (0 <= stored.symbols < 1 << 64 and 0 <= stored.key < 1 << 64 and 1 << 64 < stored.polynomial < 1 << 65):
             raise self._corrupt(SECRETS, "a number is out of range")
-        return found
+        return stored
 
     def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
         if self._shelf.has(RANGES):

@@ -85,13 +85,13 @@ def place_all(
     """
     documents = ranges[0]
     sequence = np.argsort(documents, kind="stable")
-    found = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
+    columns = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
     ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
     for begin, placed in map_pieces(partial(_place_piece, shingling, ordered), pieces, threads):
         at = sequence[begin : begin + len(placed[0])]
-        for column, part in zip(found, placed, strict=True):
+        for column, part in zip(columns, placed, strict=True):
             column[at] = part
-    return found
+    return columns
 
 
 def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:

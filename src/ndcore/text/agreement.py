@@ -117,7 +117,7 @@ class Agreement:
         if self._readers:
             for i, text in enumerate(stoppable(texts)):
                 keys[i] += [read(text, first + i) for read in self._readers]
-        return np.frombuffer(b"".join([digest(b"".join(map(_framed, found))) for found in keys]), np.uint8).reshape(-1, 16)
+        return np.frombuffer(b"".join([digest(b"".join(map(_framed, own))) for own in keys]), np.uint8).reshape(-1, 16)
 
     def _word_keys(self, tape: memoryview | bytes) -> list[bytes]:
         """Return the keys that are chosen from the words of a text."""

@@ -72,8 +72,8 @@ def read_digests(
     if not total:
         return
     work = partial(digest_piece, shingling, valid, parts)
-    for positions, found in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
-        for part, rows in zip(parts, found, strict=True):
+    for positions, hashed in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
+        for part, rows in zip(parts, hashed, strict=True):
             digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)
         report("comparing equal signatures", done, total)

@@ -137,9 +137,9 @@ def _listed(texts: Any) -> list[Text]:
         return texts if type(texts) is list else list(texts)  # the kernels read the items of a list itself
     for method in ("to_list", "tolist"):  # pandas; NumPy
         if hasattr(texts, method):
-            found = getattr(texts, method)()
-            if isinstance(found, list):
-                return found
+            values = getattr(texts, method)()
+            if isinstance(values, list):
+                return values
     try:
         return list(texts)
     except TypeError:
