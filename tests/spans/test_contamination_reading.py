@@ -7,7 +7,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.spans import contamination_reading as module
-from ndcore.spans.contamination_reading import merged
+from ndcore.spans.contamination_reading import unite_ranges
 
 
 def test_items_with_colliding_tokens_are_read_again_with_another_secret(monkeypatch):
@@ -74,11 +74,11 @@ def ints(*values: int) -> np.ndarray:
 
 
 def test_ranges_that_overlap_or_touch_are_one():
-    starts, ends, begun = merged(ints(0, 0, 0, 0, 1, 1), ints(0, 2, 5, 9, 0, 3), ints(3, 5, 6, 10, 1, 4))
+    starts, ends, begun = unite_ranges(ints(0, 0, 0, 0, 1, 1), ints(0, 2, 5, 9, 0, 3), ints(3, 5, 6, 10, 1, 4))
     assert (starts.tolist(), ends.tolist(), begun.tolist()) == ([0, 9, 0, 3], [6, 10, 1, 4], [0, 3, 4, 5])
-    starts, ends, _ = merged(ints(0, 0), ints(0, 1), ints(9, 3))  # the second lies within the first
+    starts, ends, _ = unite_ranges(ints(0, 0), ints(0, 1), ints(9, 3))  # the second lies within the first
     assert (starts.tolist(), ends.tolist()) == ([0], [9])
-    assert [len(part) for part in merged(ints(), ints(), ints())] == [0, 0, 0]
+    assert [len(part) for part in unite_ranges(ints(), ints(), ints())] == [0, 0, 0]
 
 
 def test_hits_that_are_noted_at_once_and_together(monkeypatch):

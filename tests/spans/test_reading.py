@@ -7,7 +7,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.spans import reading
-from ndcore.spans.reading import all_ids, checked_ids, refuse_shingling
+from ndcore.spans.reading import are_ids, check_ids, refuse_shingling
 from ndcore.text.corpus import as_corpus
 
 
@@ -79,18 +79,18 @@ IDS = (np.array([1, 2], np.uint16), [0, 2])
     ({"a": ("x", "y")}, False), ({"a": (np.array(["x"]), "y")}, False), ({"a": (np.array([1.5]), [0])}, True),
 ])  # fmt: skip
 def test_pairs_of_arrays_of_numbers_are_ids(given, expected):
-    assert all_ids(**given) is expected
+    assert are_ids(**given) is expected
 
 
 def test_both_kinds_are_refused():
     with pytest.raises(TypeError, match=r"corpus are token ids, and items is of type list; give a pair \(ids, "):
-        all_ids(items=["a"], corpus=IDS)
+        are_ids(items=["a"], corpus=IDS)
 
 
 def test_offsets_become_int64_and_nothing_has_no_documents():
-    ids, offsets = checked_ids("texts", IDS)
+    ids, offsets = check_ids("texts", IDS)
     assert ids is IDS[0] and (offsets.dtype, offsets.tolist()) == (np.int64, [0, 2])
-    assert [len(part) for part in checked_ids("texts", None)] == [0, 1]
+    assert [len(part) for part in check_ids("texts", None)] == [0, 1]
 
 
 @pytest.mark.parametrize(("ids", "offsets", "error", "message"), [
@@ -102,7 +102,7 @@ def test_offsets_become_int64_and_nothing_has_no_documents():
 ])
 def test_others_are_refused(ids, offsets, error, message):
     with pytest.raises(error, match=message):
-        checked_ids("texts", (ids, offsets))
+        check_ids("texts", (ids, offsets))
 
 
 def test_a_shingling_is_for_texts():

@@ -12,7 +12,7 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.tiling import heaviest_in_order
 
-__all__ = ["AlignedRow", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
+__all__ = ["AlignedRow", "decoded", "elided", "escape_text", "in_same_order", "rows", "spell_text", "visible"]
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
@@ -79,7 +79,7 @@ def elided(text: str, limit: int) -> tuple[str, str, str]:
 
 def visible(text: Text) -> str:
     """Escape text for HTML; invisible characters, and ones that change the direction of writing, become code numbers."""
-    return escaped(decoded(text), isinstance(text, bytes))
+    return escape_text(decoded(text), isinstance(text, bytes))
 
 
 def decoded(text: Text) -> str:
@@ -87,7 +87,7 @@ def decoded(text: Text) -> str:
     return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
 
 
-def escaped(text: str, was_bytes: bool) -> str:
+def escape_text(text: str, was_bytes: bool) -> str:
     """Escape a text that `decoded` returned, as `visible` does."""
     return _spelt(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
 
@@ -105,6 +105,6 @@ def _spelt_character(character: str, was_bytes: bool, form: str) -> str:
     return form % (f"\\x{code - 0xDC00:02X}" if was_bytes and 0xDC80 <= code < 0xDD00 else f"U+{code:04X}")
 
 
-def spelt(text: str) -> str:
+def spell_text(text: str) -> str:
     """Escape text as `visible` does, but without elements: for attributes and titles."""
     return _spelt(html.escape(text), False, " %s ")

@@ -95,14 +95,14 @@ class CrawlStore:
         self.stats = crawler.stats
         self._text = self.settings.text or page_text(self.settings.part)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")  # one: pages are decided in their order
-        self._store = self._opened()
+        self._store = self._open_store()
         self._flushed = time.monotonic()
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
         crawler.signals.connect(self.close, signals.spider_closed)
 
-    def _opened(self) -> Store | StoreClient:
+    def _open_store(self) -> Store | StoreClient:
         """Open the store, here or through the process that has it open."""
         if self.settings.shared:
             return StoreClient(self.settings.store)
@@ -112,16 +112,16 @@ class CrawlStore:
 
     async def page(self, response: Response) -> Decided | None:
         """Decide on the page of a response; None where it is not a page, or where that failed."""
-        return await self._counted(response.url, self._page, response)
+        return await self._decide_and_count(response.url, self._page, response)
 
     async def item(self, url: str, text: Any) -> Decided | None:
         """Decide on the text of an item; None where that failed."""
-        return await self._counted(url, self._decide, url, text, None)
+        return await self._decide_and_count(url, self._decide, url, text, None)
 
-    async def _counted(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
+    async def _decide_and_count(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
         """Decide on the thread, and count what came of it. An error stops no crawl: its page counts as undecided."""
         try:
-            decided = await on_thread(self._thread, decide, *arguments)
+            decided = await run_on_thread(self._thread, decide, *arguments)
         except Exception:
             self.stats.inc_value("ndcore/errors")
             logger.exception("no verdict on <%s>", url)
@@ -190,21 +190,21 @@ class CrawlStore:
 
     async def close(self) -> None:
         """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
-        await on_thread(self._thread, self._store.close)
+        await run_on_thread(self._thread, self._store.close)
         self._thread.shutdown(wait=False)
 
 
-async def on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
+async def run_on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
     """Call a function on a thread, and wait without blocking the reactor, with asyncio or any other."""
     future = thread.submit(function, *arguments)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return await _deferred(future)  # type: ignore[no-any-return]
+        return await _make_deferred(future)  # type: ignore[no-any-return]
     return await asyncio.wrap_future(future)
 
 
-def _deferred(future: Future[Any]) -> Any:
+def _make_deferred(future: Future[Any]) -> Any:
     """Return a Deferred that fires on the thread of the reactor when a future is done."""
     from twisted.internet import reactor
     from twisted.internet.defer import Deferred

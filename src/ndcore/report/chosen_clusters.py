@@ -72,9 +72,9 @@ def choose_clusters(
     """
     dropped = np.flatnonzero(labels != np.arange(len(labels)))
     likeness = resemblance if score is None else score
-    chosen = [_ordered(label, members, classes, likeness) for label, members in largest_clusters(labels, limit)]
+    chosen = [_sort_members(label, members, classes, likeness) for label, members in largest_clusters(labels, limit)]
     viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
-    nearest = [] if threshold is None else _nearest(labels, likeness, dropped, threshold, viewed, views)
+    nearest = [] if threshold is None else _choose_nearest(labels, likeness, dropped, threshold, viewed, views)
     near_labels = labels[nearest].tolist()
     wanted = [*(one.label for one in chosen), *viewed.values(), *nearest, *near_labels]
     texts = excerpts(np.array(sorted(set(wanted)), np.int64))
@@ -86,7 +86,7 @@ def choose_clusters(
 
     clusters = tuple(
         ShownCluster(
-            name(label), note(label), 1 + len(members), _counted(verdicts), float(likeness[members[0]]),
+            name(label), note(label), 1 + len(members), _count_verdicts(verdicts), float(likeness[members[0]]),
             tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
             texts.get(viewed[label]) if label in viewed and label in texts else None,
         )
@@ -100,7 +100,7 @@ def choose_clusters(
     ))
 
 
-def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], likeness: Floats) -> _Chosen:
+def _sort_members(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], likeness: Floats) -> _Chosen:
     """Sort the members of a cluster, the least similar first; at the same likeness, the weakest class first."""
     verdicts = classes(members)
     strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
@@ -109,7 +109,7 @@ def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str
     return _Chosen(label, members[order], verdicts[order])
 
 
-def _nearest(
+def _choose_nearest(
     labels: Ints, likeness: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
 ) -> list[int]:
     """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
@@ -119,7 +119,7 @@ def _nearest(
     return order[np.sort(np.unique(labels[order], return_index=True)[1])][:limit].tolist()  # type: ignore[no-any-return]
 
 
-def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:
+def _count_verdicts(verdicts: NDArray[np.str_]) -> dict[str, int]:
     """Count verdicts by name."""
     names, counts = np.unique(verdicts, return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
@@ -155,7 +155,7 @@ class ReviewList:
         """Count the shingles of a document."""
         self._sizes[position] = len(np.unique(self._result.sources.shingling.fingerprints(text)))
 
-    def joined(self, excerpts: Excerpts) -> Excerpts:
+    def read_with(self, excerpts: Excerpts) -> Excerpts:
         """Return `excerpts` as a function that also reads the texts of the largest losses."""
 
         def both(positions: Ints) -> dict[int, Excerpt]:
@@ -166,7 +166,7 @@ class ReviewList:
 
         return both
 
-    def losses(self, name: Callable[[int], str]) -> Losses:
+    def list_losses(self, name: Callable[[int], str]) -> Losses:
         """Return the list, after the excerpts were read; `name` is from a position to a name."""
         listed = [self._loss(rank, position, name) for rank, position in enumerate(self._positions)]
         return Losses(int(self._lost.sum()), int(np.count_nonzero(self._lost)), tuple(listed))

@@ -91,15 +91,15 @@ def from_clustering(
         estimated=lambda a, b: not _whole(found.segments, a, b),
         excerpts=read_excerpts(corpora or (None,), starts, n, common.visits),
     )
-    contained = [_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
+    contained = [_list_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
     sizes, read = cluster_sizes(found.labels), n + rejected
     return Report(
         title=f"{int(sizes.sum()):,} of {counted(read, 'document is', 'documents are')} in clusters of more than one",
         subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {describe_shingling(shingling)}, "
                  "estimated from sketches",
-        figures=_figures(found, sizes, rejected),
-        parts=_parts(found, rejected),
-        notes=(*notes, *_notes(found, corpora is not None)),
+        figures=_list_figures(found, sizes, rejected),
+        parts=_count_parts(found, rejected),
+        notes=(*notes, *_list_notes(found, corpora is not None)),
         sizes=sizes,
         resemblances=pairs.counts,
         pairs="Of documents with equal sketches the first alone is in pairs.",
@@ -107,8 +107,8 @@ def from_clustering(
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=shingling,
-        tables=(common.table(name_of), *contained, *_chains(found, name_of), *tables),
-        parameters=(*parameters, *_parameters(found)),
+        tables=(common.table(name_of), *contained, *_list_chains(found, name_of), *tables),
+        parameters=(*parameters, *_list_parameters(found)),
         recipe=(found.segments.recipe.id, found.segments.recipe.to_json()),
         command=command,
         made=made,
@@ -131,7 +131,7 @@ def _whole(segments: Segments, a: int, b: int) -> bool:
     return segments.recipe["kind"] == "mod" and segments.recipe["modulus"] == 1 and segments.recipe["size"] is None
 
 
-def _figures(result: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
+def _list_figures(result: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
     """Return the numbers at the top of the page."""
     members = result.duplicates
     differing = len(np.unique(result.labels[members[result.codes[members] != IDENTICAL]]))
@@ -144,7 +144,7 @@ def _figures(result: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ..
     )
 
 
-def _parts(result: Clustering, rejected: int) -> tuple[Part, ...]:
+def _count_parts(result: Clustering, rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this clustering."""
     linked = {"components": ", or linked by others", "popular": " to what is popular in the cluster"}
     meaning = {
@@ -162,7 +162,7 @@ def _parts(result: Clustering, rejected: int) -> tuple[Part, ...]:
     return tuple(Part(names.get(each, each), count, meaning[each]) for each, count in counts.items())
 
 
-def _notes(result: Clustering, has_texts: bool) -> list[str]:
+def _list_notes(result: Clustering, has_texts: bool) -> list[str]:
     """Say what a reader should know before trusting the numbers."""
     method, notes = result.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
     if method != "shingles":
@@ -172,7 +172,7 @@ def _notes(result: Clustering, has_texts: bool) -> list[str]:
     return notes
 
 
-def _parameters(result: Clustering) -> list[tuple[str, str]]:
+def _list_parameters(result: Clustering) -> list[tuple[str, str]]:
     """List the parameters of the clustering in words."""
     values = {
         **result.parameters, "threshold": f"{result.threshold:g}", "policy": result.policy, "cluster": result.cluster,
@@ -217,7 +217,7 @@ def _survey_pairs(result: Clustering) -> _PairSurvey:
     return _PairSurvey(counts, containing, apart, first)
 
 
-def _contained(result: Clustering, pairs: _PairSurvey, name: Callable[[int], str]) -> ReportTable:
+def _list_contained(result: Clustering, pairs: _PairSurvey, name: Callable[[int], str]) -> ReportTable:
     """List the documents that are contained in larger ones."""
     rows = tuple(
         (name(inner), _shingle_count(result.segments, inner), name(outer), _shingle_count(result.segments, outer),
@@ -239,7 +239,7 @@ def _shingle_count(segments: Segments, document: int) -> int:
     return round(float(segments.parts[part].sizes[document - segments.starts[part]]))
 
 
-def _chains(result: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
+def _list_chains(result: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
     """List the components with members that do not resemble their representative, if there are any."""
     chains = result.chains
     total = len(chains.representative)
@@ -286,7 +286,7 @@ class _Common:
     def _visit(self, values: list[int], shingling: Shingling, seed: int, text: Text) -> None:
         """Look for the shingles of these values in a text."""
         for value, tokens in shingles_of_values(text, values, shingling, seed).items():
-            self.words[value] = _joined(tokens, shingling)
+            self.words[value] = _join_tokens(tokens, shingling)
 
     def table(self, name: Callable[[int], str]) -> ReportTable:
         """Return the table of common values, with their shingles where visits found them."""
@@ -323,7 +323,7 @@ def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, 
     return shingles
 
 
-def _joined(tokens: Sequence[Any], shingling: Shingling) -> str:
+def _join_tokens(tokens: Sequence[Any], shingling: Shingling) -> str:
     """Join the tokens of a shingle as they stand in a text."""
     between = {"word": " ", "line": "\n", "paragraph": "\n\n", "sentence": " "}.get(str(shingling.unit), "")
     return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)

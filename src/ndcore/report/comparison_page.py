@@ -5,17 +5,17 @@ from __future__ import annotations
 from ndcore.alignment.rows import visible
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison
-from ndcore.report.html import overview, page, read_beside
-from ndcore.report.side_by_side import fragment
+from ndcore.report.html import draw_overview, read_beside, wrap_page
+from ndcore.report.side_by_side import show_side_by_side
 
-__all__ = ["STYLE", "compare_page", "comparison", "title_of"]
+__all__ = ["STYLE", "compare_page", "show_comparison", "title_of"]
 
 STYLE = read_beside(__file__, "comparison.css")
 
 
 def compare_page(compared: DocumentComparison) -> str:
     """Render a comparison as one page."""
-    return page(title_of(compared), comparison(compared), STYLE)
+    return wrap_page(title_of(compared), show_comparison(compared), STYLE)
 
 
 def title_of(compared: DocumentComparison) -> str:
@@ -23,22 +23,22 @@ def title_of(compared: DocumentComparison) -> str:
     return f"{printable(compared.a.name)} and {printable(compared.b.name)}: {compared.sentence}"
 
 
-def comparison(compared: DocumentComparison) -> str:
+def show_comparison(compared: DocumentComparison) -> str:
     """Render verdict, figures, a map of the shared passages, and the passages side by side."""
     sentence = visible(compared.sentence)
     body = [
         f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
-        f'<p class="verdict">{_subtitle(compared)}</p>',
+        f'<p class="verdict">{_show_subtitle(compared)}</p>',
         f'<div class="cards">{_card("A", compared.a)}{_card("B", compared.b)}</div>',
     ]
     if compared.verdict != "none":
-        body.append(_figures(compared))
-    body.append(f'<div class="card wide">{_legend()}{overview(compared.passages)}</div>')
-    body.append(fragment(compared.a.shown, compared.b.shown, compared.passages, (compared.a.name, compared.b.name)))
+        body.append(_show_figures(compared))
+    body.append(f'<div class="card wide">{_legend()}{draw_overview(compared.passages)}</div>')
+    body.append(show_side_by_side(compared.a.shown, compared.b.shown, compared.passages, (compared.a.name, compared.b.name)))
     return "\n".join(body)
 
 
-def _subtitle(compared: DocumentComparison) -> str:
+def _show_subtitle(compared: DocumentComparison) -> str:
     """Return the line below the verdict: shared shingles, threshold, kind of shingles."""
     sh = compared.shingling
     labelled = "labelled " if sh.labelled else ""
@@ -55,7 +55,7 @@ def _card(letter: str, document: ComparedDocument) -> str:
     )
 
 
-def _figures(compared: DocumentComparison) -> str:
+def _show_figures(compared: DocumentComparison) -> str:
     """Render the table of exact and estimated figures."""
     heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in compared.estimates)
     cells = "".join(_cell(e.resemblance, e.interval, compared.exact.resemblance) for e in compared.estimates)

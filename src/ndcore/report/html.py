@@ -7,9 +7,12 @@ import hashlib
 from pathlib import Path
 
 from ndcore.alignment.passages import Passages
-from ndcore.alignment.rows import in_same_order, spelt
+from ndcore.alignment.rows import in_same_order, spell_text
 
-__all__ = ["BEGINNING", "REPORT_SCRIPT", "REPORT_STYLE", "SCRIPT", "STYLE", "overview", "page", "policy", "read_beside"]
+__all__ = [
+    "BEGINNING", "REPORT_SCRIPT", "REPORT_STYLE", "SCRIPT", "STYLE", "content_policy", "draw_overview", "read_beside",
+    "wrap_page",
+]
 
 BEGINNING = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="ndcore">\n'
 RIBBONS = 400  # passages in the overview, the longest
@@ -27,7 +30,7 @@ REPORT_STYLE = read_beside(__file__, "report.css")
 REPORT_SCRIPT = read_beside(__file__, "report.js")  # sorts and filters a table
 
 
-def page(title: str, body: str, style: str = "", script: str = "", forms: bool = False) -> str:
+def wrap_page(title: str, body: str, style: str = "", script: str = "", forms: bool = False) -> str:
     """Wrap `body` in a page of HTML that loads nothing.
 
     `style` and `script` follow `STYLE` and `SCRIPT`. The Content-Security-Policy names the two by their hashes, so no other
@@ -36,15 +39,15 @@ def page(title: str, body: str, style: str = "", script: str = "", forms: bool =
     styles, scripts = STYLE + style, SCRIPT + script
     return (
         f'{BEGINNING}<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script, forms)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{content_policy(style, script, forms)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{spelt(title)}</title>\n<style>{styles}</style>\n</head>\n"
+        f"<title>{spell_text(title)}</title>\n<style>{styles}</style>\n</head>\n"
         f"<body>\n{body}\n<script>{scripts}</script>\n</body>\n</html>\n"
     )
 
 
-def policy(style: str = "", script: str = "", forms: bool = False) -> str:
-    """Return the Content-Security-Policy of a `page` with the same arguments."""
+def content_policy(style: str = "", script: str = "", forms: bool = False) -> str:
+    """Return the Content-Security-Policy of a `wrap_page` with the same arguments."""
     allowed = f"style-src {_hash(STYLE + style)}; script-src {_hash(SCRIPT + script)}"
     target = "'self'" if forms else "'none'"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action {target}"
@@ -55,7 +58,7 @@ def _hash(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
-def overview(both: Passages) -> str:
+def draw_overview(both: Passages) -> str:
     """Draw both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
 
     Widths are in tokens. Short passages are paler, and have no ribbons. Only the longest `RIBBONS` ribbons are drawn.

@@ -18,9 +18,9 @@ from ndcore.serve.answers import (
     ListedCluster,
     Match,
     Peeked,
-    one_page,
+    cut_page,
 )
-from ndcore.serve.keys import Key, possible_keys
+from ndcore.serve.keys import Key, read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.store_source import LISTED
 
@@ -66,7 +66,7 @@ class CollectionSource:
         clustering, names = self._collection.clustering, self._collection.names
         label = int(clustering.labels[position])
         positions = np.flatnonzero(clustering.labels == label)
-        places, page = one_page(range(len(positions)), asked)
+        places, page = cut_page(range(len(positions)), asked)
         members = [ClusterMember(names[at], None, None, CLASSES[clustering.codes[at]], finite(clustering.resemblance[at]))
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
@@ -79,14 +79,14 @@ class CollectionSource:
         kept = clustering.keep_indices
         sizes = clustering.cluster_sizes[kept]
         order = np.lexsort((kept, -sizes))
-        places, page = one_page(range(int((sizes >= asked["least"]).sum())), asked)
+        places, page = cut_page(range(int((sizes >= asked["least"]).sum())), asked)
         members = [np.flatnonzero(clustering.labels == label) for label in kept[order[places]].tolist()]
         return Clusters([ListedCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
                          for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:
         """Find the id that a word stands for, and the first document with it. Raises Refused without one."""
-        for key in possible_keys(asked["key"], asked.get("kind")):
+        for key in read_keys(asked["key"], asked.get("kind")):
             try:
                 return key, int(self._collection.names.positions(key)[0])
             except (KeyError, TypeError):

@@ -128,19 +128,19 @@ class Route:
         return values
 
 
-def _kind(name: str, of: str) -> Parameter:
+def _kind_of_key(name: str, of: str) -> Parameter:
     return Parameter(name, f"what {of} is; without it a str, or else the int that it writes. Bytes are written in "
                      "hexadecimal", "choice", choices=KINDS)
 
 
 LEAST = Parameter("least", "fewest documents of a cluster; 1 lists documents that stand alone, too", "integer", default=2,
                   most=1_000_000_000)
-KEY = (Parameter("key", "key of a document", "key", required=True), _kind("kind", "key"))
+KEY = (Parameter("key", "key of a document", "key", required=True), _kind_of_key("kind", "key"))
 PAGE = Parameter("page", "page of the list", "integer", default=1, most=100_000)
 VERSIONS = Parameter("versions", "page of the list of versions", "integer", default=1, most=100_000)
 SIZE = Parameter("size", "most entries of a list", "integer", default=50, most=500)
-SIDES = (Parameter("a", "key of text A", "key"), _kind("a_kind", "a"), Parameter("b", "key of text B", "key"),
-         _kind("b_kind", "b"))
+SIDES = (Parameter("a", "key of text A", "key"), _kind_of_key("a_kind", "a"), Parameter("b", "key of text B", "key"),
+         _kind_of_key("b_kind", "b"))
 TEXTS = tuple(Parameter(f"text_{side}", f"text {side.upper()} itself, instead of its key", "text") for side in ("a", "b"))
 
 ROUTES = (

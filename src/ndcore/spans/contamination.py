@@ -12,7 +12,7 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.contamination_reading import Hits, IdSearch, ItemSearch, TextSearch
 from ndcore.spans.contamination_result import Contamination
-from ndcore.spans.reading import Ids, all_ids, checked_ids, refuse_shingling
+from ndcore.spans.reading import Ids, are_ids, check_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import as_texts
 from ndcore.text.shingling import Shingling, given_shingling
@@ -82,7 +82,7 @@ def contamination(
     """
     length = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH)
     thread_count(threads)
-    search = _search(items, corpus, length, shingling, threads)
+    search = _open_search(items, corpus, length, shingling, threads)
     hits = Hits(search)
     with reporting(progress) as report:
         for piece in map_pieces(search.look_up, search.pieces(), threads):
@@ -93,12 +93,12 @@ def contamination(
     return Contamination.of(hits, length, search.shingling)
 
 
-def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
+def _open_search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
     """Return the items, ready to be looked for, and the corpus."""
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:
             raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
-    if all_ids(items=items, corpus=corpus):
+    if are_ids(items=items, corpus=corpus):
         refuse_shingling(shingling)
-        return IdSearch(checked_ids("items", items), checked_ids("corpus", corpus), length)
+        return IdSearch(check_ids("items", items), check_ids("corpus", corpus), length)
     return TextSearch(as_texts(items), corpus, given_shingling(shingling), length, threads)

@@ -20,7 +20,7 @@ from ndcore.text.corpus import Corpus, pieces_once
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
-__all__ = ["Hits", "IdSearch", "ItemSearch", "TextSearch", "WindowHits", "merged"]
+__all__ = ["Hits", "IdSearch", "ItemSearch", "TextSearch", "WindowHits", "unite_ranges"]
 
 NONE = np.zeros(0, np.int64)
 
@@ -190,7 +190,7 @@ class Hits:
         self.grams, self.offsets = search.grams, search.offsets
         self.documents = self.tokens = 0
         count = len(search.grams.places)
-        self.document, self.position = _sparse(count), _sparse(count)
+        self.document, self.position = _allocate_sparse(count), _allocate_sparse(count)
         self.spans: list[tuple[Ints, Ints, Ints, Ints]] = []
         self.holding: list[tuple[Ints, Ints]] = []
         self._waiting: list[WindowHits] = []
@@ -226,11 +226,11 @@ class Hits:
         self.document[numbers[new]] = 1 + documents[rows[new]]
         self.position[numbers[new]] = positions[new]
         self.holding.append((documents, sizes))
-        starts, ends, begun = merged(rows, positions, positions + self.grams.length_of(numbers))
+        starts, ends, begun = unite_ranges(rows, positions, positions + self.grams.length_of(numbers))
         self.spans.append((documents[rows[begun]], starts, ends, numbers[begun]))
 
 
-def _sparse(count: int) -> Ints:
+def _allocate_sparse(count: int) -> Ints:
     """Return zeros, int64. They take memory only around those that are written: 4 KiB, where huge pages would take 2 MiB."""
     memory = mmap.mmap(-1, max(1, count) * 8)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -238,7 +238,7 @@ def _sparse(count: int) -> Ints:
     return np.frombuffer(memory, np.int64, count)
 
 
-def merged(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
+def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
     """Unite ranges that overlap or touch: (starts, ends, the first range of each union).
 
     rows: the document of each range; ranges ascend by document and start.

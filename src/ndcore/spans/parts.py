@@ -43,7 +43,7 @@ class Parts:
 
     def sorted(self, threads: int | None) -> Iterator[UInts]:
         """Yield the entries of each part, sorted by key, in ascending order. Nothing can be appended afterwards."""
-        return map_pieces(_sorted, map(self._take, range(PARTS)), threads)
+        return map_pieces(_sort_entries, map(self._take, range(PARTS)), threads)
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
         """Return what makes an array of the entries of a part, which is asked for once."""
@@ -98,16 +98,16 @@ class KeptParts(Parts):
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sum(np.diff(own) for _, own in waiting))])
         entries = np.empty((int(starts[-1]), 2), np.uint64)
         for number in range(PARTS):
-            entries[starts[number] : starts[number + 1]] = _joined(waiting, number)
+            entries[starts[number] : starts[number + 1]] = _join_groups(waiting, number)
         self._all[self._waiting :] = [self._put(header, {**arrays(), "entries": entries, "starts": starts})]
         self._waiting, self._nbytes = len(self._all), 0
         return True
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
-        return lambda: _joined(self._all, number)
+        return lambda: _join_groups(self._all, number)
 
 
-def _joined(groups: list[Grouped], number: int) -> UInts:
+def _join_groups(groups: list[Grouped], number: int) -> UInts:
     """Join the entries of a part."""
     bounds = [(int(starts[number]), int(starts[number + 1])) for _, starts in groups]
     joined, at = np.empty((sum(end - begin for begin, end in bounds), 2), np.uint64), 0
@@ -117,7 +117,7 @@ def _joined(groups: list[Grouped], number: int) -> UInts:
     return joined
 
 
-def _sorted(take: Callable[[], AnyArray]) -> UInts:
+def _sort_entries(take: Callable[[], AnyArray]) -> UInts:
     """Return the entries of a part, sorted by key."""
     entries = take().reshape(-1, 2)
     sort_entries(entries)

@@ -17,7 +17,7 @@ from ndcore.text.inputs import as_bytes, take
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Cover", "IdReading", "Ids", "TextReading", "TokenReading", "UInt32s", "all_ids", "checked_ids", "refuse_shingling",
+    "Cover", "IdReading", "Ids", "TextReading", "TokenReading", "UInt32s", "are_ids", "check_ids", "refuse_shingling",
     "symbol_shingling",
 ]
 
@@ -207,7 +207,7 @@ def _tokens_at_a_time(documents: Ints, offsets: Ints) -> Iterator[Ints]:
 Ids: TypeAlias = tuple[AnyArray, ArrayLike]
 
 
-def all_ids(**given: Any) -> bool:
+def are_ids(**given: Any) -> bool:
     """Tell whether all arguments, by their names, are token ids; None is either.
 
     Raises
@@ -228,7 +228,7 @@ def _is_ids(given: Any) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray) and given[0].dtype.kind in "uif"
 
 
-def checked_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
+def check_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
     """Return token ids and their offsets, int64; none for None. Raises TypeError or ValueError for others."""
     if given is None:
         return np.empty(0, np.uint8), np.zeros(1, np.int64)  # the narrowest type: others keep theirs

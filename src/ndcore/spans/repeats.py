@@ -14,7 +14,7 @@ from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.representatives import number_labels, ordered
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, all_ids, checked_ids, refuse_shingling
+from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
@@ -128,9 +128,9 @@ def repeats(
         raise TypeError(f"within is True or False, got {within!r:.80}")
     if by is not None and (against is not None or exceptions is not None):
         raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
-    limit = _shared_limit(memory_limit)
+    limit = _divide_limit(memory_limit)
     thread_count(threads)
-    reading = _reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
+    reading = _open_reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
     exempt: list[int] = []
 
     def lay_out(sizes: Ints) -> Layout:
@@ -153,18 +153,18 @@ def repeats(
     return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
-def _shared_limit(memory_limit: int | str | None) -> int | None:
+def _divide_limit(memory_limit: int | str | None) -> int | None:
     """Return a third of the limit: entries by fingerprint, entries by place and numbers of tokens get one each."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 3)
 
 
-def _reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
+def _open_reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
     """Return what reads the documents: texts, against, exceptions."""
     if collections["texts"] is None:
         raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
-    if not all_ids(**collections):
+    if not are_ids(**collections):
         return TextReading([as_corpus([] if given is None else given, name) for name, given in collections.items()],
                            given_shingling(shingling))
     refuse_shingling(shingling)
-    return IdReading([checked_ids(name, given) for name, given in collections.items()])
+    return IdReading([check_ids(name, given) for name, given in collections.items()])

@@ -10,11 +10,11 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
-from ndcore.spans.cuts import cut_corpus, joined, spans_of_corpus
+from ndcore.spans.cuts import cut_corpus, find_corpus_spans, joined
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_rows import RepeatedRanges
-from ndcore.spans.repeats_windows import merged
+from ndcore.spans.repeats_windows import merge_ranges
 from ndcore.spans.token_places import Ranges, place_all
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
@@ -147,7 +147,7 @@ class Repeats:
         bases = np.cumsum(self.sizes + 1) - self.sizes - 1
         sequence = np.lexsort([firsts, documents])
         base = bases[documents[sequence]]
-        begins, ends = merged(base + firsts[sequence], base + lasts[sequence])
+        begins, ends = merge_ranges(base + firsts[sequence], base + lasts[sequence])
         of = np.searchsorted(bases, begins, "right") - 1
         return of, begins - bases[of], ends - bases[of]
 
@@ -203,7 +203,7 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        bounds, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
+        bounds, score = find_corpus_spans(*self._texts(), ranges, self._threads), iter(scores.tolist())
         scored = ([(start, end, next(score)) for start, end in spans] for spans in bounds)
         return ([span for span in spans if span[0] < span[1]] for spans in scored)
 

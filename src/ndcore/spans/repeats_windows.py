@@ -169,7 +169,7 @@ class Finder:
             seen[positions] = True
             begins, ends = np.searchsorted(which, positions), np.searchsorted(which, positions, "right")
             counts = ends - begins
-            own = ranges[_spread(begins, counts)] - np.repeat(
+            own = ranges[_spread_ranges(begins, counts)] - np.repeat(
                 bases[positions].astype(np.uint64) << np.uint64(RANGE_BITS), counts)
             limits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
             entries = slide.taken(values, offsets, labels[positions], places[positions], own, limits)
@@ -196,7 +196,7 @@ class Finder:
 
     def confirm(self, layout: Layout, runs: UInts) -> bool:
         """Read the documents of runs again; tell whether windows with equal fingerprints have equal tokens."""
-        begins, ends = merged(runs[:, 0], runs[:, 0] + runs[:, 2] + np.uint64(self.counted.tokens - 1))
+        begins, ends = merge_ranges(runs[:, 0], runs[:, 0] + runs[:, 2] + np.uint64(self.counted.tokens - 1))
         ranks = np.searchsorted(layout.bases, begins.astype(np.int64), "right") - 1
         sequence = np.argsort(layout.order[ranks], kind="stable")
         base = layout.bases[ranks[sequence]]
@@ -204,7 +204,7 @@ class Finder:
                  ends[sequence].astype(np.int64) - base)
         numbers = SpooledArray(np.uint8, self.counted.limit)
         size = 1
-        for some in _together(self.reading.numbers(cover, len(layout.sizes), self.threads)):
+        for some in _join_short(self.reading.numbers(cover, len(layout.sizes), self.threads)):
             numbers.append(some.view(np.uint8))
             size = some.itemsize
         at = np.empty(len(begins), np.int64)  # where the numbers of each range are
@@ -222,7 +222,7 @@ class Finder:
         return index
 
 
-def _together(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
+def _join_short(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
     """Join short arrays to about `JOINED` bytes each: an object takes more memory than its few numbers."""
     some, nbytes = list[AnyArray](), 0
     for array in arrays:
@@ -244,7 +244,7 @@ def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:
                          f"{CHANGED}")
 
 
-def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
+def merge_ranges(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
     """Merge ranges, ascending by their begins, that overlap or touch; return begins and ends."""
     reach = np.maximum.accumulate(ends) if len(ends) else ends
     apart = np.ones(len(begins), np.bool_)
@@ -253,7 +253,7 @@ def merged(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
     return begins[first], reach[np.concatenate([first[1:], [len(begins)]]) - 1] if len(begins) else reach
 
 
-def _spread(begins: Ints, counts: Ints) -> Ints:
+def _spread_ranges(begins: Ints, counts: Ints) -> Ints:
     """Return begins[i], begins[i] + 1, …, counts[i] numbers for each i, end to end."""
     ends = np.cumsum(counts)
     spread: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)

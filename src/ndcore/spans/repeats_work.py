@@ -31,7 +31,7 @@ from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore._version import __version__
 from ndcore.spans.parts import PARTS, Grouped, KeptParts, Parts, Put, SpooledParts
 from ndcore.spans.reading import UInt32s
-from ndcore.spans.repeats_layout import MAX_PLACES, Layout, ranges_fault, runs_fault
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
 from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, consecutive, part_name
@@ -261,11 +261,11 @@ class KeptWork(RepeatsWork):
         if not self._shelf.has(RANGES):
             return None
         ranges: UInts = self._get(RANGES)[1]["ranges"]
-        self._refuse(RANGES, ranges_fault(read.sizes, ranges, self._tokens))
+        self._refuse(RANGES, find_ranges_fault(read.sizes, ranges, self._tokens))
         return ranges
 
     def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
-        self._refuse(ANCHORS, ranges_fault(read.sizes, ranges, self._tokens))
+        self._refuse(ANCHORS, find_ranges_fault(read.sizes, ranges, self._tokens))
         self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, "ranges": ranges})
         self._drop(ANCHORS)
 
@@ -296,11 +296,11 @@ class KeptWork(RepeatsWork):
         if not self._shelf.has(RUNS):
             return None
         runs: UInts = self._get(RUNS)[1]["runs"]
-        self._refuse(RUNS, runs_fault(layout, runs, self._tokens))
+        self._refuse(RUNS, find_runs_fault(layout, runs, self._tokens))
         return runs
 
     def put_runs(self, layout: Layout, runs: UInts) -> None:
-        self._refuse(WINDOWS, runs_fault(layout, runs, self._tokens))
+        self._refuse(WINDOWS, find_runs_fault(layout, runs, self._tokens))
         self._put(RUNS, {}, {"runs": runs})
         self._drop(WINDOWS)
 

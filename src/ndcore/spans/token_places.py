@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._text import characters, places
 from ndcore._types import Ints, Text
-from ndcore.alignment.offsets import Spans, locate
+from ndcore.alignment.offsets import Spans, locate_tokens
 from ndcore.parallel import map_pieces
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
@@ -55,7 +55,7 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, wh
     """
     if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
             or (shingling.unit == "byte" and whole)):
-        begins, ends = _of_bytes(data) if shingling.unit == "byte" else locate(data, shingling)
+        begins, ends = _find_characters(data) if shingling.unit == "byte" else locate_tokens(data, shingling)
         starts = np.maximum(begins[firsts], np.append(0, ends)[firsts])
         return starts, np.maximum(starts, np.minimum(ends[lasts - 1], np.append(begins, len(data))[lasts]))
     if shingling.unit == "byte":
@@ -67,7 +67,7 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, wh
     return begins[: len(firsts)], ends[len(firsts) :]
 
 
-def _of_bytes(data: bytes) -> Spans:
+def _find_characters(data: bytes) -> Spans:
     """Find where the character of UTF-8 begins and ends that each byte is in."""
     at = np.arange(len(data) + 1)
     inside = np.append((np.frombuffer(data, np.uint8) & 0xC0) == 0x80, False)
