@@ -16,6 +16,7 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.stats.binomial import interval
+from ndcore.text.agreement import describe_difference
 from ndcore.text.resemblance import Overlap, overlap, ratio
 
 __all__ = ["Explanation", "explain"]
@@ -120,7 +121,7 @@ def explain(
         scores = _counted_scores(documents, leaders, verifier, i, j)
     elif rules.contained and exact is not None:
         scores = exact.containment, Overlap(exact.common, exact.size_b, exact.size_a).containment
-    apart = _apart(leaders, rules, i, j, exact)
+    apart = _apart(leaders, rules, texts, i, j, exact)
     if i != j and leaders.version[i] == leaders.version[j]:
         verdict = "version"
     else:
@@ -162,14 +163,15 @@ def _counted_scores(
     return float(measured.of_a[0]), float(measured.of_b[0])
 
 
-def _apart(leaders: Leaders, rules: Rules, i: int, j: int, exact: Overlap | None) -> str:
+def _apart(leaders: Leaders, rules: Rules, texts: dict[int, Any], i: int, j: int, exact: Overlap | None) -> str:
     """Say why two documents cannot be near-duplicates, whatever their score; empty if they can."""
     if leaders.leader[i] == leaders.leader[j]:
         return ""
     if leaders.by is not None and leaders.by[i] != leaders.by[j]:
         return "their labels of by differ"
     if leaders.group is not None and leaders.group[i] != leaders.group[j]:
-        return f"they do not agree in {' and '.join(rules.must_agree)}"
+        keys = [describe_difference(name, texts) if len(texts) == 2 else name for name in rules.must_agree]
+        return f"they do not agree in {' and '.join(filter(None, keys))}"
     if exact is not None and min(exact.size_a, exact.size_b) < rules.min_shingles:
         return f"one has fewer than {rules.min_shingles} shingles"
     return ""

@@ -119,7 +119,8 @@ def near_duplicates(
         without regard to their texts; see `NearDuplicates.classes`.
     must_agree : str, callable, or sequence of these, optional
         Documents with different keys are never near-duplicates, nor lexically equivalent; identical ones always are. Names
-        of keys: "numbers", the words with digits, in order; "title", the title of an HTML page, or the first line;
+        of keys: "numbers", the words with digits, in order; "amounts", the numbers with their units, in order; "title", the
+        title of an HTML page, or the first line; "names", the words with a capital that do not only begin sentences;
         "negations", words such as "not" in 18 languages, in order. A callable returns the key of a text: None, a bool,
         int, float, str or bytes, or a tuple of these.
     min_shingles : int

@@ -158,7 +158,7 @@ def fold(points: Iterable[int]) -> list[int]:
     return [FOLD.get(c, c) for c in points]
 
 
-def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
+def runs(points: Iterable[int | None]) -> Iterator[list[int]]:
     """Split into the runs between invalid bytes, empty ones included."""
     run: list[int] = []
     for c in points:
@@ -172,7 +172,7 @@ def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
 
 def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) -> Iterator[list[int]]:
     """Yield the folded and normalised runs between invalid bytes."""
-    for run in _runs(decode(data)):
+    for run in runs(decode(data)):
         points = [c for c in run if not (remove_ignorable and c in IGNORABLE)]
         points = fold(points)
         if normalize == "NFKC":
@@ -180,7 +180,7 @@ def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) 
         yield points
 
 
-def _words(points: Iterable[int]) -> Iterator[list[int]]:
+def words(points: Iterable[int]) -> Iterator[list[int]]:
     """Split folded code points without ignorable ones into words."""
     word: list[int] = []
     spaceless = False
@@ -273,7 +273,7 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
         return [encode([c]) for run in runs for c in run]
     if unit == "grapheme":
         return [encode(cluster) for run in runs for cluster in grapheme.clusters(run)]
-    return [encode(word) for run in runs for word in _words(run)]
+    return [encode(word) for run in runs for word in words(run)]
 
 
 # ------------------------------------------------------------------------------------------ digests
