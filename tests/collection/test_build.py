@@ -157,7 +157,7 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(cluster, "_sketch_rest", None)  # nothing is sketched again
+    monkeypatch.setattr(cluster, "sketch_parts", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 

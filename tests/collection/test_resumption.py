@@ -17,7 +17,7 @@ from generated import corpus
 import ndcore as nd
 from ndcore.collection.cluster import run_phases
 from ndcore.collection.settings import Job, readable
-from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
+from ndcore.collection.shelf import DirectoryShelf, MemoryShelf, Shelf
 
 
 class Interrupted:
@@ -26,7 +26,7 @@ class Interrupted:
     def __init__(self, shelf, at, error, after):
         self._shelf, self._left, self._error, self._after = shelf, at, error, after
         self._lock = threading.Lock()
-        self.made = []
+        self.names_put = []
 
     def __getattr__(self, name):
         return getattr(self._shelf, name)
@@ -38,12 +38,15 @@ class Interrupted:
         if last and not self._after:
             raise self._error
         put(name, *what)
-        self.made.append(name)
+        self.names_put.append(name)
         if last:
             raise self._error
 
     def put(self, name, header, arrays):
         self._put(self._shelf.put, name, header, arrays)
+
+    def made(self, *what, **how):
+        return Shelf.made(self, *what, **how)
 
     def put_sketches(self, name, sketches):
         self._put(self._shelf.put_sketches, name, sketches)
@@ -72,8 +75,8 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, change
     texts = corpus(random.Random(3), 60)
     counter = Interrupted(MemoryShelf(), 10**9, None, False)
     whole = on_shelf(counter, texts, **changes)
-    puts = len(counter.made)
-    assert puts == len(set(counter.made)) >= 12
+    puts = len(counter.names_put)
+    assert puts == len(set(counter.names_put)) >= 12
     for at in range(puts):
         folder = tmp_path / str(at)
         folder.mkdir()
@@ -83,7 +86,7 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, change
         there = {path: path.stat().st_ino for path in folder.rglob("*.ndc")}
         again = Interrupted(DirectoryShelf(folder), 10**9, None, False)
         check_same(on_shelf(again, texts, **changes), whole)
-        assert not set(again.made) & set(broken.made)
+        assert not set(again.names_put) & set(broken.names_put)
         assert all(path.stat().st_ino == inode for path, inode in there.items() if path.exists())
         assert not [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".ndc"]
 
@@ -93,7 +96,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     whole = on_shelf(DirectoryShelf(tmp_path), texts)
     again = Interrupted(DirectoryShelf(tmp_path), 0, KeyboardInterrupt(), False)
     check_same(on_shelf(again, iter([])), whole)
-    assert again.made == []
+    assert again.names_put == []
 
 
 def test_no_room_for_the_entries_is_said_each_time(tmp_path):

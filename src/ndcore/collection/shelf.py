@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -321,6 +321,20 @@ class Shelf(Protocol):
         fault = None if wrong is None else wrong(arrays, documents)
         if fault is not None:
             raise self.corrupt(name, fault)
+        return arrays
+
+    def made(
+        self, name: str, documents: int, make: Callable[[], dict[str, AnyArray]], instead_of: Sequence[str] = ()
+    ) -> dict[str, AnyArray]:
+        """Read the arrays of a slot, or of a part; where it is not there, make them now, and put them there.
+
+        instead_of: slots that go with it, which are dropped where it is made.
+        """
+        if self.has(name):
+            return self.read(name, documents)
+        arrays = make()
+        self.drop_slots(*instead_of)
+        self.put(name, {}, arrays)
         return arrays
 
     def read_parts(self, slot: str, documents: int) -> list[dict[str, AnyArray]]:
