@@ -16,7 +16,7 @@ from generated import corpus
 
 import ndcore as nd
 from ndcore.collection.cluster import run_phases
-from ndcore.collection.settings import Job, readable
+from ndcore.collection.settings import Job
 from ndcore.collection.shelf import DirectoryShelf, MemoryShelf, Shelf
 
 
@@ -57,7 +57,7 @@ def on_shelf(shelf, texts, **changes):
            "guard": None, "least": 8, "max_holders": 8, "run": 3, "filter": None, "tell_apart": True, "memory_limit": None,
            "threads": 1}  # fmt: skip
     keep = changes.pop("keep_entries", True)
-    return run_phases(shelf, Job.of(readable(texts), **{**how, **changes}), lambda *_: None, keep)
+    return run_phases(shelf, Job.of(texts, **{**how, **changes}), lambda *_: None, keep)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ from ndcore.collection.settings import (
     as_list,
     length,
     pack_labels,
-    readable,
 )
 from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
@@ -193,15 +192,14 @@ def cluster(
     >>> found.labels.tolist(), found.resemblance.tolist()
     ([0, 0, 2], [1.0, 0.75, 1.0])
     """
-    given = readable(texts)
-    if ids is not None:
-        check_ids(ids, length(given))
     job = Job.of(
-        given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
+        texts, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
         guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
         memory_limit=memory_limit, threads=threads, by=by, one_per=one_per, must_agree=must_agree,
         min_shingles=min_shingles,
     )
+    if ids is not None:
+        check_ids(ids, length(job.given))
     with reporting(progress) as report:
         found = run_phases(MemoryShelf(job.memory_limit), job, report)
     if ids is not None:

@@ -35,7 +35,6 @@ from ndcore.collection.settings import (
     as_list,
     length,
     pack_labels,
-    readable,
 )
 from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
@@ -175,8 +174,7 @@ class Collection:
             The disk is full, or will be. What is finished stays: make room, and build again. BlockingIOError: another job
             works in the directory.
         """
-        given: Given
-        documents = None
+        documents = id_arrays = None
         options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
         if isinstance(texts, Collection):
             if ids is not None:
@@ -185,18 +183,15 @@ class Collection:
                 raise ValueError("by, one_per, must_agree and min_shingles are as of the collection, whose texts are gone; "
                                  "leave them out")
             options = texts._options()
-            given = texts.clustering.segments
             known, documents = (texts._shelf.read(slot, len(texts)) for slot in (slots.IDS, slots.DOCUMENTS))
-            id_arrays: IdArrays = lambda total: known  # noqa: E731
-        else:
-            given = readable(texts)
-            id_arrays = _ids_to_pack(given, ids)
+            id_arrays = lambda total: known  # noqa: E731
         job = Job.of(
-            given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
+            texts.clustering.segments if isinstance(texts, Collection) else texts,
+            threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, **options,
         )
-        _build(path, job, id_arrays, documents, source, text_bytes, progress)
+        _build(path, job, id_arrays or _ids_to_pack(job.given, ids), documents, source, text_bytes, progress)
         return cls.open(path)
 
     def extend(
@@ -257,9 +252,8 @@ class Collection:
         FileExistsError, ValueError, TypeError, OSError
             As in `build`.
         """
-        given, found, old = readable(texts), self.clustering, self._stored.settings
-        id_arrays = _ids_to_pack(given, ids, self.names)
-        if not isinstance(given, Sketches):
+        found, old = self.clustering, self._stored.settings
+        if not isinstance(texts, Sketches):
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
             self.recipe.check(sketcher.recipe)
@@ -274,7 +268,7 @@ class Collection:
             raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
         known = self._options()
         job = Job.of(
-            given, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
+            texts, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
             method=old.method,
             threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
             cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
@@ -285,7 +279,7 @@ class Collection:
             min_shingles=old.min_shingles,
         )
         self.recipe.check(job.settings.recipe)
-        _build(path, job, id_arrays, None, source, text_bytes, progress)
+        _build(path, job, _ids_to_pack(job.given, ids, self.names), None, source, text_bytes, progress)
         return type(self).open(path)
 
     def _options(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ndcore._candidates import FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
-from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading, Side
+from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
@@ -24,7 +24,8 @@ from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
-from ndcore.text.corpus import TextCorpus
+from ndcore.sketch.sketches import Sketches
+from ndcore.text.corpus import Corpus, TextCorpus
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["FilterChoice", "FilterChooser"]
@@ -82,12 +83,12 @@ class FilterChooser:
 
     @classmethod
     def of(
-        cls, sides: Sequence[Side], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
+        cls, sides: Sequence[Corpus | Sketches], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
     ) -> FilterChooser | None:
         """Return what chooses for these documents; None where there is no choice."""
-        if not rules.chooses or not isinstance(design, FilterDesign) or any(side.corpus is None for side in sides):
+        if not rules.chooses or not isinstance(design, FilterDesign) or any(isinstance(side, Sketches) for side in sides):
             return None
-        corpus = sides[0].corpus
+        corpus = sides[0]
         documents = len(corpus.texts) if isinstance(corpus, TextCorpus) else None
         if documents is not None and documents < SMALL:
             return None
