@@ -17,7 +17,7 @@ from generated import corpus
 import ndcore as nd
 from ndcore.collection.cluster import run_phases
 from ndcore.collection.settings import Job
-from ndcore.collection.shelf import DirectoryShelf, MemoryShelf, Shelf
+from ndcore.collection.shelf import MemoryShelf, Shelf
 
 
 class Interrupted:
@@ -80,11 +80,11 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, change
     for at in range(puts):
         folder = tmp_path / str(at)
         folder.mkdir()
-        broken = Interrupted(DirectoryShelf(folder), at, error, after)
+        broken = Interrupted(Shelf(folder), at, error, after)
         with pytest.raises(type(error)):
             on_shelf(broken, texts, **changes)
         there = {path: path.stat().st_ino for path in folder.rglob("*.ndc")}
-        again = Interrupted(DirectoryShelf(folder), 10**9, None, False)
+        again = Interrupted(Shelf(folder), 10**9, None, False)
         check_same(on_shelf(again, texts, **changes), whole)
         assert not set(again.names_put) & set(broken.names_put)
         assert all(path.stat().st_ino == inode for path, inode in there.items() if path.exists())
@@ -93,14 +93,14 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch, error, after, change
 
 def test_what_is_done_is_not_done_again(tmp_path):
     texts = corpus(random.Random(4), 40)
-    whole = on_shelf(DirectoryShelf(tmp_path), texts)
-    again = Interrupted(DirectoryShelf(tmp_path), 0, KeyboardInterrupt(), False)
+    whole = on_shelf(Shelf(tmp_path), texts)
+    again = Interrupted(Shelf(tmp_path), 0, KeyboardInterrupt(), False)
     check_same(on_shelf(again, iter([])), whole)
     assert again.names_put == []
 
 
 def test_no_room_for_the_entries_is_said_each_time(tmp_path):
-    class Full(DirectoryShelf):
+    class Full(Shelf):
         def reserve(self, need, what):
             raise OSError(errno.ENOSPC, f"{what} take {need}")
 

@@ -48,7 +48,6 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_features import super_features
 from ndcore.sketch.super_shingles import RUN, super_shingles
-from ndcore.storage.file_shelf import consecutive
 from ndcore.storage.packed_ids import unpack_ids
 from ndcore.text.agreement import MustAgree
 from ndcore.text.corpus import Corpus
@@ -275,9 +274,9 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     if isinstance(given, (Sketches, Segments)):
         return Segments(parts)
     assert sketcher is not None
-    names = consecutive(shelf, slots.SKETCHES)
+    names = shelf.consecutive(slots.SKETCHES)
     if job.agreement is not None:
-        both = min(len(names), len(consecutive(shelf, slots.KEYS)))
+        both = min(len(names), len(shelf.consecutive(slots.KEYS)))
         for name in (*names[both:], *shelf.names(slots.KEYS)[both:]):
             shelf.drop(name)  # its keys, or its sketches, were lost
         names = names[:both]
@@ -670,7 +669,7 @@ def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, 
         if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(lists, first, last, volume[first:last], n)
             a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
-            arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **vars(found)}.items()}
+            arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **found._asdict()}.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
             shelf.put(part_name(slots.PAIRS, number), {}, arrays)
         return int(size)

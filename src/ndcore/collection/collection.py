@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import BLOCK, SortedEntries
-from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
+from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
 from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
-from ndcore.collection.clustering import Clustering, PairedCollection
+from ndcore.collection.clustering import Clustering, PairedCollection, weigh
 from ndcore.collection.ids import Names
-from ndcore.collection.segments import CommonValues, Overlaps, Segments
+from ndcore.collection.segments import CommonValues, Segments
 from ndcore.collection.settings import (
     LEAST,
     POLICIES,
@@ -36,7 +36,7 @@ from ndcore.collection.settings import (
     length,
     pack_labels,
 )
-from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
+from ndcore.collection.shelf import Shelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
@@ -316,7 +316,7 @@ class Collection:
         description = COLLECTION.read(place)
         if not description["finished"]:
             raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
-        shelf = DirectoryShelf(place)
+        shelf = Shelf(place)
         if verify:
             shelf.verify()
         try:
@@ -475,7 +475,8 @@ class Collection:
             return []
         overlaps = clustering.segments.against(sketch, documents)
         resemblance = overlaps.resemblance
-        weight = resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
+        whole = clustering.segments.whole(documents, documents) & (sketch.moduli is None or sketch.moduli[0] == 1)
+        weight = weigh(overlaps, whole, Grouping(threshold, policy, "star", None, clustering.least))
         found = np.flatnonzero(weight >= threshold)
         found = found[np.lexsort((documents[found], -resemblance[found]))]
         columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
@@ -487,13 +488,6 @@ class Collection:
                 if len(out) == limit:
                     return out
         return out
-
-    def _containment(self, sketch: Sketches, documents: Ints, overlaps: Overlaps) -> Floats:
-        """Return the larger containment of a sketch and each document; the resemblance where samples are too small."""
-        whole = sketch.moduli is None or sketch.moduli[0] == 1
-        members, least = np.minimum(overlaps.in_a, overlaps.in_b), self.clustering.least
-        exact = self.clustering.segments.whole(documents, documents) & whole
-        return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
 
 
 # ---- building
@@ -517,7 +511,7 @@ def _build(
         if not callable(labels):
             pack_labels(name, as_list(labels))
     parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
-    shelf = DirectoryShelf(place)
+    shelf = Shelf(place)
     with COLLECTION.alone(place):
         COLLECTION.begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
@@ -597,7 +591,7 @@ class StoredCollection(NamedTuple):
     `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
     """
 
-    shelf: DirectoryShelf
+    shelf: Shelf
     parameters: dict[str, Any]
     settings: Settings
     clustering: Clustering
@@ -607,7 +601,7 @@ class StoredCollection(NamedTuple):
     clusters: Groups
 
 
-def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
+def _read(shelf: Shelf, parameters: dict[str, Any]) -> StoredCollection:
     """Read the slots that a collection needs at once, and map the rest."""
     segments = Segments([shelf.get_sketches(name) for name in shelf.names(slots.SKETCHES)])
     settings = Settings.from_plain(parameters, segments.recipe)
@@ -630,7 +624,7 @@ def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection
     )
 
 
-def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntries:
+def _mapped_entries(shelf: Shelf, slabs: UInts, n: int) -> SortedEntries:
     """Map the entries of all slabs, and read their directory."""
     parts = []
     for number, (low, high, size) in enumerate(slabs.tolist()):
@@ -666,7 +660,7 @@ def _check_values(stored: StoredCollection) -> None:
         pass
 
 
-def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
+def _save_clusters(shelf: Shelf, found: Clustering) -> Groups:
     """Put clusters in their slot, in place of others; return the members of clusters."""
     header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
     groups = Groups.by(found.labels)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ from ndcore.storage.file_shelf import FileShelf, part_name
 from ndcore.storage.packed_ids import unpack_ids
 
 __all__ = [
-    "CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE", "SLOTS", "VERSION", "DirectoryShelf",
-    "MemoryShelf", "Shelf", "Slot", "counted_pairs", "part_name",
+    "CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE", "SLOTS", "VERSION", "MemoryShelf",
+    "Shelf", "Slot", "counted_pairs", "part_name",
 ]
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")  # how a document relates to another
@@ -236,35 +236,20 @@ SLOTS: Mapping[str, Slot] = {
 # ---- shelves
 
 
-class Shelf(Protocol):
-    """Named outcomes, each a header and arrays. An outcome on a shelf is complete."""
+class Shelf(FileShelf):
+    """A shelf of files, for the outcomes of a collection; see `FileShelf`."""
 
-    def has(self, name: str) -> bool:
-        """Tell whether an outcome is there."""
-
-    def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Put an outcome there, in place of an older one."""
-
-    def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return header and arrays of an outcome; the arrays are not to be written to."""
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path, "collection")
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
         """Put sketches there."""
+        sketches.save(self._place(name), durable=False)
 
     def get_sketches(self, name: str) -> Sketches:
         """Return sketches that were put there."""
-
-    def drop(self, name: str) -> None:
-        """Drop an outcome, if it is there."""
-
-    def names(self, folder: str) -> list[str]:
-        """List the names that begin with ``folder/``, ascending."""
-
-    def where(self, name: str) -> str:
-        """Name an outcome for a message: by its file, if it is in one."""
-
-    def reserve(self, need: int, what: str) -> None:
-        """Raise OSError where the disk has no room for `need` bytes more."""
+        self._check_kind(name, KIND)
+        return load(self._file(name), mmap=True, verify=False)
 
     def opened(self, name: str, documents: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return header and arrays of a slot, or of a part, without a look at their values.
@@ -355,79 +340,63 @@ class MemoryShelf(Shelf):
         self._limit, self._bytes = limit, 0
         self._kept: dict[str, tuple[int, Any]] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._files: DirectoryShelf | None = None
 
     @property
     def spilled(self) -> bool:
         """Whether an outcome went to files."""
-        return self._files is not None
+        return self._temporary is not None
 
-    def _keep(self, name: str, nbytes: int, what: Any) -> DirectoryShelf | None:
-        """Keep an outcome in memory, in place of an older one; where there is no room, return the files to put it in."""
+    def _keep(self, name: str, nbytes: int, what: Any) -> bool:
+        """Keep an outcome in memory, in place of an older one; False: there is no room, and a directory for its file."""
         with _COUNTING:
             self.drop(name)
             if self._limit is None or self._bytes + nbytes <= self._limit:
                 self._kept[name] = nbytes, what
                 self._bytes += nbytes
-                return None
-            if self._files is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
-                self._files = DirectoryShelf(self._temporary.name)
-            return self._files
+                return True
+            if self._temporary is None:
+                temporary = tempfile.TemporaryDirectory(prefix="ndcore-")
+                super().__init__(temporary.name)
+                self._temporary = temporary
+            return False
 
     def has(self, name: str) -> bool:
-        return name in self._kept or (self._files is not None and self._files.has(name))
+        return name in self._kept or (self.spilled and super().has(name))
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        files = self._keep(name, sum(array.nbytes for array in arrays.values()), (dict(header), dict(arrays)))
-        if files is not None:
-            files.put(name, header, arrays)
+        if not self._keep(name, sum(array.nbytes for array in arrays.values()), (dict(header), dict(arrays))):
+            super().put(name, header, arrays)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        if self._files is not None and name not in self._kept:
-            return self._files.get(name)
+        if self.spilled and name not in self._kept:
+            return super().get(name)
         outcome: tuple[dict[str, Any], dict[str, AnyArray]] = self._kept[name][1]
         return outcome
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
-        files = self._keep(name, sketches.values.nbytes + 32 * len(sketches), sketches)
-        if files is not None:
-            files.put_sketches(name, sketches)
+        if not self._keep(name, sketches.values.nbytes + 32 * len(sketches), sketches):
+            super().put_sketches(name, sketches)
 
     def get_sketches(self, name: str) -> Sketches:
-        if self._files is not None and name not in self._kept:
-            return self._files.get_sketches(name)
+        if self.spilled and name not in self._kept:
+            return super().get_sketches(name)
         sketches: Sketches = self._kept[name][1]
         return sketches
 
     def drop(self, name: str) -> None:
         self._bytes -= self._kept.pop(name, (0, None))[0]
-        if self._files is not None:
-            self._files.drop(name)
+        if self.spilled:
+            super().drop(name)
 
     def names(self, folder: str) -> list[str]:
         kept = [name for name in self._kept if name.startswith(f"{folder}/")]
-        return sorted(kept + ([] if self._files is None else self._files.names(folder)))
+        return sorted(kept + (super().names(folder) if self.spilled else []))
 
     def where(self, name: str) -> str:
-        return name if self._files is None or name in self._kept else self._files.where(name)
+        return super().where(name) if self.spilled and name not in self._kept else name
 
     def reserve(self, need: int, what: str) -> None:
         pass
-
-
-class DirectoryShelf(FileShelf, Shelf):
-    """A shelf of files, for the outcomes of a collection; see `FileShelf`."""
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, "collection")
-
-    def put_sketches(self, name: str, sketches: Sketches) -> None:
-        sketches.save(self._place(name), durable=False)
-
-    def get_sketches(self, name: str) -> Sketches:
-        self._check_kind(name, KIND)
-        return load(self._file(name), mmap=True, verify=False)
 
 
 def counted_pairs(shelf: Shelf, n: int) -> Iterator[CountedPairs]:
