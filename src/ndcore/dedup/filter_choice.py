@@ -45,18 +45,7 @@ ROOM_RATIO = 4  # shingle sets to signatures, in bytes, otherwise
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """Why ``filter="auto"`` took LSH or the complete filter.
-
-    Attributes
-    ----------
-    complete : bool
-    ratio : float
-        The estimated time of the complete filter; 1 is the time of LSH.
-    sampled : int
-        The first documents, from which it was estimated.
-    fits : bool
-        The shingle sets are not too large for the complete filter.
-    """
+    """Why ``filter="auto"`` took LSH or the complete filter; see `NearDuplicates.filter_choice`."""
 
     complete: bool
     ratio: float
@@ -113,22 +102,10 @@ class FilterChooser:
 def _estimate(
     head: Sequence[Reading], first: int, sketcher: MinHasher, design: FilterDesign, expected: int | None
 ) -> FilterChoice | None:
-    """Estimate what both filters cost; None where there are too few different documents to tell.
+    """Estimate what both filters cost, by the `first` documents of the head, which has a set for each.
 
-    Parameters
-    ----------
-    head : sequence of Reading
-        Of the first documents, with a set each.
-    first : int
-        Documents that count.
-    sketcher, design : MinHasher, FilterDesign
-        The signatures and bands of LSH.
-    expected : int or None
-        Documents of the whole collection, if about how many is known.
-
-    Notes
-    -----
-    O(shingles of the first documents); pairs are counted and not listed.
+    None where too few documents are different. `expected`: documents of the whole collection, if about how many is known.
+    O(shingles of the first documents): pairs are counted and not listed.
     """
     hashes, valid = (np.concatenate([getattr(reading, name) for reading in head])[:first] for name in ("hashes", "valid"))
     different = np.unique(hashes, return_index=True)[1]
