@@ -236,7 +236,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     with monkeypatch.context() as patch:
-        patch.setattr(collection_cluster, "_sketch_rest", None)  # nothing is sketched again
+        patch.setattr(collection_cluster, "sketch_parts", None)  # nothing is sketched again
         assert command(records, tmp_path, "-q", "--overwrite") == 0
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
     with monkeypatch.context() as patch:

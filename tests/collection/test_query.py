@@ -11,7 +11,7 @@ import pytest
 from agreement import WORDS, families
 
 import ndcore as nd
-from ndcore.collection.shelf import DIRECTORY, DirectoryShelf
+from ndcore.collection.shelf import DIRECTORY, Shelf
 from ndcore.storage.container import CorruptFile
 
 
@@ -166,7 +166,7 @@ def test_a_collection_without_a_directory_is_refused(large):
 
 
 def test_a_directory_of_other_entries_is_refused(large):
-    made, shelf = large[1], DirectoryShelf(large[1].path)
+    made, shelf = large[1], Shelf(large[1].path)
     first = shelf.get("directory")[1]["first"]
     for wrong, message, verify in [
         (first[::-1].copy(), "do not ascend", False), (first[1:].copy(), "not one for 512 entries", False),
@@ -179,7 +179,7 @@ def test_a_directory_of_other_entries_is_refused(large):
 
 def test_documents_that_entries_invent_are_refused(made, texts):
     """Forge positions under right checksums."""
-    shelf = DirectoryShelf(made.path)
+    shelf = Shelf(made.path)
     arrays = shelf.get("entries/00000000")[1]
     shelf.put("entries/00000000", {}, {"keys": arrays["keys"].copy(), "documents": np.full_like(arrays["documents"], 10**6)})
     with pytest.raises(CorruptFile, match="names document 1000000"):

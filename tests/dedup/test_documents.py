@@ -7,7 +7,7 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.dedup.documents import FirstPass, read_corpus, repeated
+from ndcore.dedup.documents import FirstPass, read_corpus
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement
@@ -104,14 +104,6 @@ def test_columns_with_repeats():
     found, expected = read(pyarrow.array(texts)), read(texts)
     for name in ("rows", "digests", "known", "valid", "lengths"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
-def test_documents_with_one_hash_are_repeated():
-    hashes = np.array([3, 5, 3, 5, 7, 3], np.uint64)
-    for among, expected in (([1] * 6, [1, 1, 1, 1, 0, 1]), ([1, 1, 0, 0, 1, 0], [0] * 6),
-                            ([1, 1, 0, 0, 1, 1], [1, 0, 0, 0, 0, 1])):
-        assert repeated(hashes, np.array(among, np.bool_)).tolist() == np.array(expected, np.bool_).tolist()
-    assert repeated(hashes[:0], np.ones(0, np.bool_)).tolist() == []
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -126,16 +126,6 @@ class Clustering(Assignments):
         return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
-    def representatives(self) -> Ints:
-        """Positions of the documents that stand for others too."""
-        return np.unique(self.labels[self.duplicates])
-
-    @property
-    def duplicates(self) -> Ints:
-        """Positions of the documents that another stands for, ascending."""
-        return np.flatnonzero(self.labels != np.arange(len(self)))
-
-    @property
     def pairs(self) -> CountedPairs:
         """All pairs of leaders that were kept: a < b, and the overlaps of their samples."""
         return CountedPairs.joined(list(counted_pairs(self.shelf, len(self))))

@@ -243,7 +243,7 @@ def find_common(sets: ShingleSets, leaders: Leaders, valid: Bools, share: float)
     counted = valid & (leaders.version == own)
     documents = np.bincount(leaders.leader[counted], minlength=len(own))  # of each class, at its leader
     limits = share * np.bincount(groups[counted], minlength=1).astype(np.float64)
-    counts = Counts(_cells(sets))
+    counts = Counts(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))  # one for each shingle at least
     for positions, values, offsets in _sets_of_leaders(sets, leaders):
         counts.add(values, offsets, documents[positions].astype(np.uint32))
     tally = _Tally()
@@ -267,11 +267,6 @@ def without_common(sets: ShingleSets, common: CommonShingles, leaders: Leaders) 
         sizes = np.bincount(owners[kept], minlength=len(positions))
         counted.append(positions, values[kept], np.concatenate([[0], np.cumsum(sizes)]))
     return counted
-
-
-def _cells(sets: ShingleSets) -> int:
-    """Return the number of counters: at least one for each shingle, up to a limit."""
-    return int(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))
 
 
 def _sets_of_leaders(sets: ShingleSets, leaders: Leaders) -> Iterator[tuple[Ints, UInts, Ints]]:
@@ -322,20 +317,10 @@ class _Tally:
 
 
 def count_lost(sets: ShingleSets, dropped: Ints, representatives: Ints, kept: Bools) -> Ints:
-    """Count the shingles of each dropped document that no kept document has; int64, as `dropped`.
+    """Count the shingles of each dropped document that no kept document, bool (documents,), has; int64, as `dropped`.
 
-    Parameters
-    ----------
-    sets : ShingleSets
-        With the sets of all these documents.
-    dropped, representatives : int64
-        Positions of dropped documents and of a kept document for each, which probably has most of its shingles.
-    kept : bool (documents,)
-
-    Notes
-    -----
-    Only shingles that the representative lacks are looked for. The sets of kept documents are read once for every 2^25
-    shingles of dropped documents.
+    `representatives` are a kept document for each, which probably has most of its shingles: only those that it lacks are
+    looked for. The sets of kept documents are read once for every 2^25 shingles of dropped documents.
     """
     lost = np.zeros(len(dropped), np.int64)
     for part in cut(sets.sizes(dropped), SOUGHT):

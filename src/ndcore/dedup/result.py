@@ -165,16 +165,6 @@ class NearDuplicates(Assignments):
         return self.keep_indices
 
     @property
-    def duplicates(self) -> Ints:
-        """Positions dropped, ascending."""
-        return np.flatnonzero(self.labels != np.arange(len(self)))
-
-    @property
-    def representatives(self) -> Ints:
-        """Positions that represent other documents, ascending; some may be of `against`."""
-        return np.unique(self.labels[self.duplicates])
-
-    @property
     def expected_spurious(self) -> float:
         """Expected number of pairs that match only because fingerprints of their minima collide.
 
