@@ -12,6 +12,7 @@ import numpy as np
 from ndcore._candidates import Counts
 from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.pairs_below import RejectedPairs
 from ndcore.dedup.rules import COMMON_CLASSES, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
@@ -74,7 +75,10 @@ def find_pairs(
         for positions in (search.a, search.b, search.runs.documents):
             wanted[positions] = True
         sets = read(wanted)
-    return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+    verifier = Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+    if counted is None and not len(search.runs.groups) and documents.has_text(np.flatnonzero(compared)).all():
+        verifier.rejected = RejectedPairs()
+    return search, verifier
 
 
 def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:
@@ -96,13 +100,15 @@ def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: i
 class Verifier:
     """Resemblances and scores of pairs of documents whose shingle sets have been read.
 
-    `counted`: the sets without common shingles; None: all shingles count.
+    `counted`: the sets without common shingles; None: all shingles count. `rejected`: the candidates whose resemblance is
+    below the threshold; None: not all of them are compared.
     """
 
     documents: Documents
     sets: ShingleSets
     rules: Rules
     counted: ShingleSets | None
+    rejected: RejectedPairs | None = None
 
     def __init__(
         self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int,
@@ -141,7 +147,10 @@ class Verifier:
         of_a[estimated] = of_b[estimated] = self._estimates(a[estimated], b[estimated])
         found = Scored(a, b, of_a, of_a, of_b)
         if threshold is not None:
-            accepted = (found.score >= threshold) & self._large_enough(a, b)
+            enough = found.score >= threshold
+            if self.rejected is not None:
+                self.rejected.add(found.score[~enough])
+            accepted = enough & self._large_enough(a, b)
             found, exact = found.where(accepted), exact[accepted]
         if self.counted is None and not self.rules.contained:
             return found
@@ -153,6 +162,7 @@ class Verifier:
         for a, b in search.pairs():
             seen += len(a)
             if seen > WORTH_BITMAPS * len(self.compared):
+                self.rejected = None  # bitmaps reject without a resemblance
                 near = self.bitmaps(search).near(a, b, threshold)
                 a, b = a[near], b[near]
             chunks.append(self.measure(a, b, threshold, report))

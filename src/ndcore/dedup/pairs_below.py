@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._types import Floats
+from ndcore._types import Floats, Ints
 from ndcore.filters.design import FilterDesign
 
 __all__ = ["PairsBelow", "RejectedPairs", "candidate_probability"]
@@ -75,12 +75,18 @@ def candidate_probability(design: FilterDesign, equal_minima: int, rho: Floats) 
 class RejectedPairs:
     """Count rejected candidates by their resemblance, to estimate the pairs below a threshold when somebody asks."""
 
-    def __init__(self) -> None:
-        self.counts = np.zeros(CELLS + 1, np.int64)
+    def __init__(self, counts: Ints | None = None) -> None:
+        self.counts = np.zeros(CELLS + 1, np.int64) if counts is None else counts
 
     def add(self, resemblance: Floats) -> None:
         """Count candidates that were compared and rejected, by their resemblances."""
         self.counts += np.bincount((resemblance * CELLS).astype(np.int64), minlength=CELLS + 1)
+
+    def and_also(self, resemblance: Floats) -> RejectedPairs:
+        """Copy the counts, and count these resemblances too, which a higher threshold rejects."""
+        both = RejectedPairs(self.counts.copy())
+        both.add(resemblance)
+        return both
 
     def estimate(self, design: FilterDesign, equal_minima: int, threshold: float) -> list[PairsBelow]:
         """Estimate the pairs in each step of 0.1 below the threshold in which at least 1 pair in 200 is a candidate.
