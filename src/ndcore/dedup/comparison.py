@@ -17,9 +17,10 @@ from ndcore.dedup.rules import COMMON_CLASSES, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.candidates import Search, find_candidates
+from ndcore.pairs.lost_runs import LostRuns
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.scored import Scored
-from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
+from ndcore.pairs.shingle_sets import SETS_IN_MEMORY, SetBitmaps, ShingleSets
 from ndcore.parallel import cut
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher
@@ -60,7 +61,8 @@ def find_pairs(
             counted or sets, np.flatnonzero(compared), filter, max_holders=rules.max_holders, first_fixed=documents.n,
             by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
         )
-        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+        lost_runs = None if rules.max_lost is None else _read_lost_runs(documents, compared, threads)
+        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank, lost_runs)
     rows, sketched = documents.rows, counted or formed
     if sketched is not None:
         rows = _sketch_sets(sketched, len(documents), documents.sketcher, memory_limit)
@@ -70,15 +72,23 @@ def find_pairs(
         equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold), memory_limit=memory_limit,
         threads=threads, report=report,
     )
-    if sets is None:
+    if sets is None or rules.max_lost is not None:
         wanted = np.zeros(len(documents), np.bool_)
         for positions in (search.a, search.b, search.runs.documents):
             wanted[positions] = True
-        sets = read(wanted)
-    verifier = Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+        sets = read(wanted) if sets is None else sets
+    lost_runs = None if rules.max_lost is None else _read_lost_runs(documents, wanted, threads)
+    verifier = Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank, lost_runs)
     if counted is None and not len(search.runs.groups) and documents.has_text(np.flatnonzero(compared)).all():
         verifier.rejected = RejectedPairs()
     return search, verifier
+
+
+def _read_lost_runs(documents: Documents, wanted: Bools, threads: int | None) -> LostRuns:
+    """Read the shingles of the wanted documents in their order."""
+    runs = LostRuns(documents.shingling, len(documents), SETS_IN_MEMORY)
+    runs.read(documents.texts(wanted), threads)
+    return runs
 
 
 def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:
@@ -112,10 +122,10 @@ class Verifier:
 
     def __init__(
         self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int,
-        rank: Ints,
+        rank: Ints, lost_runs: LostRuns | None = None,
     ) -> None:
         self.documents, self.sets, self.rules, self.counted = documents, sets, rules, counted
-        self.common_shingles, self.rank = common_shingles, rank
+        self.common_shingles, self.rank, self.lost_runs = common_shingles, rank, lost_runs
         self._bitmaps: SetBitmaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -152,6 +162,10 @@ class Verifier:
                 self.rejected.add(found.score[~enough])
             accepted = enough & self._large_enough(a, b)
             found, exact = found.where(accepted), exact[accepted]
+            if self.lost_runs is not None and self.rules.max_lost is not None:
+                later = self.rank[found.a] > self.rank[found.b]
+                dropped, kept = np.where(later, found.a, found.b), np.where(later, found.b, found.a)
+                found = found.where(self.lost_runs.longest(dropped, kept) <= self.rules.max_lost)
         if self.counted is None and not self.rules.contained:
             return found
         return found._replace(resemblance=self.sets.resemblance(found.a, found.b))  # sketches have neither rule

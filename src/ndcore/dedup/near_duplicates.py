@@ -57,6 +57,7 @@ def near_duplicates(
     drop_common: float | None = None,
     lost: bool = False,
     reassign: bool = False,
+    max_lost: int | None = None,
 ) -> NearDuplicates:
     """Find near-duplicate documents, and choose which of them to keep.
 
@@ -133,6 +134,9 @@ def near_duplicates(
     reassign : bool
         True: at the end each dropped document moves to the kept one, earlier or later, with which it has the highest score
         among the accepted pairs. The same documents are kept.
+    max_lost : int, optional
+        A document is dropped only for a kept one that lacks no run of more than this many of its words (tokens of the unit).
+        A word is lacking if the kept document has none of the shingles that it is in. Only with cluster="star".
 
     Returns
     -------
@@ -169,7 +173,7 @@ def near_duplicates(
     agreement = Agreement.of(must_agree)
     rules = Rules.of(
         agreement, filter, threshold=threshold, drop=drop, cluster=cluster, min_shingles=min_shingles,
-        drop_common=drop_common, lost=lost, reassign=reassign, max_holders=max_holders, verify=verify,
+        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, max_holders=max_holders, verify=verify,
     )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
