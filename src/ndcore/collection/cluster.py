@@ -24,7 +24,7 @@ from ndcore._minhash import Sink
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.checks import check_ids, check_numbered
 from ndcore.collection import shelf as slots
-from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
+from ndcore.collection.clustering import Clustering, cluster_pairs, unjoined
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import (
     LEAST,
@@ -221,7 +221,7 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
         count_pairs(segments, apart.group, shelf, job, report)
     shelf.discard("until paired")
     report("clustering", 0, n)
-    paired = PairedCollection.of(shelf, segments, leaders, documents["same"], settings)
+    paired = unjoined(shelf, segments, leaders, documents["same"], settings, job.grouping)
     clustering = cluster_pairs(paired, job.grouping, job.threads)
     report("clustering", n, n)
     return clustering
