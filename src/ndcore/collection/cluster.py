@@ -11,8 +11,8 @@ there already is not made again, so an interrupted job goes on after its last pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -357,7 +357,8 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 # it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True)
+class Apart:
     """What keeps documents apart, by the options.
 
     Attributes
@@ -388,7 +389,7 @@ class Apart(NamedTuple):
             keys = first_equal(shelf.read_keys(n))
         return cls(version, by, keys, segments.aside(job.settings.min_shingles))
 
-    @property
+    @cached_property
     def group(self) -> Ints | None:
         """Numbers, equal for documents that may be a pair; None where any may."""
         columns = [column for column in (self.by, self.keys) if column is not None]
