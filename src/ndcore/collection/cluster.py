@@ -109,7 +109,7 @@ def cluster(
     1. Sketch the documents; those with equal sketches count as one from here on. 2. Sort the entries (value, document): a
     value held by more than `max_holders` documents is common, and proposes no pairs. 3. Count the pairs of documents that
     hold another value in common. 4. Make clusters of the pairs that resemble each other enough. Texts are not compared:
-    `near_duplicates` does that.
+    `near_duplicates` does that. docs/clustering.md says why its other options are not here.
 
     Parameters
     ----------
