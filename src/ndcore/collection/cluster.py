@@ -11,8 +11,8 @@ there already is not made again, so an interrupted job goes on after its last pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from ndcore._minhash import Sink
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.checks import check_ids, check_numbered
 from ndcore.collection import shelf as slots
-from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
+from ndcore.collection.clustering import Clustering, cluster_pairs, unjoined
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import (
     LEAST,
@@ -109,7 +109,7 @@ def cluster(
     1. Sketch the documents; those with equal sketches count as one from here on. 2. Sort the entries (value, document): a
     value held by more than `max_holders` documents is common, and proposes no pairs. 3. Count the pairs of documents that
     hold another value in common. 4. Make clusters of the pairs that resemble each other enough. Texts are not compared:
-    `near_duplicates` does that.
+    `near_duplicates` does that. docs/clustering.md says why its other options are not here.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
         count_pairs(segments, apart.group, shelf, job, report)
     shelf.discard("until paired")
     report("clustering", 0, n)
-    paired = PairedCollection.of(shelf, segments, leaders, documents["same"], settings)
+    paired = unjoined(shelf, segments, leaders, documents["same"], settings, job.grouping)
     clustering = cluster_pairs(paired, job.grouping, job.threads)
     report("clustering", n, n)
     return clustering
@@ -357,7 +357,8 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 # it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True)
+class Apart:
     """What keeps documents apart, by the options.
 
     Attributes
@@ -388,7 +389,7 @@ class Apart(NamedTuple):
             keys = first_equal(shelf.read_keys(n))
         return cls(version, by, keys, segments.aside(job.settings.min_shingles))
 
-    @property
+    @cached_property
     def group(self) -> Ints | None:
         """Numbers, equal for documents that may be a pair; None where any may."""
         columns = [column for column in (self.by, self.keys) if column is not None]

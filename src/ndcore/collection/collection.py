@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
 from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
-from ndcore.collection.clustering import Clustering, PairedCollection, weigh
+from ndcore.collection.clustering import Clustering, unjoined, weigh
 from ndcore.collection.ids import Names
 from ndcore.collection.segments import CommonValues, Segments
 from ndcore.collection.settings import (
@@ -322,7 +322,7 @@ class Collection:
         try:
             stored = _read(shelf, description["parameters"])
             if verify:
-                _check_values(stored)
+                _check_values(shelf, stored.settings, len(stored.clustering))
         except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, CorruptFile):
                 raise
@@ -586,17 +586,13 @@ class Groups(NamedTuple):
 
 
 class StoredCollection(NamedTuple):
-    """A finished collection, mapped from its files.
-
-    `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
-    """
+    """A finished collection, mapped from its files: `entries` of all slabs, and `clusters`, their members."""
 
     shelf: Shelf
     parameters: dict[str, Any]
     settings: Settings
     clustering: Clustering
     names: Names
-    slabs: UInts
     entries: SortedEntries
     clusters: Groups
 
@@ -611,23 +607,20 @@ def _read(shelf: Shelf, parameters: dict[str, Any]) -> StoredCollection:
     grouping = Grouping(**{name: header[name] for name in slots.SLOTS[slots.CLUSTERS].header})
     grouping.check(settings.method, settings.floor, settings.described())
     names = Names(shelf.opened(slots.IDS, n)[1], n, shelf.where(slots.IDS))
-    paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
-    chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
-    clustering = Clustering(
-        **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
-        resemblance=arrays["resemblance"], chains=chains, ids=names,
+    leaders = documents["leader"].astype(np.int64)
+    clustering = replace(
+        unjoined(shelf, segments, leaders, documents["same"], settings, grouping),
+        labels=arrays["labels"].astype(np.int64), codes=arrays["codes"], resemblance=arrays["resemblance"],
+        chains=Chains(*(arrays[f"chains_{name}"] for name in Chains._fields)), ids=names,
     )
-    slabs = shelf.read(slots.SLABS, n)["slabs"]
-    return StoredCollection(
-        shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
-        Groups(arrays["group"], arrays["member"]),
-    )
+    groups = Groups(arrays["group"], arrays["member"])
+    return StoredCollection(shelf, parameters, settings, clustering, names, _mapped_entries(shelf, n), groups)
 
 
-def _mapped_entries(shelf: Shelf, slabs: UInts, n: int) -> SortedEntries:
+def _mapped_entries(shelf: Shelf, n: int) -> SortedEntries:
     """Map the entries of all slabs, and read their directory."""
     parts = []
-    for number, (low, high, size) in enumerate(slabs.tolist()):
+    for number, (low, high, size) in enumerate(shelf.read(slots.SLABS, n)["slabs"].tolist()):
         name = part_name(slots.ENTRIES, number)
         entries = shelf.opened(name, n)[1]
         if len(entries["keys"]) != size:
@@ -639,16 +632,15 @@ def _mapped_entries(shelf: Shelf, slabs: UInts, n: int) -> SortedEntries:
     return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
 
 
-def _check_values(stored: StoredCollection) -> None:
+def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
-    shelf, n, settings = stored.shelf, len(stored.clustering), stored.settings
     shelf.read_sketches(settings.recipe)
     for name in (slots.IDS, *settings.labelled):
         shelf.read(name, n)
     if settings.must_agree:
         shelf.read_keys(n)
     blocks: list[UInts] = []
-    for number, (low, high, size) in enumerate(stored.slabs):
+    for number, (low, high, size) in enumerate(shelf.read(slots.SLABS, n)["slabs"]):
         name = part_name(slots.ENTRIES, number)
         entries = shelf.read(name, n)["keys"]
         if size and not low <= entries[0] <= entries[-1] <= high:

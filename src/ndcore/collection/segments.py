@@ -178,7 +178,7 @@ class Segments:
         both: Bools = (self.moduli[a] == 1) & (self.moduli[b] == 1)
         return both
 
-    def at(self, documents: Ints, moduli: UInts) -> Ints:
+    def _members_at(self, documents: Ints, moduli: UInts) -> Ints:
         """Count the members that the samples of these documents have at these moduli, powers of 2."""
         out = self.members[documents].astype(np.int64)
         assert self.moduli is not None
@@ -195,7 +195,7 @@ class Segments:
         if self.moduli is None:
             return Overlaps(common, self.members[a].astype(np.int64), self.members[b].astype(np.int64))
         larger = np.maximum(self.moduli[a], self.moduli[b])
-        return Overlaps(common, self.at(a, larger), self.at(b, larger))
+        return Overlaps(common, self._members_at(a, larger), self._members_at(b, larger))
 
     def compared(self, a: Ints, b: Ints, threads: int | None) -> Overlaps:
         """Return the overlaps of any pairs by comparing their sketches.

@@ -107,6 +107,7 @@ def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: i
 # ---- scores
 
 
+@dataclass(eq=False, repr=False)
 class Verifier:
     """Resemblances and scores of pairs of documents whose shingle sets have been read.
 
@@ -118,15 +119,11 @@ class Verifier:
     sets: ShingleSets
     rules: Rules
     counted: ShingleSets | None
+    common_shingles: int
+    rank: Ints
+    lost_runs: LostRuns | None = None
     rejected: RejectedPairs | None = None
-
-    def __init__(
-        self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int,
-        rank: Ints, lost_runs: LostRuns | None = None,
-    ) -> None:
-        self.documents, self.sets, self.rules, self.counted = documents, sets, rules, counted
-        self.common_shingles, self.rank, self.lost_runs = common_shingles, rank, lost_runs
-        self._bitmaps: SetBitmaps | None = None
+    _bitmaps: SetBitmaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the bitmaps, which can be made again."""

@@ -61,14 +61,15 @@ class FilterChoice:
         return f"the complete filter would have to keep too many shingles, by the first {first}"
 
 
+@dataclass(eq=False, repr=False)
 class FilterChooser:
     """Chooses a filter once the first documents were read; `choice` is None before, and where too few are different."""
 
-    choice: FilterChoice | None
-
-    def __init__(self, sketcher: MinHasher, design: FilterDesign, documents: int | None, text_bytes: int | None) -> None:
-        self.sketcher, self.design, self.choice = sketcher, design, None
-        self.documents, self.text_bytes = documents, text_bytes
+    sketcher: MinHasher
+    design: FilterDesign
+    documents: int | None
+    text_bytes: int | None
+    choice: FilterChoice | None = None
 
     @classmethod
     def of(

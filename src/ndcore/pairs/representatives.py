@@ -264,10 +264,6 @@ class _Meetings:
             allowed = self.search.allows(a, b)
             yield self.verifier.verify(a[allowed], b[allowed], self.threshold)
 
-    def propose(self, documents: Ints) -> None:
-        """Propose documents as representatives."""
-        self.kernel.propose(self.bitmaps.row[documents])
-
     def settle(self, documents: Ints, represent: Bools) -> None:
         """Say which of the proposed documents represent themselves."""
         rows = self.bitmaps.row[documents]
@@ -302,8 +298,8 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
     """
     rank = meetings.keep.rank
     stars = _Stars(pairs, meetings.keep, meetings.threshold)
-    fixed = meetings.keep.fixed[meetings.documents]
-    meetings.propose(meetings.documents[fixed])
+    row, fixed = meetings.bitmaps.row, meetings.keep.fixed[meetings.documents]
+    meetings.kernel.propose(row[meetings.documents[fixed]])
     meetings.settle(meetings.documents[fixed], fixed[fixed])
     documents = meetings.documents[~fixed]
     for start in range(0, len(documents), BLOCK):
@@ -313,7 +309,7 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
             stars.add(found)
             yield found
         proposed = block[~stars.joins_certainly(block)]
-        meetings.propose(proposed)
+        meetings.kernel.propose(row[proposed])
         found = Scored.merged(list(meetings.compare(block, PROPOSED)), len(rank))
         stars.add(found)
         stars.settle()
