@@ -8,8 +8,8 @@ import numpy as np
 
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.batches import Batch
 from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
+from ndcore.store.engine import Batch
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode

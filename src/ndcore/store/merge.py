@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ndcore.store.directory import Directory
-from ndcore.store.pages import Page
+from ndcore.store.pages import Pages
 from ndcore.store.settings import Settings
 from ndcore.store.verdict import Verdict
 from ndcore.store.versions import chain_of, pages_of
@@ -16,7 +16,7 @@ BATCH = 256  # documents that are read at once
 FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # settings in which stores may differ
 
 
-def merged(here: Directory, there: Directory, decide: Callable[[Sequence[Page]], list[Verdict]]) -> int:
+def merged(here: Directory, there: Directory, decide: Callable[[Pages], list[Verdict]]) -> int:
     """Keep the pages of another store; see `Store.merge`."""
     if here.path.resolve() == there.path.resolve():
         raise ValueError(f"{here.path}: a store cannot be merged with itself")
@@ -29,7 +29,7 @@ def merged(here: Directory, there: Directory, decide: Callable[[Sequence[Page]],
             pages = [page for number in some
                      for page in pages_of(there.state, *chain_of(there.state, number), here.preparer)]
         with here.lock:
-            decide(pages)
+            decide(Pages.of(pages))
     here.check_writable()
     here.log.sync()
     return len(numbers)

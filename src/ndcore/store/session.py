@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -12,7 +12,7 @@ from ndcore.store.columns import Bitmap
 from ndcore.store.directory import Directory
 from ndcore.store.evidence import Evidence
 from ndcore.store.index import Index, TailedIndex
-from ndcore.store.pages import Page
+from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Document, Record
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
@@ -97,7 +97,7 @@ class Session:
 
     def __init__(
         self, directory: Directory, name: str, sessions: dict[str, Session],
-        decide: Callable[[Sequence[Page]], list[Verdict]],
+        decide: Callable[[Pages], list[Verdict]],
     ) -> None:
         self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
         self._pages: list[_Held] = []
@@ -137,7 +137,7 @@ class Session:
             directory.check_writable()
             state = self._state()
             directory.state.evidence.pack(page)
-            verdict = _held(state, page)
+            verdict = engine.hold(state, page)
             self._pages.append(_Held(page, directory.state.evidence))
             self._given.append(verdict)
         return verdict
@@ -176,7 +176,7 @@ class Session:
             self._directory.check_writable()
             while self._pages:
                 pages, given = self._pages[:BATCH], self._given[:BATCH]
-                found = self._decide(pages)
+                found = self._decide(Pages.of(pages))
                 self._changed += [new for old, new in zip(given, found, strict=True) if new != old]
                 del self._pages[:BATCH], self._given[:BATCH]
                 self._fork = None
@@ -198,14 +198,7 @@ class Session:
         if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:
             fork = _Fork(state)
             for page in self._pages:
-                _held(fork, page)
+                engine.hold(fork, page)
                 page.drop()
             self._fork, self._base = fork, base
         return self._fork
-
-
-def _held(state: _Fork, page: Page) -> Verdict:
-    """Decide on a page in a fork."""
-    decision = engine.decide(state, page)
-    engine.apply(state, decision, -1)
-    return decision.verdict

@@ -188,9 +188,10 @@ class State(RecordReader):
             self._at = position
             self._change(record.changes, features or {})
 
-    def write(self, records: Sequence[int], payloads: Sequence[bytes]) -> None:
+    def write(self, records: Sequence[tuple[int, bytes]]) -> None:
         """Write the records that wait to the log: last versions of documents, by number, as bytes."""
-        numbers, positions = np.array(records, np.int64), np.array(self.log.append(payloads), np.int64)
+        numbers = np.array([number for number, _ in records], np.int64)
+        positions = np.array(self.log.append([payload for _, payload in records]), np.int64)
         self.waiting.clear()
         live = self.live.having(numbers)
         self.columns.set_last(numbers[live], positions[live])
@@ -277,8 +278,8 @@ class State(RecordReader):
         like = record if page is None else page
         for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
             value = self.value(kind, like, scope)
-            if kind == LEADS:
-                value = int(self.leading(np.array([value], np.uint64), lambda _: self.value(LEADS_TOO, like, scope))[0])
+            if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as `leading`, for one
+                value = self.value(LEADS_TOO, like, scope)
             self._put(self.indexes.digests, record.number, [value])
 
     def _put_features(self, number: int, row: UInts | None) -> None:

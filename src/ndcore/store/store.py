@@ -19,7 +19,7 @@ from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
 from ndcore.store.merge import merged
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Page, Pages
+from ndcore.store.pages import Pages
 from ndcore.store.session import Session
 from ndcore.store.settings import Settings
 from ndcore.store.socket import Listener
@@ -176,9 +176,9 @@ class Store:
         -----
         One write to the log, and with durability="each" one fdatasync.
         """
-        page = self._directory.preparer.page(given_key(key), text, date)
+        pages = self._directory.preparer.pages([(given_key(key), text, date)])
         with self._lock:
-            verdict = self._decide([page])[0]
+            verdict = self._decide(pages)[0]
             if self._each:
                 self._directory.log.sync()
         return verdict
@@ -464,7 +464,7 @@ class Store:
                 self._directory.log.sync()
         return verdicts
 
-    def _decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
+    def _decide(self, pages: Pages) -> list[Verdict]:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
         self._directory.check_writable()
         self._count(len(pages))
