@@ -14,6 +14,7 @@ from ndcore.store.evidence import Evidence
 from ndcore.store.index import Index, TailedIndex
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Document, Record
+from ndcore.store.socket import for_clients
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
 
@@ -119,6 +120,7 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.name!r}, {len(self)} pages>"
 
+    @for_clients
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
         """Give the provisional verdict on a page, and hold the page.
 
@@ -142,12 +144,14 @@ class Session:
             self._given.append(verdict)
         return verdict
 
+    @for_clients
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and hold nothing. key: for its scope."""
         page = self._directory.preparer.page(None, text, None, like=key)
         with self._directory.lock:
             return engine.look(self._state(), page)
 
+    @for_clients
     def cluster(self, key: Key) -> list[Key]:
         """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
         with self._directory.lock:
@@ -158,6 +162,7 @@ class Session:
                 raise KeyError(f"neither the store nor the session has a page with the key {key!r:.200}")
             return versions.cluster_of(state, number)
 
+    @for_clients
     def commit(self) -> list[Verdict]:
         """Keep the pages in their order, and return the verdicts that are other ones than those given before.
 
@@ -184,6 +189,7 @@ class Session:
             changed, self._changed = self._changed, []
         return changed
 
+    @for_clients
     def discard(self) -> None:
         """Forget the pages of the session, and the session."""
         with self._directory.lock:
