@@ -74,7 +74,7 @@ class BatchPlan(Plan):
         for i in np.flatnonzero(~pages.valid).tolist():
             self._leads[i] = state.value(LEADS, pages[i], pages[i].scope)
         self.key_known, self._class_known = (
-            np.diff(index.search_many(values[:, None], 1, wanted, 1)[0]) > 0
+            np.diff(index.search_many(values[:, None], 1, wanted)[0]) > 0
             for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
                                           (state.indexes.digests, self._leads, None)))
         self.again = repeated(pages.hashed)  # pages with the key of an earlier one
@@ -96,7 +96,7 @@ class BatchPlan(Plan):
         state, pages, found, sizes = self.state, self.pages, [], []
         for start in range(0, len(pages), SEARCHED):
             ends, documents = state.indexes.features.search_many(
-                pages.features[start : start + SEARCHED], state.settings.need, state.kept.bits, 1)
+                pages.features[start : start + SEARCHED], state.settings.need, state.kept.bits)
             crowded = np.flatnonzero((np.diff(ends) > FEW) & pages.valid[start : start + SEARCHED]).tolist()
             rows = [documents]
             if crowded:

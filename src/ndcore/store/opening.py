@@ -17,7 +17,7 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index, TailedIndex
+from ndcore.store.index import Index
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
@@ -129,7 +129,7 @@ class Checkpoints:
                     self.problems.append(f"made again from the log: {error}")
                 state = self._empty()
             break
-        watch(state, self._created, self.problems)
+        watch(state, self.problems)
         start, known = self.covered, len(self.problems)
         self.replay(state, report)
         self.lost = self.log.damaged_since(start) + len(self.problems) - known
@@ -268,19 +268,21 @@ class Checkpoints:
         indexes = Indexes(*map(self._created, INDEXES))
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
-    def _opened(self, name: str, end: int) -> Index | TailedIndex:
+    def _opened(self, name: str, end: int) -> Index:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
         index = Index.open(self.place, name=name, read_only=self.read_only)
-        groups, need = self._shape(name)
+        groups, _ = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
-        return TailedIndex(index, groups, need) if self.read_only else index
+        return index
 
-    def _created(self, name: str) -> Index | TailedIndex:
+    def _created(self, name: str) -> Index:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
-        return TailedIndex(None, groups, need) if self.read_only else Index.create(self.place, groups, need=need, name=name)
+        if self.read_only:
+            return Index.in_memory(groups, need)
+        return Index.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""

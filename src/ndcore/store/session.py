@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from ndcore._types import Text, UInts
 from ndcore.store import engine, versions
 from ndcore.store.columns import Bitmap
 from ndcore.store.directory import Directory
 from ndcore.store.evidence import Evidence
-from ndcore.store.index import Index, TailedIndex
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Document, Record
 from ndcore.store.socket import for_clients
@@ -27,10 +26,8 @@ class _Fork(State):
     """A state that goes on from another one in memory; the other one stays as it is, and must not change meanwhile."""
 
     def __init__(self, state: State) -> None:
-        shapes = (state.settings.groups, state.settings.need), (1, 1), (1, 1)
-        layers = [TailedIndex(cast(Index, index), *shape) for index, shape in zip(state.indexes, shapes, strict=True)]
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
-                         Bitmap(state.kept.bits.copy()), Indexes(*layers))
+                         Bitmap(state.kept.bits.copy()), Indexes(*(index.fork() for index in state.indexes)))
         self.evidence.codec = state.evidence.codec
         self._own: dict[int, Document] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index, TailedIndex
+from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
@@ -34,18 +34,16 @@ COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not ke
 
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
-Searched: TypeAlias = Index | TailedIndex
-
 
 @dataclass
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Searched
-    digests: Searched
-    keys: Searched
+    features: Index
+    digests: Index
+    keys: Index
 
-    def __iter__(self) -> Iterator[Searched]:
+    def __iter__(self) -> Iterator[Index]:
         return iter((self.features, self.digests, self.keys))
 
 
@@ -151,7 +149,7 @@ class State(RecordReader):
 
         Each value of LEADS is of one document, live or not, so a search for a leader reads one record beside the right one.
         """
-        known = np.diff(self.indexes.digests.search_many(values[:, None], 1, None, 1)[0]) > 0
+        known = np.diff(self.indexes.digests.search_many(values[:, None])[0]) > 0
         known |= repeated(values)
         made = values.copy()
         for i in np.flatnonzero(known).tolist():
@@ -289,12 +287,12 @@ class State(RecordReader):
         found = self.page(number).features if row is None else row
         self._put(self.indexes.features, number, found if number in self.kept else found ^ COLD)
 
-    def _put(self, index: Searched, number: int, values: UInts | list[int]) -> None:
+    def _put(self, index: Index, number: int, values: UInts | list[int]) -> None:
         """Add the values of a document to an index, unless it has what the record at hand says."""
         if not self._known(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
-    def _known(self, index: Searched) -> bool:
+    def _known(self, index: Index) -> bool:
         """Tell whether an index has on disk what the record at hand says."""
         return 0 <= self._at < index.covered
 
