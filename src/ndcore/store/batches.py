@@ -18,8 +18,8 @@ from ndcore.store.evidence import Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
 from ndcore.store.record_reader import FEW
-from ndcore.store.records import LEADER, Document
-from ndcore.store.state import LEADS, LEADS_TOO, Added, State, kinds, mixed, repeated, shared
+from ndcore.store.records import Document
+from ndcore.store.state import Added, State, repeated, shared
 from ndcore.store.verdict import Key
 
 __all__ = ["ALONE", "NEW", "BatchPlan"]
@@ -36,7 +36,6 @@ class Run:
         self.labels: list[int] = []
         self.flags: list[int] = []
         self.payloads: list[bytes] = []
-        self.followers: list[tuple[int, int]] = []  # (number, value to find it by) of documents that lead no class
         self.classes: dict[int, list[int]] = {}  # numbers, by the value that finds the leader of a class
 
     def __len__(self) -> int:
@@ -70,9 +69,7 @@ class BatchPlan(Plan):
     def _search(self) -> None:
         """Ask the indexes about all pages."""
         state, pages = self.state, self.pages
-        self._leads = pages.row_hashes ^ np.uint64(mixed(LEADS, 0, True, 0)) ^ pages.scopes
-        for i in np.flatnonzero(~pages.valid).tolist():
-            self._leads[i] = state.value(LEADS, pages[i], pages[i].scope)
+        self._leads = state.leads(pages.row_hashes, pages.scopes, pages.valid, pages.__getitem__)
         self.key_known, self._class_known = (
             np.diff(index.search_many(values[:, None], 1, wanted)[0]) > 0
             for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
@@ -219,8 +216,6 @@ class BatchPlan(Plan):
         state, run, number, page = self.state, self._run, self.end, self.pages
         if label == number and page.is_crowded(i):
             state.evidence.bitmaps.add(number, page[i].shingles)
-        if not flags & LEADER:
-            run.followers += [(number, state.value(kind, page[i], page[i].scope)) for kind in kinds(flags)]
         run.classes.setdefault(int(self._leads[i]), []).append(number)
         run.pages.append(i)
         run.labels.append(label)
@@ -246,20 +241,12 @@ class BatchPlan(Plan):
         self._class_known |= self._repeated  # the state may have the classes of earlier pages from now on
         if not run:
             return
-        at, flags = np.array(run.pages), np.array(run.flags, np.uint8)
-        leading = np.flatnonzero(flags & LEADER)
-        leaders = [pages[i] for i in at[leading].tolist()]
-        owners = first + leading
-        values = state.leading(self._leads[at[leading]], lambda i: state.value(LEADS_TOO, leaders[i], leaders[i].scope))
-        if run.followers:
-            owners = np.concatenate([owners, np.array([number for number, _ in run.followers], np.int64)])
-            values = np.concatenate([values, np.array([value for _, value in run.followers], np.uint64)])
-            order = np.argsort(owners, kind="stable")
-            owners, values = owners[order], values[order]
+        at = np.array(run.pages)
         self._run = Run()
         state.waiting.update(enumerate(run.payloads, first))
-        state.add_many(Added(first, np.array(run.labels), flags, np.array(pages.dates)[at], pages.hashed[at],
-                             pages.features[at], owners, values), None)
+        state.add_many(Added(first, np.array(run.labels), np.array(run.flags, np.uint8), np.array(pages.dates)[at],
+                             pages.hashed[at], pages.features[at], pages.scopes[at], self._leads[at],
+                             lambda i: pages[run.pages[i]]), None)
 
 
 def _sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:

@@ -7,11 +7,10 @@ import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ndcore._types import UInts
 from ndcore.checks import is_int
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -21,10 +20,10 @@ from ndcore.store.index import Index
 from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.mending import watch
-from ndcore.store.pages import Preparer
+from ndcore.store.pages import Preparer, Sketched
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
+from ndcore.store.state import Added, Indexes, State
 
 __all__ = ["Checkpoints", "covered_by"]
 
@@ -34,67 +33,30 @@ RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
 
 
-class Run:
-    """Records that are applied together, their positions, and what the indexes need of them."""
+class Run(NamedTuple):
+    """Records that are applied together, with their positions: one record, or documents in a row that change no other.
 
-    def __init__(self) -> None:
-        self.records: list[Document | Sighting | Removal] = []
-        self.positions: list[int] = []
-        self.features: UInts | None = None
-        self.hashes: list[int] = []
+    sketched: what the indexes need of the documents; None: they are applied one by one.
+    """
 
-    @property
-    def position(self) -> int:
-        """The position of the last record."""
-        return self.positions[-1] if self.positions else 0
-
-    @property
-    def documents(self) -> list[Document]:
-        """The documents among the records."""
-        return [record for record in self.records if isinstance(record, Document)]
-
-    @property
-    def plain(self) -> bool:
-        """Whether all are documents that change no other."""
-        return len(self.documents) == len(self.records) and not any(record.changes for record in self.documents)
-
-    def takes(self, record: Document | Sighting | Removal) -> bool:
-        """Tell whether a record can be applied together with these."""
-        if not self.records:
-            return True
-        last = self.records[-1]
-        return (len(self.records) < RUN and isinstance(record, Document) and isinstance(last, Document)
-                and not (record.changes or last.changes) and record.number == last.number + 1)
+    records: list[tuple[int, Document | Sighting | Removal]]
+    sketched: Sketched | None = None
 
     def apply(self, state: State) -> None:
         """Apply the records to the state."""
-        if self.features is None or len(self.records) == 1:
-            for record, position in zip(self.records, self.positions, strict=True):
+        if self.sketched is None or len(self.records) == 1:
+            for position, record in self.records:
                 state.apply(record, position)
             return
-        documents, values = self.documents, list[tuple[int, int]]()
-        if self.position >= state.indexes.digests.covered:
-            values = self._values(state, documents)
+        made = self.sketched
+        documents = [record for _, record in self.records if isinstance(record, Document)]
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
             np.array([record.date for record in documents], np.int64),
-            np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), self.features,
-            np.array([number for number, _ in values], np.int64), np.array([value for _, value in values], np.uint64),
-        ), self.positions)
-
-    def _values(self, state: State, documents: list[Document]) -> list[tuple[int, int]]:
-        """Return the values by which documents are found, and whose they are."""
-        made = [(record, kind, state.value(kind, record, state.scope(record), hashed))
-                for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
-        at = [i for i, (_, kind, _) in enumerate(made) if kind == LEADS]
-        leaders = [made[i][0] for i in at]
-        leading = state.leading(np.array([made[i][2] for i in at], np.uint64),
-                                lambda i: state.value(LEADS_TOO, leaders[i], state.scope(leaders[i])))
-        values = [value for _, _, value in made]
-        for i, value in zip(at, leading.tolist(), strict=True):
-            values[i] = value
-        return [(record.number, value) for (record, _, _), value in zip(made, values, strict=True)]
+            np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), made.features, made.scopes,
+            state.leads(made.row_hashes, made.scopes, made.valid, documents.__getitem__), documents.__getitem__,
+        ), [position for position, _ in self.records])
 
 
 class Checkpoints:
@@ -143,10 +105,10 @@ class Checkpoints:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
-                if not isinstance(run.records[0], Removal):  # a removal that cannot be followed did not happen
+                if not isinstance(run.records[0][1], Removal):  # a removal that cannot be followed did not happen
                     self.refused.append(str(error))
             self.read_again = True
-            report(stage, run.position, end)
+            report(stage, run.records[-1][0], end)
         self.covered = end
 
     @property
@@ -169,7 +131,7 @@ class Checkpoints:
 
     def _runs(self, state: State) -> Iterator[Run]:
         """Yield the records of the log: consecutive documents that change no other together, others alone."""
-        run = Run()
+        run, following = Run([]), -1  # the number that the next document of the run must have
         for position, payload in self.log.scan(self.covered):
             try:
                 record = decode(payload)
@@ -184,24 +146,26 @@ class Checkpoints:
             except CorruptFile as error:
                 self.problems.append(str(error))
                 continue
-            if not run.takes(record):
+            plain = isinstance(record, Document) and not record.changes
+            if run.records and not (plain and record.number == following and len(run.records) < RUN):
                 yield run
-                run = Run()
-            run.records.append(record)
-            run.positions.append(position)
+                run = Run([])
+            run.records.append((position, record))
+            following = record.number + 1 if isinstance(record, Document) and plain else -1
         if run.records:
             yield run
 
     def _sketched(self, state: State, run: Run) -> Run:
         """Make what the indexes need of the documents of a run, unless they know it."""
-        if run.plain and state.evidence.kind == "text" and run.position >= state.indexes.features.covered:
+        documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
+        if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
             try:
-                texts = [state.evidence.text(record.evidence) for record in run.documents]
+                texts = [state.evidence.text(record.evidence) for record in documents]
             except CorruptFile:
                 return run  # each is tried alone
-            made = self.preparer.sketched([decoded(record.name) for record in run.documents], texts)
-            run.features, run.hashes = made.features, made.row_hashes.tolist()
-            for record, scope in zip(run.documents, made.scopes.tolist(), strict=True):
+            run = Run(run.records, self.preparer.sketched([decoded(record.name) for record in documents], texts))
+            assert run.sketched is not None
+            for record, scope in zip(documents, run.sketched.scopes.tolist(), strict=True):
                 record.scope = scope
         return run
 
