@@ -18,7 +18,7 @@ from ndcore._types import AnyPath, Ints, UInts
 from ndcore.checks import checked_int
 from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
-from ndcore.store.levels import Bitmap, Full, Levels, sweep
+from ndcore.store.levels import Bits, Full, Levels, sweep
 from ndcore.store.segments import Generation
 
 __all__ = ["Index"]
@@ -57,7 +57,7 @@ class Index:
     ) -> None:
         self._directory, self._name, self._read_only, self._below = directory, name, read_only, below
         self._limit = checked_int("recent", recent, 1, 1 << 17)
-        self.mend: Callable[[Index, CorruptFile], Bitmap] | None = None
+        self.mend: Callable[[Index, CorruptFile], Bits] | None = None
         self._begin(state)
 
     def _begin(self, state: Generation) -> None:
@@ -152,7 +152,7 @@ class Index:
 
     # ---- searching
 
-    def search(self, values: UInts, need: int = 1, wanted: Bitmap | None = None) -> Ints:
+    def search(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> Ints:
         """Find the documents that share at least `need` of their values.
 
         Parameters
@@ -186,7 +186,7 @@ class Index:
             return found
         return np.unique(np.concatenate([found, self._below.search(values, need, wanted)]))
 
-    def search_many(self, values: UInts, need: int = 1, wanted: Bitmap | None = None) -> tuple[Ints, Ints]:
+    def search_many(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> tuple[Ints, Ints]:
         """Find for each row of values what `search` finds.
 
         Returns
@@ -296,7 +296,7 @@ class Index:
             self._make_again(CorruptFile(problems[0]))
         return problems
 
-    def _make_again(self, error: CorruptFile | Damaged) -> Bitmap:
+    def _make_again(self, error: CorruptFile | Damaged) -> Bits:
         """Begin anew because of an error, with the documents that `mend` adds; return a bitmap of them."""
         if isinstance(error, Damaged):
             assert self._levels is not None

@@ -21,7 +21,7 @@ from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
 from ndcore.store.segments import Generation, Packed, SegmentFile
 
-__all__ = ["Bitmap", "Full", "Levels", "OpenSegment", "plan_merge"]
+__all__ = ["Bits", "Full", "Levels", "OpenSegment", "plan_merge"]
 
 WAITING = 4  # full tables, until more of them wait for the disk
 RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
@@ -30,7 +30,7 @@ SPARE = 2  # free bytes of the disk for each that a merge in the background writ
 
 TABLES, SMALL_MERGES, MERGES = range(3)  # what a thread does
 
-Bitmap = NDArray[np.uint8]
+Bits = NDArray[np.uint8]
 
 
 class Full(NamedTuple):

@@ -18,10 +18,10 @@ from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
 from ndcore.store.keys import decoded
+from ndcore.store.levels import Bits
 from ndcore.store.log import Log
-from ndcore.store.mending import watch
 from ndcore.store.pages import Preparer, Sketched
-from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
+from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
 from ndcore.store.state import Added, Indexes, State
 
@@ -91,7 +91,8 @@ class Checkpoints:
                     self.problems.append(f"made again from the log: {error}")
                 state = self._empty()
             break
-        watch(state, self.problems)
+        for index in state.indexes:
+            index.mend = partial(_mend, state, self.problems)
         start, known = self.covered, len(self.problems)
         self.replay(state, report)
         self.lost = self.log.damaged_since(start) + len(self.problems) - known
@@ -146,12 +147,12 @@ class Checkpoints:
             except CorruptFile as error:
                 self.problems.append(str(error))
                 continue
-            plain = isinstance(record, Document) and not record.changes
-            if run.records and not (plain and record.number == following and len(run.records) < RUN):
+            number = record.number if isinstance(record, Document) and not record.changes else None
+            if run.records and (number is None or number != following or len(run.records) >= RUN):
                 yield run
                 run = Run([])
             run.records.append((position, record))
-            following = record.number + 1 if isinstance(record, Document) and plain else -1
+            following = -1 if number is None else number + 1
         if run.records:
             yield run
 
@@ -267,3 +268,35 @@ def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     bits = np.zeros(size, np.uint8)
     bits[: min(size, len(bitmap.bits))] = bitmap.bits[:size]
     return bits
+
+
+def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -> Bits:
+    """Add all live documents to an index of a state that has become empty; return a bitmap of them.
+
+    An index is a part of what the log says, and blocks of it are verified when they are first read. Where one is damaged,
+    which may be found long after it was opened, the call waits until the index is made again, and is then answered.
+    """
+    problems.append(f"made again: {error}")
+    at, state._at = state._at, -1
+    try:
+        for number in state.live.numbers().tolist():
+            try:
+                _add_again(state, index, number)
+            except CorruptFile as damage:
+                problems.append(str(damage))
+    finally:
+        state._at = at
+    return state.live.bits
+
+
+def _add_again(state: State, index: Index, number: int) -> None:
+    """Add what an index should say of a document."""
+    record, role = state.document(number), state.role(number)
+    if index is state.indexes.keys:
+        state._put(index, number, [state.preparer.hashed(record.name)])
+    elif index is state.indexes.digests:
+        before, record.flags = record.flags, record.flags & ~(LEADER | VARIANT) | role
+        state._index_role(record, state.scope(record))
+        record.flags = before
+    elif role & LEADER and record.flags & VALID:
+        state._put_features(number, None)

@@ -17,7 +17,6 @@ from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
 from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
-from ndcore.store.merge import merged
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Pages
 from ndcore.store.session import Session
@@ -29,6 +28,7 @@ from ndcore.text.shingling import Shingling
 __all__ = ["Store"]
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
+MERGED = 256  # documents of another store that are read at once
 
 
 class Store:
@@ -289,7 +289,21 @@ class Store:
         """
         if not isinstance(other, Store):
             raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
-        return merged(self._directory, other._directory, self._decide)
+        here, there = self._directory, other._directory
+        if here.path.resolve() == there.path.resolve():
+            raise ValueError(f"{here.path}: a store cannot be merged with itself")
+        here.settings.check_mergeable(there.settings)
+        with there.lock:
+            numbers = there.state.live.numbers().tolist()
+        for first in range(0, len(numbers), MERGED):
+            with there.lock:
+                pages = [page for number in numbers[first : first + MERGED]
+                         for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
+            with self._lock:
+                self._decide(Pages.of(pages))
+        here.check_writable()
+        here.log.sync()
+        return len(numbers)
 
     # ---- forgetting
 
