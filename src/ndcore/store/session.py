@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from ndcore._types import Text, UInts
+from ndcore._types import Text
 from ndcore.store import engine, versions
 from ndcore.store.columns import Bitmap
 from ndcore.store.directory import Directory
@@ -43,36 +44,15 @@ class _Fork(State):
         super().apply(record, position, page, features)
 
 
-class _Held(Page):
-    """A page of a session: without its text, and with its shingles only while it is compared."""
-
-    __slots__ = ("_evidence",)
-
-    def __init__(self, page: Page, evidence: Evidence) -> None:
-        super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.features,
-                         page.scope, page.row, page.row_hash, page.shingling)
-        self.set_digests(page.whole, page.tokens)
-        self.packed, self.codec = evidence.pack(page), evidence.codec
-        self._evidence = evidence
-        if evidence.kind == "sketch" and self.valid:
-            self.set_size(evidence.size(self.packed))
-
-    @property
-    def shingles(self) -> UInts:
-        """Its shingle set, made of its evidence."""
-        if self._shingles is None:
-            assert self.packed is not None
-            self._shingles = self._evidence.shingles(self.packed)
-        return self._shingles
-
-    @property
-    def unread(self) -> bool:
-        """False: the text is gone."""
-        return False
-
-    def drop(self) -> None:
-        """Drop the shingle set."""
-        self._shingles = None
+def _without_text(page: Page, evidence: Evidence) -> Page:
+    """Let a page go on without its text, and with its shingles only while it is compared."""
+    packed = evidence.pack(page)
+    _ = page.whole, page.tokens
+    if evidence.kind == "sketch" and page.valid:
+        _ = page.size
+    page.text, page.source = type(page.text)(), partial(evidence.shingles, packed)
+    page.drop_shingles()
+    return page
 
 
 class Session:
@@ -98,7 +78,7 @@ class Session:
         decide: Callable[[Pages], list[Verdict]],
     ) -> None:
         self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
-        self._pages: list[_Held] = []
+        self._pages: list[Page] = []
         self._given: list[Verdict] = []
         self._changed: list[Verdict] = []  # of pages that a commit kept before it failed
         self._fork: _Fork | None = None
@@ -137,7 +117,7 @@ class Session:
             state = self._state()
             directory.state.evidence.pack(page)
             verdict = engine.hold(state, page)
-            self._pages.append(_Held(page, directory.state.evidence))
+            self._pages.append(_without_text(page, directory.state.evidence))
             self._given.append(verdict)
         return verdict
 
@@ -202,6 +182,6 @@ class Session:
             fork = _Fork(state)
             for page in self._pages:
                 engine.hold(fork, page)
-                page.drop()
+                page.drop_shingles()
             self._fork, self._base = fork, base
         return self._fork
