@@ -75,18 +75,9 @@ class Index:
     def create(cls, directory: AnyPath, groups: int, *, need: int = 1, name: str = "index", recent: int = RECENT) -> Index:
         """Make an empty index in a directory that exists; an index of this name there is replaced.
 
-        Parameters
-        ----------
-        directory : path
-        groups : int
-            Values of a document, at most 4096.
-        need : int
-            The lowest `need` of searches. It decides how many bits of a value are kept: from 2 on, chance matches of a
-            single value do no harm.
-        name : str
-            Of the files.
-        recent : int
-            Documents in memory before they become a segment; each takes 20 to 36 bytes for each group.
+        groups: values of a document, at most 4096; need: the lowest of searches, which decides how many bits of a value are
+        kept, since from 2 on chance matches of a single value do no harm; recent: documents in memory before they become a
+        segment, each of 20 to 36 bytes for each group.
         """
         place, state = Path(directory), _first(groups, need)
         _replace(place, name, state)
@@ -96,12 +87,7 @@ class Index:
     def open(cls, directory: AnyPath, *, name: str = "index", read_only: bool = False, recent: int = RECENT) -> Index:
         """Open an index, to add to it or only to search it.
 
-        Raises
-        ------
-        FileNotFoundError
-            If there is none.
-        CorruptFile
-            If a file is damaged or missing: make the index again.
+        Raises FileNotFoundError if there is none, CorruptFile if a file is damaged or missing: make the index again.
         """
         while True:
             state = files.read_generation(Path(directory), name)
@@ -153,27 +139,12 @@ class Index:
     # ---- searching
 
     def search(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> Ints:
-        """Find the documents that share at least `need` of their values.
+        """Find the documents that share at least `need` of their values, ascending.
 
-        Parameters
-        ----------
-        values : uint64 (groups,)
-        need : int
-        wanted : uint8, optional
-            A bitmap of the documents to find: document d is bit d mod 8 of byte d / 8. Documents behind its end are not
-            wanted. Default: all.
+        values: uint64 (groups,); wanted: a bitmap of the documents to find: document d is bit d mod 8 of byte d / 8, and those
+        behind its end are not wanted. None: all. Raises CorruptFile where a file turns out to be damaged, and nothing mends
+        it.
 
-        Returns
-        -------
-        int64, ascending
-
-        Raises
-        ------
-        CorruptFile
-            If a file turns out to be damaged, and nothing mends it: make the index again.
-
-        Notes
-        -----
         O(groups · segments), and O(1) for each document that has one of the values. Nothing is left out: a value that 10
         million documents have is read in pieces, between which Ctrl-C is heard.
         """
@@ -187,13 +158,9 @@ class Index:
         return np.unique(np.concatenate([found, self._below.search(values, need, wanted)]))
 
     def search_many(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> tuple[Ints, Ints]:
-        """Find for each row of values what `search` finds.
+        """Find for each row of values what `search` finds: (offsets, documents), int64.
 
-        Returns
-        -------
-        offsets : int64, of one more than rows
-        documents : int64
-            Those of row i, ascending, are documents[offsets[i]:offsets[i + 1]].
+        Those of row i, ascending, are documents[offsets[i]:offsets[i + 1]].
         """
         if self._below is not None:
             found = [self.search(row, need, wanted) for row in values]
@@ -209,15 +176,9 @@ class Index:
     def add(self, documents: Ints, values: UInts, covered: int | None = None) -> None:
         """Add documents. One that is added again, with other values, is found by both; with the same ones it counts twice.
 
-        Parameters
-        ----------
-        documents : int64 (n,)
-            Numbers from 0 on, usually ascending: a segment has a range of 2^27 at most.
-        values : uint64 (n, groups)
-        covered : int, optional
-            A mark of the caller for all that was added up to here. Default: one more than the last document.
-
-        Raises OSError if tables could not be written; the documents before the first that found no room are added.
+        documents: numbers from 0 on, usually ascending, as a segment has a range of 2^27 at most; values: uint64 rows;
+        covered: a mark of the caller for all that was added up to here, one more than the last document by default. Raises
+        OSError if tables could not be written; the documents before the first that found no room are added then.
         """
         documents, values = np.ascontiguousarray(documents, np.int64), np.ascontiguousarray(values, np.uint64)
         if values.shape != (len(documents), self.groups):

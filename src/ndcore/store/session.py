@@ -97,19 +97,8 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.name!r}, {len(self)} pages>"
 
-    @for_clients
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the provisional verdict on a page, and hold the page.
-
-        Parameters
-        ----------
-        key, text, date
-            As in `Store.decide`.
-
-        Returns
-        -------
-        Verdict
-        """
+        """Give the provisional verdict on a page, and hold the page. Takes what `Store.decide` takes."""
         directory = self._directory
         page = directory.preparer.page(given_key(key), text, date)
         with directory.lock:
@@ -121,14 +110,12 @@ class Session:
             self._given.append(verdict)
         return verdict
 
-    @for_clients
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and hold nothing. key: for its scope."""
         page = self._directory.preparer.page(None, text, None, like=key)
         with self._directory.lock:
             return engine.look(self._state(), page)
 
-    @for_clients
     def cluster(self, key: Key) -> list[Key]:
         """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
         with self._directory.lock:
@@ -139,7 +126,6 @@ class Session:
                 raise KeyError(f"neither the store nor the session has a page with the key {key!r:.200}")
             return versions.cluster_of(state, number)
 
-    @for_clients
     def commit(self) -> list[Verdict]:
         """Keep the pages in their order, and return the verdicts that are other ones than those given before.
 
@@ -166,7 +152,6 @@ class Session:
             changed, self._changed = self._changed, []
         return changed
 
-    @for_clients
     def discard(self) -> None:
         """Forget the pages of the session, and the session."""
         with self._directory.lock:
@@ -185,3 +170,6 @@ class Session:
                 page.drop_shingles()
             self._fork, self._base = fork, base
         return self._fork
+
+
+for_clients(Session.decide, Session.peek, Session.cluster, Session.commit, Session.discard)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from inspect import signature
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self
 
 from ndcore._types import AnyPath
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
@@ -176,13 +176,11 @@ def _is_ours(connection: socket.socket) -> bool:
 # Methods of a store or a session that a message may ask for, and how many arguments it may give.
 CALLS: dict[str, int] = {}
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-def for_clients(method: Method) -> Method:
-    """Let clients call a method (a decorator). They do not choose its threads."""
-    CALLS[method.__name__] = len([name for name in signature(method).parameters if name not in ("self", "threads")])
-    return method
+def for_clients(*methods: Callable[..., Any]) -> None:
+    """Let clients call methods. They do not choose the threads."""
+    for method in methods:
+        CALLS[method.__name__] = len([name for name in signature(method).parameters if name not in ("self", "threads")])
 
 
 def _answers(store: Any, message: Message) -> Iterator[Reply]:

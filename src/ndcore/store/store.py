@@ -150,7 +150,6 @@ class Store:
 
     # ---- deciding
 
-    @for_clients
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
         """Give the verdict on a page, and keep the page: an atomic check-and-add.
 
@@ -184,7 +183,6 @@ class Store:
                 self._directory.log.sync()
         return verdict
 
-    @for_clients
     def decide_many(self, items: Iterable[Sequence[Any]], threads: int | None = None) -> Iterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them.
 
@@ -222,7 +220,6 @@ class Store:
             micro = self._micro
         return await micro.put((given_key(key), text, date))
 
-    @for_clients
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and keep nothing.
 
@@ -307,7 +304,6 @@ class Store:
 
     # ---- forgetting
 
-    @for_clients
     def remove(self, key: Key) -> None:
         """Forget a page with all its versions. KeyError if there is none.
 
@@ -317,7 +313,6 @@ class Store:
         with self._lock:
             self._remove([self._found(key)], expired=False)
 
-    @for_clients
     def expire(self, before: Date) -> int:
         """Forget the pages whose last version is older than a date, and return how many. Costs as `remove`."""
         if before is None:
@@ -362,22 +357,18 @@ class Store:
 
     # ---- asking
 
-    @for_clients
     def __contains__(self, key: object) -> bool:
         with self._lock:
             return self._number(key) is not None  # type: ignore[arg-type]
 
-    @for_clients
     def __len__(self) -> int:
         return int(self._state.count)
 
-    @for_clients
     def cluster(self, key: Key) -> list[Key]:
         """Return the keys in the cluster of a page, in their order: the representative first. KeyError: an unknown key."""
         with self._lock:
             return versions.cluster_of(self._state, self._found(key))
 
-    @for_clients
     def clusters(self, least: int = 1) -> Iterator[list[Key]]:
         """Yield the clusters of `least` pages or more: lists of keys, the representative first, in the order of these.
 
@@ -389,7 +380,6 @@ class Store:
             if members is not None:
                 yield members
 
-    @for_clients
     def locate(self, key: Key) -> Key:
         """Return the key of the cluster of a page whose last version is the most recent: where its content is now.
 
@@ -398,7 +388,6 @@ class Store:
         with self._lock:
             return versions.key_of(self._state, versions.located(self._state, self._found(key)))
 
-    @for_clients
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they came. KeyError for an unknown key.
 
@@ -407,13 +396,11 @@ class Store:
         with self._lock:
             return versions.history_of(self._state, self._found(key))
 
-    @for_clients
     def text(self, key: Key) -> Text:
         """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
         with self._lock:
             return versions.text_of(self._state, self._found(key))
 
-    @for_clients
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
 
@@ -434,7 +421,6 @@ class Store:
 
     # ---- files
 
-    @for_clients
     def flush(self) -> None:
         """Wait until everything that was decided is on disk."""
         self._directory.check_usable()
@@ -527,3 +513,9 @@ class Store:
         if number is None:
             raise KeyError(f"the store has no page with the key {key!r:.200}")
         return number
+
+
+for_clients(
+    Store.decide, Store.decide_many, Store.peek, Store.remove, Store.expire, Store.__contains__, Store.__len__,
+    Store.cluster, Store.clusters, Store.locate, Store.history, Store.text, Store.stats, Store.flush,
+)
