@@ -141,7 +141,7 @@ class Index:
     def search(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> Ints:
         """Find the documents that share at least `need` of their values, ascending.
 
-        values: uint64 (groups,); wanted: a bitmap of the documents to find: document d is bit d mod 8 of byte d / 8, and those
+        values: uint64 (groups,); wanted: a bitmap of the documents to find: document d is bit d mod 8 of byte d / 8; those
         behind its end are not wanted. None: all. Raises CorruptFile where a file turns out to be damaged, and nothing mends
         it.
 
