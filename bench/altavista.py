@@ -27,6 +27,7 @@ from phrases import machine_bank
 from truth1996 import judged
 
 import ndcore as nd
+from ndcore.collection.shelf import SLABS, Shelf
 from ndcore.text.inputs import as_texts
 
 SIZES = (1_000_000, 3_000_000, 10_000_000, 30_000_000)
@@ -88,7 +89,7 @@ def run(documents: int, folder: str) -> dict[str, Any]:
         )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     found = made.clustering
-    entries = int(made._stored.slabs[:, 2].sum())
+    entries = int(Shelf(made.path).read(SLABS, documents)["slabs"][:, 2].sum())
     some = range(0, documents, max(1, documents // 200))
     asked = time.perf_counter()
     for document in some:

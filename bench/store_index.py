@@ -14,15 +14,17 @@ import resource
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from measure import Report, options, pinned
 from numpy.typing import NDArray
 
+from ndcore.parallel import map_pieces
 from ndcore.store.index import Index
 
-GROUPS, NEED, AT_ONCE, SHARED, SEARCHES = 19, 2, 1 << 16, 6, 200_000
+GROUPS, NEED, AT_ONCE, SHARED, SEARCHES, PIECE = 19, 2, 1 << 16, 6, 200_000, 1 << 12
 
 
 def mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -48,7 +50,7 @@ def values_of(documents: NDArray[np.int64]) -> NDArray[np.uint64]:
 def grow(index: Index, documents: int) -> float:
     """Add documents; return the seconds that it took, without the making of values."""
     seconds = 0.0
-    for start in range(len(index), documents, AT_ONCE):
+    for start in range(0, documents, AT_ONCE):
         numbers = np.arange(start, min(documents, start + AT_ONCE))
         values = values_of(numbers)
         begin = time.perf_counter()
@@ -126,11 +128,12 @@ def measure(report: Report, folder: Path, documents: int, cold: int) -> None:
     check(report, index, documents, rng)
     many = mixed(rng.integers(0, 2**63, (SEARCHES, GROUPS), dtype=np.uint64))  # half of them unknown
     many[::2] = values_of(rng.integers(0, documents, SEARCHES // 2))
+    pieces = np.split(many, range(PIECE, len(many), PIECE))
     index.search_many(many, NEED)
     for threads in (1, 2):
         with pinned(threads):
             begin = time.perf_counter()
-            index.search_many(many, NEED, threads=threads)
+            list(map_pieces(partial(index.search_many, need=NEED), pieces, threads))
             table.add(f"searches a second, {threads} threads", round(len(many) / (time.perf_counter() - begin)))
     rows = many[rng.permutation(SEARCHES)[:20_000]]  # their pages are in memory, and in no cache of the processor
     taken = searches(index, rows)

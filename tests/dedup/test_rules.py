@@ -103,4 +103,5 @@ def test_other_callers_take_the_options_that_the_table_says():
     for caller in (nd.cluster, nd.Collection.build, ClusterOptions):
         assert set(inspect.signature(caller).parameters) & options == options - refused
     page = (Path(__file__).parents[2] / "docs" / "clustering.md").read_text("utf-8")
-    assert all(f"`{name}`" in page or f"`{name}=" in page for name in options - {"drop"})
+    assert all(f"`{name}`" in page or f"`{name}=" in page for name in options)
+    assert all(f"| `{name}` | {reason} |\n" in page for name, reason in CALLERS["collection"].items())

@@ -148,3 +148,12 @@ def test_the_walk_sees_imports_of_every_kind():
     assert "reference.sketches" in IMPORTS["cli.bench"]
     assert "_minhash" in IMPORTS["kernels"]
     assert "reference.rabin" in IMPORTS["reference.sketches"]
+
+
+def test_the_rooms_and_modules_that_a_room_names_exist():
+    rooms = {room for floor in FLOORS for room in floor} | {path.stem for path in ROOT.glob("*.py*")}
+    for path in ROOT.glob("*/__init__.py"):
+        opening = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        inside = {other.stem for other in path.parent.iterdir()}
+        named = set(re.findall(r"`(?:ndcore\.)?([a-z_]+)`", opening))
+        assert named <= rooms | inside | {"parquet"}, path

@@ -517,6 +517,39 @@ def negations(text: str | bytes, words: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(token for token in tokens(text) if token in listed)
 
 
+ENDS = ".!?:;…‼⁇⁈⁉‽¿¡\u037e·։。．！？：；"
+"""Characters after which a capital says nothing: the next word begins a sentence, or what is like one."""
+
+
+def names(text: str | bytes) -> list[bytes]:
+    """Return the word tokens that a text writes with a capital at every place, and not only where a sentence begins.
+
+    A capital is a code point that simple case folding changes. A word begins a sentence if it is the first of the text, or
+    if one of ENDS is between it and the word before; there it needs two capitals to count. Each name once, ascending.
+
+    >>> names("The court heard Smith. Then the ACLU and Jones, of Ohio, spoke. Jones left. IBM did not")
+    [b'aclu', b'ibm', b'jones', b'ohio', b'smith']
+    """
+    proper: set[bytes] = set()
+    common: set[bytes] = set()
+    begins = True
+    for run in _split_at_invalid(decode(to_bytes(text))):
+        points = [c for c in run if c not in IGNORABLE]
+        folded, at = fold(points), 0
+        for word in _split_words(folded):
+            start = next(i for i in range(at, len(folded)) if folded[i : i + len(word)] == word)
+            begins = begins or any(chr(c) in ENDS for c in points[at:start])
+            at = start + len(word)
+            capitals = sum(a != b for a, b in zip(points[start:at], word, strict=True))
+            if not capitals:
+                common.add(encode(word))
+            elif capitals > 1 or not begins:
+                proper.add(encode(word))
+            begins = False
+        begins = begins or any(chr(c) in ENDS for c in points[at:])
+    return sorted(proper - common)
+
+
 def agreement_key(value: object) -> Hashable:
     """Return what two values of a callable are compared by: type and value, of each member of a tuple."""
     return tuple(map(_typed, value)) if type(value) is tuple else _typed(value)

@@ -16,7 +16,7 @@ from ndcore._samples import Symbols
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
-from ndcore.text.corpus import Corpus, pieces_once
+from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
@@ -105,7 +105,7 @@ class TextSearch:
 
     def pieces(self) -> Iterator[tuple[int, Sequence[Text]]]:
         """Yield (position of the first, texts); see `ItemSearch`."""
-        return pieces_once(self._corpus)
+        return corpus_pieces(self._corpus)
 
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
         """Look through texts; see `ItemSearch`."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
 from ndcore.checks import checked_int, checked_memory_limit
-from ndcore.pairs.representatives import number_labels, ordered
+from ndcore.pairs.representatives import KeepOrder, number_labels
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling
@@ -136,7 +136,8 @@ def repeats(
     def lay_out(sizes: Ints) -> Layout:
         n, others = reading.counts[0], reading.counts[1]
         exempt.append(len(sizes) - n - others)
-        order = np.concatenate([np.arange(n + others, len(sizes)), np.arange(n, n + others), ordered(keep, n, sizes[:n])])
+        kept = KeepOrder.of(keep, n, others, sizes[:n])
+        order = np.concatenate([np.arange(n + others, len(sizes)), kept.order])
         codes = number_labels("by", by, n)
         labels = np.zeros(len(sizes), np.uint64) if codes is None else codes.astype(np.uint64)
         return Layout.of(sizes, order, labels, exempt[0])

@@ -34,7 +34,7 @@ from ndcore.spans.reading import UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
 from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, consecutive, part_name
+from ndcore.storage.file_shelf import FileShelf, part_name
 from ndcore.storage.job_description import REPEATS
 
 __all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]
@@ -218,7 +218,7 @@ class KeptWork(RepeatsWork):
     def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
         if self._shelf.has(RANGES):
             return KeptParts(64, [], self._put_entries(ANCHORS)), self._read([RANGES], whole=True)
-        names = consecutive(self._shelf, ANCHORS)
+        names = self._shelf.consecutive(ANCHORS)
         read = self._read(names)
         if read.places >= MAX_PLACES:
             raise self._corrupt(names[-1], f"there are more than {MAX_PLACES} tokens")
@@ -282,7 +282,7 @@ class KeptWork(RepeatsWork):
 
     def windows(self, layout: Layout, limit: int | None) -> tuple[Parts, int]:
         n, done, kept = len(layout.sizes), 0, []
-        for name in consecutive(self._shelf, WINDOWS):
+        for name in self._shelf.consecutive(WINDOWS):
             kept.append(self._entries(name))
             ends = self._get(name)[0].get("documents")
             if type(ends) is not int or not done < ends <= n:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
 from ndcore.storage import container
 from ndcore.storage.disk_space import sync
 
-__all__ = ["SUFFIX", "FileShelf", "consecutive", "part_name"]
+__all__ = ["SUFFIX", "FileShelf", "part_name"]
 
 SUFFIX = ".ndc"
 
@@ -78,6 +78,14 @@ class FileShelf:
         """List the names that begin with ``folder/``, ascending."""
         return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob(f"*{SUFFIX}"))
 
+    def consecutive(self, folder: str) -> list[str]:
+        """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
+        names = self.names(folder)
+        whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
+        for name in names[whole:]:
+            self.drop(name)
+        return names[:whole]
+
     def where(self, name: str) -> str:
         """Name the file of an outcome for a message."""
         return str(self._file(name))
@@ -133,23 +141,6 @@ class FileShelf:
         return sorted(self.path.rglob(f"*{SUFFIX}"))
 
 
-class _Parted(Protocol):
-    """A shelf of any kind."""
-
-    def names(self, folder: str) -> list[str]: ...
-
-    def drop(self, name: str) -> None: ...
-
-
 def part_name(folder: str, number: int) -> str:
     """Name a part of an outcome; names ascend as numbers do."""
     return f"{folder}/{number:08d}"
-
-
-def consecutive(shelf: _Parted, folder: str) -> list[str]:
-    """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
-    names = shelf.names(folder)
-    whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
-    for name in names[whole:]:
-        shelf.drop(name)
-    return names[:whole]
