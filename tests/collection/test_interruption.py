@@ -386,7 +386,7 @@ def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, caps
         (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
     capsys.readouterr()
     before = files_of(tmp_path / "c")
-    monkeypatch.setattr("ndcore.files.documents.Documents.spool", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.files.documents.FileDocuments.spool", lambda *_: interrupted())
     assert command(records, tmp_path, "-q", "--overwrite") == 130
     assert capsys.readouterr().err == "ndcore: interrupted; nothing was written\n"
     assert files_of(tmp_path / "c") == before

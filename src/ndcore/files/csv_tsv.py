@@ -13,14 +13,13 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from ndcore.files.byte_order_mark import UTF8, without_mark
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines, open_reader
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, detected_encoding
+from ndcore.files.text_encoding import UTF8_MARK, EncodingError, detected_encoding, without_mark
 
 _SAMPLE = 1 << 20  # bytes of lines beyond ASCII that tell the encoding
 _FIRST_ROWS = 50  # that tell the delimiter
@@ -73,7 +72,7 @@ def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
             continue
         original, row, too_long = [line], bytearray(in_utf8(line, encoding)), isinstance(line, TooLong)
-        at, inside = _scan(row, len(UTF8) if number == 1 and row.startswith(UTF8) else 0, False, delimiter)
+        at, inside = _scan(row, len(UTF8_MARK) if number == 1 and row.startswith(UTF8_MARK) else 0, False, delimiter)
         if isinstance(line, TooLong):
             at, inside = 0, line.odd_quotes
         while inside:

@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._jsonl import Lines
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
-from ndcore.files.ordering import comparable, is_missing, kind_of, no_values
+from ndcore.files.field_values import comparable, is_missing, kind_of, no_values
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 from ndcore.storage.spill import SpooledColumn

@@ -7,10 +7,9 @@ import json
 import re
 from typing import IO, NamedTuple
 
-from ndcore.files.byte_order_mark import UTF8, other_encoding, without_mark
 from ndcore.files.compression import FORMATS, DamagedData, compression_of, decompressed
 from ndcore.files.errors import DocumentError
-from ndcore.files.text_encoding import wide_encoding
+from ndcore.files.text_encoding import UTF8_MARK, other_encoding, wide_encoding, without_mark
 
 HEAD = 1 << 13  # decompressed bytes that are examined
 _LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
@@ -263,7 +262,7 @@ def _content(name: str, head: bytes, default: str, named: str) -> Format:
         return Format(kind or "mail")
     encoding = other_encoding(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
-        if not encoding and not head.startswith(UTF8) and not _binary(head):
+        if not encoding and not head.startswith(UTF8_MARK) and not _binary(head):
             told = named and not _unknown(head.decode(named, "replace").encode())
             encoding = named if told else wide_encoding(head)
         if encoding:

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import reading
 from ndcore.files.sources import Source, TooLong, shown_bytes
+from ndcore.files.text_encoding import UTF8_MARK
 
 _CHUNK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
@@ -59,7 +59,7 @@ class Elements:
         self._number = 0
         with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
             buffer = _Buffer(stream, self._fail, self._source.longest)
-            before = buffer.take(UTF8) + buffer.blanks()
+            before = buffer.take(UTF8_MARK) + buffer.blanks()
             is_array = buffer.peek() == b"["
             if is_array:
                 self.opening, self.closing = b"[", b"]\n"

@@ -1,8 +1,8 @@
-"""Documents as JSON Lines (https://jsonlines.org) on standard output: ``ndcore dedup -o -``.
+"""Write documents as JSON Lines (https://jsonlines.org) to standard output: ``ndcore dedup -o -``.
 
-A record of JSON stays as it is, on one line, but for a text that is new. A row of a table or of a file of columns becomes an
-object of its columns. Any other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with
-two columns of one name, and values that JSON does not have.
+A JSON record stays as it is, on one line, unless its text is replaced. A row of a table or of a columnar file becomes an
+object with its columns. Any other document has no fields, and becomes ``{"id": ..., "text": ...}``. Refused are tables with
+two columns of one name, and values that JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -11,28 +11,103 @@ import contextlib
 import datetime
 import decimal
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ndcore._types import Bools, Text
 from ndcore.files import columnar
-from ndcore.files.annotated_output import splice
-from ndcore.files.byte_order_mark import without_mark
 from ndcore.files.csv_tsv import header, row_cells
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.json_edits import with_text
 from ndcore.files.json_values import to_json
-from ndcore.files.output_records import positions_of_rows, raw_documents
-from ndcore.files.raw_records import SPLIT
 from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
+from ndcore.files.rewritten_inputs import positions_of_rows, raw_documents, splice
+from ndcore.files.source_reader import SPLIT
 from ndcore.files.sources import Source
+from ndcore.files.text_encoding import without_mark
 from ndcore.progress import Progress
 
-__all__ = ["Edited", "check_rows", "write_ids", "write_lines"]
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
+_BLANKS = re.compile(r"[ \t\n\r]*")
+
+
+def with_text(record: bytes, field: str, text: str) -> bytes:
+    """Replace the string that a field of a JSON object has, in UTF-8; all other bytes stay.
+
+    Parameters
+    ----------
+    field : str
+        ``a.b`` is the field with that name, or else the field ``b`` of the object ``a``. Of several fields with one name the
+        last one counts, as for readers of JSON.
+
+    Raises
+    ------
+    ValueError
+        The record is not an object of JSON in UTF-8, or has no such field.
+
+    Examples
+    --------
+    >>> with_text(b'{"n": -0, "text": "a b" , "n": 1.50}\\n', "text", "b")
+    b'{"n": -0, "text": "b" , "n": 1.50}\\n'
+    """
+    whole = record.decode("utf-8", "surrogatepass")
+    place = _find_value(whole, 0, field)
+    if place is None:
+        raise ValueError(f"the record has no field {field!r}")
+    start, end = place
+    before, behind = (part.encode("utf-8", "surrogatepass") for part in (whole[:start], whole[end:]))
+    return before + to_json(text) + behind
+
+
+def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
+    """Return where the value of a field begins and ends in the object that begins at a position; see `records.lookup`."""
+    places = _value_spans(whole, at)
+    if field in places:
+        return places[field]
+    for first, rest in splits(field):
+        if first in places and whole[places[first][0]] == "{":
+            place = _find_value(whole, places[first][0], rest)
+            if place is not None:
+                return place
+    return None
+
+
+def _value_spans(whole: str, at: int) -> dict[str, tuple[int, int]]:
+    """Return where the value of each name begins and ends in the object that begins at a position."""
+    places: dict[str, tuple[int, int]] = {}
+    at = _skip_mark(whole, at, "{")
+    if whole[at : at + 1] == "}":
+        return places
+    while True:
+        if whole[at : at + 1] != '"':
+            raise ValueError(f"no name of a field at character {at}")
+        name, at = _DECODER.raw_decode(whole, at)
+        start = _skip_mark(whole, at, ":")
+        _, end = _DECODER.raw_decode(whole, start)
+        places[name] = start, end
+        at = _skip_blanks(whole, end)
+        if whole[at : at + 1] == "}":
+            return places
+        at = _skip_mark(whole, at, ",")
+
+
+def _skip_mark(whole: str, at: int, mark: str) -> int:
+    """Return the position behind a mark, and behind the blanks around it. Raises ValueError where it is not there."""
+    at = _skip_blanks(whole, at)
+    if whole[at : at + 1] != mark:
+        raise ValueError(f"no {mark!r} at character {at}")
+    return _skip_blanks(whole, at + 1)
+
+
+def _skip_blanks(whole: str, at: int) -> int:
+    """Return the end of the blanks that begin at a position."""
+    blanks = _BLANKS.match(whole, at)
+    return at if blanks is None else blanks.end()
+
 
 Annotation = Callable[[int], dict[str, Any]]
 
@@ -117,12 +192,6 @@ def write_lines(
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
     return repaired
-
-
-def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
-    """Write a line ``{"id": ...}`` for each id, for documents of which only the sketch is known."""
-    for ident in ids:
-        file.write(to_json({"id": ident}) + b"\n")
 
 
 def _write_records(

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ndcore._types import Text
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block
-from ndcore.files.dates import parsed_date
 from ndcore.files.document_fields import listed_ids
 from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.field_values import parsed_date
 from ndcore.files.provenance import Place
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader

@@ -17,7 +17,7 @@ from typing import IO, Any, Literal
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
-from ndcore.files.output_file import OutputFile
+from ndcore.files.outputs import OutputFile
 
 __all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
 

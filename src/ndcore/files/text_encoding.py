@@ -1,8 +1,9 @@
 """The encoding of text, tables, mail and pages: named by a byte order mark, by the user or by a sender, or detected.
 
-Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element
-of a page, then statistics (resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode
-is refused in files, and becomes U+FFFD in pages.
+Byte order marks: The Unicode Standard, section 23.8, https://www.unicode.org/versions/latest/. Detection tries, one after
+another: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element of a page, and
+statistics (resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an error in
+files, and become U+FFFD in pages.
 """
 
 from __future__ import annotations
@@ -11,7 +12,25 @@ import codecs
 import unicodedata
 
 from ndcore.checks import missing
-from ndcore.files.byte_order_mark import UTF8, other_encoding
+
+UTF8_MARK = codecs.BOM_UTF8
+_MARKS = (  # UTF-32 first: its little-endian mark begins with the one of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def other_encoding(head: bytes) -> str:
+    """Return the encoding that a mark names, as ``utf-16-le``; an empty string for UTF-8 and without a mark."""
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "")
+
+
+def without_mark(data: bytes) -> bytes:
+    """Return `data` without the mark of UTF-8 that some programs put at the beginning of a file."""
+    return data.removeprefix(UTF8_MARK)
+
 
 _SUPERSETS = {  # as browsers decode them
     "shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030", "iso8859-11": "cp874",
@@ -114,7 +133,7 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     EncodingError
         It takes statistics to tell, and resiliparse is not installed.
     """
-    if data.startswith(UTF8):
+    if data.startswith(UTF8_MARK):
         return "utf-8"
     told = other_encoding(data) or (_named(charset) if charset else "") or wide_encoding(data[:_LOOK])
     if told:

@@ -12,10 +12,12 @@ from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite_all
+from ndcore.files.json_values import finite_all, to_json
+from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
 from ndcore.pairs.assignments import largest_clusters
 
+CLUSTERS = "clusters.jsonl"
 ROWS = 1 << 14  # documents whose lines are made at a time
 DESCRIBED = 1 << 10  # documents that are described at a time
 SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
@@ -192,6 +194,13 @@ class NamedVerdicts:
             {name: number for name, number in zip(CLASSES, classes, strict=True) if number},
             float(known.min()) if len(known) else None,
         )
+
+
+def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
+    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
+    with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
+        for line in verdicts.lines(verdicts.by_loss()):
+            file.write(to_json(line) + b"\n")
 
 
 def _taken(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:

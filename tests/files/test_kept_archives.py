@@ -27,7 +27,7 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files import archived_pages, kept_output, web_archive
+from ndcore.files import archived_pages, rewritten_inputs, web_archive
 from ndcore.files.document_fields import GroupingField, RankingField
 
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
@@ -39,7 +39,7 @@ KEPT = [0, 1, 2, 3, 4, 6]
 
 def test_an_archive_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    for module in (archived_pages, kept_output):
+    for module in (archived_pages, rewritten_inputs):
         monkeypatch.setattr(module, "entries", lambda source: passes.append(source) or web_archive.entries(source))
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"".join(gz(data, 1) for data in RECORDS))
