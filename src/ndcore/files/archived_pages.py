@@ -30,6 +30,7 @@ from ndcore.files.sources import Source, too_long
 from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, entries, header_fields
 
 FIELDS = ("url", "host", "date")
+_PIECE = 1 << 16  # bytes of brotli that are decoded at a time
 Decoder = Callable[[bytes, bool, int], bytes | None]  # of a payload, whether it was cut, and its most bytes decoded
 MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
@@ -122,9 +123,9 @@ def _response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
     headers = header_fields(entry.content[: end.end()])
     if not begin["status"].startswith(b"2"):
         return f"{head.kind}, status {begin['status'].decode()}"
-    names = [headers.get(name) or "" for name in ("Transfer-Encoding", "Content-Encoding")]
+    names = [headers.get(name, "") for name in ("transfer-encoding", "content-encoding")]
     codings = [coding.strip().lower() for name in names for coding in reversed(name.split(","))]
-    media = headers.get("Content-Type") or head.fields.get("WARC-Identified-Payload-Type") or ""
+    media = headers.get("content-type") or head.fields.get("warc-identified-payload-type", "")
     payload = entry.content[end.end() :]
     return _page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
 
@@ -135,10 +136,10 @@ def _page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, cod
     is_html = kind in _HTML
     if not is_html and kind not in _TEXT:
         return f"{head.kind}, {kind if _MEDIA.fullmatch(kind) else 'no media type'}"
-    if head.fields.get("WARC-Segment-Number"):
+    if head.fields.get("warc-segment-number"):
         raise RecordError("one segment of a record; ndcore does not join segments: join them before")
     charset = _CHARSET.search(media)
-    cut = head.fields.get("WARC-Truncated") is not None
+    cut = "warc-truncated" in head.fields
     return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
@@ -180,20 +181,26 @@ def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
 
 def _brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress br (RFC 7932); None where the payload is plain HTML."""
-    from fastwarc.stream_io import BrotliReader
-
-    parts = bytearray()
-    reader = BrotliReader(io.BytesIO(data))
     try:
-        while part := reader.read(1 << 16):
-            parts += part
-            _check_length(len(parts), longest)
-    except OSError:
+        import brotli
+    except ImportError:
+        raise RecordError(missing("brotli", "decoding br")) from None
+
+    stream, whole = brotli.Decompressor(), bytearray()
+    try:
+        piece = stream.process(data, output_buffer_limit=_PIECE)
+        while piece:
+            whole += piece
+            _check_length(len(whole), longest)
+            piece = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=_PIECE)
+    except brotli.error as error:
         if data.lstrip().startswith(b"<"):
             return None
         if not cut:
-            raise
-    return bytes(parts)
+            raise DamagedData(str(error)) from error
+    if not (cut or stream.is_finished()):
+        raise EOFError("it is not complete")
+    return bytes(whole)
 
 
 def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
@@ -266,10 +273,6 @@ def documents(
     DocumentError
         The file cannot be read, a package is missing, or a field is not one of FIELDS.
     """
-    try:
-        import fastwarc  # noqa: F401
-    except ImportError as error:
-        raise DocumentError(source.path, None, missing("fastwarc", "reading web archives")) from error
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")

@@ -2,8 +2,8 @@
 
 Byte order marks: The Unicode Standard, section 23.8, https://www.unicode.org/versions/latest/. Detection tries, one after
 another: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element of a page, and
-statistics (resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an error in
-files, and become U+FFFD in pages.
+statistics (resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an
+error in files, and become U+FFFD in pages.
 """
 
 from __future__ import annotations

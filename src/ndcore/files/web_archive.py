@@ -4,6 +4,9 @@ WARC: ISO 28500:2017, *WARC file format*, https://iipc.github.io/warc-specificat
 ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2, https://archive.org/web/researcher/ArcFileFormat.php.
 Zstandard: IIPC, *warc-zstd 1.0*, https://iipc.github.io/warc-specifications/specifications/warc-zstd/.
 Broken records are reported and passed over, not refused: reading goes on at the next record.
+
+Our own reader stays because FastWARC's iterator (2.0.1) reads no ARC, returns cut records without a word, ends at the first
+damaged member, and has no offsets of records within a member, so rejected and kept records could not be copied untouched.
 """
 
 from __future__ import annotations
@@ -233,6 +236,8 @@ _WARC_LEAST = 32
 _WARC_BEGIN = re.compile(rb"WARC/\d\.\d+\r?\n(?=[A-Za-z])")
 _WARC_NEXT = re.compile(rb"(?<=\n)WARC/\d\.\d+\r?\n(?=[A-Za-z])")
 _WARC_END = re.compile(rb"\r?\n\r?\n")
+_FIELD = re.compile(r"^([^:\s][^:\r\n]*):([^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
+_FOLD = re.compile(r"\r?\n[ \t]+")
 _ARC_LINE = (
     rb"(?P<url>[A-Za-z][A-Za-z0-9+.-]*:[^\r\n]*) (?P<ip>\S+) (?P<date>\d{12,}) "
     rb"(?P<media>\S*)(?:(?: \S*){5})? (?P<length>\S+)\r?\n"  # five fields more in version 2; linear in a line's length
@@ -249,8 +254,8 @@ class RecordHead(NamedTuple):
         The WARC-Type in lower case; in ARC files ``response``, or ``warcinfo`` for the version block.
     media : str
         Content-Type of the block, parameters included; ``application/http`` where HTTP headers come first.
-    fields : object with ``get(name) -> str or None``
-        The WARC headers.
+    fields : dict of str to str
+        The WARC headers, by their names in lower case.
     """
 
     kind: str
@@ -258,7 +263,7 @@ class RecordHead(NamedTuple):
     date: datetime.datetime | None
     media: str
     length: int
-    fields: Any
+    fields: dict[str, str]
 
 
 class ArchiveEntry(NamedTuple):
@@ -333,15 +338,15 @@ class Warc:
     def parse(self, data: bytes) -> RecordHead:
         """Parse a head, as in `ArchiveFormat`."""
         fields = header_fields(data)
-        length = (fields.get("Content-Length") or "").strip()
+        length = fields.get("content-length", "")
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
-        url = (fields.get("WARC-Target-URI") or "").strip()
+        url = fields.get("warc-target-uri", "")
         if url.startswith("<") and url.endswith(">"):  # as Wget writes them
             url = url[1:-1]
-        date = _date((fields.get("WARC-Date") or "").strip())
-        kind = (fields.get("WARC-Type") or "").strip().lower()
-        media = (fields.get("Content-Type") or "").strip()
+        date = _date(fields.get("warc-date", ""))
+        kind = fields.get("warc-type", "").lower()
+        media = fields.get("content-type", "")
         return RecordHead(kind or "without a type", url, date, media, int(length), fields)
 
 
@@ -373,15 +378,15 @@ class Arc:
         return RecordHead(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
 
 
-def header_fields(data: bytes) -> Any:
-    """Parse the fields after a first line to a ``fastwarc.warc.HeaderMap``; lines end in LF or CRLF. Raises BrokenHead."""
-    from fastwarc.warc import HeaderMap
+def header_fields(data: bytes) -> dict[str, str]:
+    """Parse the header fields below the first line, by their names in lower case; the first of several with one name counts.
 
-    fields = HeaderMap("utf-8" if is_utf8(data) else "latin1")
-    try:
-        fields.parse(io.BytesIO(re.sub(rb"\r?\n", b"\r\n", data)))
-    except OSError as error:
-        raise BrokenHead(f"its headers cannot be read: {error}") from error
+    Lines end in LF or CRLF. A line that begins with a blank continues the value before it.
+    """
+    fields: dict[str, str] = {}
+    text = data.decode("utf-8" if is_utf8(data) else "latin-1").partition("\n")[2]
+    for name, value in _FIELD.findall(text):
+        fields.setdefault(name.strip().lower(), _FOLD.sub(" ", value).strip())
     return fields
 
 
