@@ -155,13 +155,13 @@ def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
         if decode is None:
             raise RecordError(f"its coding {coding[:40]!r} is not one of {', '.join(_DECODERS)}")
         try:
-            found = decode(data, page.cut, longest)
+            decoded_data = decode(data, page.cut, longest)
         except RecordError:
             raise
         except (OSError, EOFError, DamagedData, ValueError) as error:
             raise RecordError(f"its {coding} coding is damaged: {error}") from error
-        as_named &= found is not None
-        data = data if found is None else found
+        as_named &= decoded_data is not None
+        data = data if decoded_data is None else decoded_data
     return data, as_named
 
 
@@ -208,10 +208,10 @@ def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
-            found = stream.decompress(data, longest + 1)
-            _check_length(len(found), longest)
+            inflated = stream.decompress(data, longest + 1)
+            _check_length(len(inflated), longest)
             if stream.eof or cut:
-                return found
+                return inflated
     if data.lstrip().startswith(b"<"):
         return None
     raise EOFError("it is not valid, or not complete")

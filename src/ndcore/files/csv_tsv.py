@@ -229,7 +229,7 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
     body = row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
     if b'"' not in body:
         return body.split(delimiter)
-    found: list[bytes] = []
+    fields: list[bytes] = []
     start = 0
     while True:
         if body.startswith(b'"', start):
@@ -237,22 +237,22 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
             while (end := body.find(b'"', end)) >= 0 and body.startswith(b'"', end + 1):
                 end += 2
             if end < 0:
-                raise RecordError(f"field {len(found) + 1} opens a quote and does not close it")
+                raise RecordError(f"field {len(fields) + 1} opens a quote and does not close it")
             field = body[start + 1 : end].replace(b'""', b'"')
             end += 1
             if end < len(body) and not body.startswith(delimiter, end):
                 follows = body[end : end + 10].decode("utf-8", "replace")
                 raise RecordError(
-                    f"after the closing quote of field {len(found) + 1} comes {follows!r}; a quote within a quoted field is "
+                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field is "
                     "written twice"
                 )
         else:
             end = body.find(delimiter, start)
             end = len(body) if end < 0 else end
             field = body[start:end]
-        found.append(field)
+        fields.append(field)
         if end >= len(body):
-            return found
+            return fields
         start = end + len(delimiter)
 
 
@@ -306,13 +306,13 @@ class CsvHeader:
 
     def parse(self, number: int, row: bytes) -> Record:
         """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
-        found = row_cells(self._source, row)
-        if len(found) != self._count:
-            raise RecordError(f"{len(found)} fields, where the header has {self._count}")
-        text = join_texts([found[i] for i in self._texts])
-        ident = MISSING if self._id is None else found[self._id]
+        cells = row_cells(self._source, row)
+        if len(cells) != self._count:
+            raise RecordError(f"{len(cells)} fields, where the header has {self._count}")
+        text = join_texts([cells[i] for i in self._texts])
+        ident = MISSING if self._id is None else cells[self._id]
         values = tuple([
-            None if i is None or (optional and not found[i]) else _value(found[i]) for i, optional in self._others
+            None if i is None or (optional and not cells[i]) else _value(cells[i]) for i, optional in self._others
         ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 

@@ -155,22 +155,22 @@ def find(
             raise DocumentError(path, None, _missing(path))
     refuse_overlaps(inputs)
     names = distinct_names(inputs)
-    found = Inputs([], paths=inputs)
+    inputs_read = Inputs([], paths=inputs)
     for path, name in zip(inputs, names, strict=True):
         if is_url(path):
-            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary, form)
+            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", inputs_read, selection, binary, form)
             continue
         own = None if path == STDIN else refuse_own(path, accept)
         if own is not None:
-            found.sources.append(Source(path, name, name, own, "", path, ""))
+            inputs_read.sources.append(Source(path, name, name, own, "", path, ""))
         elif path != STDIN and os.path.isdir(path):
             prefix = f"{name}/" if len(inputs) > 1 else ""
-            _find_in_directory(path, name, prefix, found, selection, binary, form)
+            _find_in_directory(path, name, prefix, inputs_read, selection, binary, form)
         else:
-            found.sources.append(_single(path, name, binary, form))
-    for source in found.sources:
+            inputs_read.sources.append(_single(path, name, binary, form))
+    for source in inputs_read.sources:
         source.form, source.as_bytes = form, binary
-    return found
+    return inputs_read
 
 
 def _missing(path: str) -> str:
@@ -198,16 +198,16 @@ def _single(path: str, name: str, binary: bool, form: TextForm) -> Source:
     return _source(path, name, name, format_of(path, binary, form.encoding), True)
 
 
-def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
+def _source(path: str, name: str, label: str, format_: Format, named: bool) -> Source:
     """Make a source of a file with a known format."""
     return Source(
-        path, name, label, found.kind, found.compression, path, found.compression,
-        encoding=found.encoding, problem=found.problem, named=named,
+        path, name, label, format_.kind, format_.compression, path, format_.compression,
+        encoding=format_.encoding, problem=format_.problem, named=named,
     )
 
 
 def _find_remote(
-    url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+    url: str, name: str, prefix: str, result: Inputs, selection: Selection, binary: bool, form: TextForm
 ) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
 
@@ -217,34 +217,34 @@ def _find_remote(
 
     below = listed(url)
     if below is None:
-        found.sources.append(replace(_source(url, name, name, next(formats([url])), True), location=""))
+        result.sources.append(replace(_source(url, name, name, next(formats([url])), True), location=""))
         return
     own = _own_folders(url, below, selection)
-    found.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
+    result.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
     entries = [
         (path, relative, _passed_over(relative, selection))
         for path, relative in below
         if not any(relative.startswith(folder) for folder in own)
     ]
-    before = len(found.sources)
-    _add_files(entries, name, prefix, found, formats)
-    for source in found.sources[before:]:
+    before = len(result.sources)
+    _add_files(entries, name, prefix, result, formats)
+    for source in result.sources[before:]:
         source.location = ""
 
 
 def _find_in_directory(
-    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+    directory: str, name: str, prefix: str, result: Inputs, selection: Selection, binary: bool, form: TextForm
 ) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
-    _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
+    _add_files(entries, name, prefix, result, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
 
 
 def _add_files(
     entries: list[tuple[str, str, str]],
     name: str,
     prefix: str,
-    found: Inputs,
+    result: Inputs,
     formats: Callable[[list[str]], Iterator[Format]],
 ) -> None:
     """Add the files of a directory, given as (path, path below the directory, why it is not read or empty)."""
@@ -252,16 +252,16 @@ def _add_files(
     formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
     for path, relative, ignored in entries:
         if ignored == _EXCLUDED:
-            found.excluded += 1
+            result.excluded += 1
         elif ignored:
-            found.ignored.append(Ignored(path, ignored))
+            result.ignored.append(Ignored(path, ignored))
         elif relative in descriptions:
-            found.companions.append((path, f"{name}/{relative}"))
-            found.ignored.append(Ignored(path, "description of a dataset"))
+            result.companions.append((path, f"{name}/{relative}"))
+            result.ignored.append(Ignored(path, "description of a dataset"))
         elif (kind := next(formats_of_files)).binary:
-            found.ignored.append(Ignored(path, kind.binary))
+            result.ignored.append(Ignored(path, kind.binary))
         else:
-            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+            result.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
@@ -303,9 +303,9 @@ def _descriptions(files: list[str]) -> set[str]:
     """Find the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
     datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
     splits = {posixpath.dirname(folder) for folder in datasets if folder}
-    found = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
-    found |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
-    return found & set(files)
+    candidates = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
+    candidates |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
+    return candidates & set(files)
 
 
 def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:

@@ -70,10 +70,10 @@ class Ids:
 
     def _typed(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
         """Return the ids at positions, whose texts these are."""
-        found: list[str | int] = packed.tolist()
+        ids: list[str | int] = packed.tolist()
         for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
-            found[i] = int(found[i])
-        return found
+            ids[i] = int(ids[i])
+        return ids
 
     def _runs(self) -> Iterator[tuple[int, PackedStrings]]:
         """Yield the texts of all ids in runs, each with its first position."""

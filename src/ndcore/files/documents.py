@@ -202,13 +202,13 @@ class FileDocuments:
         if html is not None and html not in PARTS:
             raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
         if isinstance(inputs, Inputs):
-            found = inputs
+            discovered = inputs
         else:
             selection = Selection(include, exclude, hidden)
-            found = find(inputs, (), selection, form=form)
+            discovered = find(inputs, (), selection, form=form)
             selection.checked(inputs)
-        self.sources, self.companions = found.sources, found.companions
-        self._found, self.excluded = found.ignored, found.excluded
+        self.sources, self.companions = discovered.sources, discovered.companions
+        self._discovered_ignored, self.excluded = discovered.ignored, discovered.excluded
         self._skip = on_error == "skip"
         self._columns = DecidingFields([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
@@ -231,7 +231,7 @@ class FileDocuments:
         self._contents: dict[int, Contents] = {}
         self.without_main, self.by_tags = 0, array("q")
         self._extracted = ExtractedTexts()
-        self.ignored = list(self._found)
+        self.ignored = list(self._discovered_ignored)
         self._passed_over: set[int] = set()
 
     def __enter__(self) -> FileDocuments:

@@ -44,12 +44,12 @@ def parsed_date(value: Any) -> datetime.datetime:
         `value` is not a date, or its year is not one from 1 to 9999.
     """
     try:
-        found = _converted(value)
+        date = _converted(value)
     except (ValueError, OverflowError):
-        found = None
-    if found is None:
+        date = None
+    if date is None:
         raise RecordError(f"{describe(value)} is not a date; dates are {ACCEPTED}")
-    return found
+    return date
 
 
 def _converted(value: Any) -> datetime.datetime | None:

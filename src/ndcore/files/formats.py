@@ -214,16 +214,16 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
     # A suffix that hides the compression says nothing of the data.
-    found = _content("" if untold else name, head, default, encoding)
-    if found.kind == "object":
+    format_ = _content("" if untold else name, head, default, encoding)
+    if format_.kind == "object":
         more = _beginning(file, compression, _LONGEST_HEAD, name) or head
-        found = found._replace(kind=_lines_or_object(more, named))
+        format_ = format_._replace(kind=_lines_or_object(more, named))
     if compression:
-        found = found._replace(compression=compression)
-        if found.kind in COLUMNAR and not found.problem:
-            what = "Parquet" if found.kind == "parquet" else "Arrow"
-            found = found._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
-    return found
+        format_ = format_._replace(compression=compression)
+        if format_.kind in COLUMNAR and not format_.problem:
+            what = "Parquet" if format_.kind == "parquet" else "Arrow"
+            format_ = format_._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
+    return format_
 
 
 def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:

@@ -56,11 +56,11 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
             between, title = map(_plain, text_between_tags(data))
             return Extracted.of(between, page, page_title=" ".join(title.split()), by_tags=True)
         tree = HTMLTree.parse(shown)
-        found = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
-        fell_back = words is not None and not len(words.fingerprints(found))
+        extracted = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
+        fell_back = words is not None and not len(words.fingerprints(extracted))
         if fell_back:
-            found = str(extract_plain_text(tree, main_content=False, list_bullets=False))
-        return Extracted.of(found, page, fell_back, str(tree.title or ""))
+            extracted = str(extract_plain_text(tree, main_content=False, list_bullets=False))
+        return Extracted.of(extracted, page, fell_back, str(tree.title or ""))
 
     return text
 

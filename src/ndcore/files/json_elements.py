@@ -133,8 +133,8 @@ class _Buffer:
         """Pass over `expected` and return it; return nothing where something else stands."""
         while len(self._buffer) - self._at < len(expected) and self._fill():
             pass
-        found = self._buffer.startswith(expected, self._at)
-        return self._pass(self._at + len(expected)) if found else b""
+        is_next = self._buffer.startswith(expected, self._at)
+        return self._pass(self._at + len(expected)) if is_next else b""
 
     def blanks(self) -> bytes:
         """Pass over white space and return it."""

@@ -66,8 +66,8 @@ class RecordParser:
             The line is not a JSON object or not UTF-8, or a field is missing or has another type.
         """
         body = without_mark(line) if number == 1 else line
-        found = self._decode(body) if self._decode is not None else None
-        text, others = found if found is not None else self._slow(body)
+        decoded = self._decode(body) if self._decode is not None else None
+        text, others = decoded if decoded is not None else self._slow(body)
         if self._fields.annotated and others[ANNOTATION] is not MISSING:
             raise RecordError(f"the record has a field {ANNOTATION!r} already; rename it, or leave out --annotate")
         try:
@@ -163,10 +163,10 @@ class RecordParser:
                 line: Any = decode(body)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return None
-            found = [get(line, attribute, inner) for attribute, inner in texts]
-            if not all(isinstance(text, str) for text in found):
+            parts = [get(line, attribute, inner) for attribute, inner in texts]
+            if not all(isinstance(text, str) for text in parts):
                 return None
-            return join_texts(found), {name: get(line, attribute, inner) for name, attribute, inner in others}
+            return join_texts(parts), {name: get(line, attribute, inner) for name, attribute, inner in others}
 
         return fast
 
@@ -281,7 +281,7 @@ class JsonLines:
     def _passed_over(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
         if at.takes():
-            at.found += 1
+            at.passed += 1
             yield at.number, too_long("the line", self._longest)
         at.number += 1
 
@@ -291,14 +291,14 @@ class JsonLines:
         while begin < end and not at.done:
             if self._reader is not None:
                 lines = self._reader.read(buffer, begin, end, at.number, at.left, self._longest)
-                begin, found = lines.end, len(lines.numbers)
-                at.pass_to(lines.number, found)
+                begin, count = lines.end, len(lines.numbers)
+                at.pass_to(lines.number, count)
                 yield from [None] * lines.blank
-                if found:
+                if count:
                     yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, lines, [])
                 if not lines.unusual:
                     continue
-                run = min(_RUN, 2 * run) if found < _RARE else 1
+                run = min(_RUN, 2 * run) if count < _RARE else 1
             stop = _after_lines(buffer, begin, end, run) if self._reader is not None else end
             yield from self._parsed(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
             begin = stop
@@ -313,7 +313,7 @@ class JsonLines:
                     yield from _blocks(records)
                     yield None
                 else:
-                    at.found += 1
+                    at.passed += 1
                     try:
                         if len(line) > self._longest:
                             raise RecordError(too_long("the line", self._longest))
@@ -332,33 +332,33 @@ class _LineCursor:
     """Where reading stands: the number of the next line, and how many of the wanted lines were found."""
 
     def __init__(self, number: int, wanted: Wanted | None) -> None:
-        self.number, self.found, self._end = number, 0, 0
+        self.number, self.passed, self._end = number, 0, 0
         self._numbers = None if wanted is None else wanted.numbers
 
     def begin(self, lines: slice) -> None:
         """Go to the beginning of a part, with these of the wanted lines."""
         if self._numbers is not None:
-            self.found, self._end = lines.start, len(self._numbers) if lines.stop is None else lines.stop
+            self.passed, self._end = lines.start, len(self._numbers) if lines.stop is None else lines.stop
             if lines.stop is not None:
-                self.number = int(self._numbers[self.found])
+                self.number = int(self._numbers[self.passed])
 
     @property
     def left(self) -> Ints | None:
         """The wanted lines of this part that were not found yet; None: all are wanted."""
-        return None if self._numbers is None else self._numbers[self.found : self._end]
+        return None if self._numbers is None else self._numbers[self.passed : self._end]
 
     @property
     def done(self) -> bool:
         """Whether all wanted lines of this part were found."""
-        return self._numbers is not None and self.found == self._end
+        return self._numbers is not None and self.passed == self._end
 
     def takes(self) -> bool:
         """Tell whether the next line is wanted."""
-        return self._numbers is None or (not self.done and self.number == int(self._numbers[self.found]))
+        return self._numbers is None or (not self.done and self.number == int(self._numbers[self.passed]))
 
-    def pass_to(self, number: int, found: int) -> None:
-        """Go to the line with this number; `found` of the lines before it were wanted."""
-        self.number, self.found = number, self.found + found
+    def pass_to(self, number: int, wanted: int) -> None:
+        """Go to the line with this number; `wanted` of the lines before it were wanted."""
+        self.number, self.passed = number, self.passed + wanted
 
 
 def _line_reader(fields: Fields) -> LineReader | None:
@@ -376,13 +376,13 @@ def _blocks(records: list[tuple[int, Record]]) -> Iterator[Block]:
     """Yield a block of these records, which stand at these offsets, if there are any; empty the list."""
     if not records:
         return
-    starts, found = zip(*records, strict=True)
+    starts, parsed = zip(*records, strict=True)
     records.clear()
-    numbers, sizes = [record.number for record in found], [record.size for record in found]
+    numbers, sizes = [record.number for record in parsed], [record.size for record in parsed]
     yield Block(
         np.array(numbers, np.int64), np.array(starts, np.int64), np.array(sizes, np.int64),
-        [record.text for record in found], [record.id for record in found],
-        [record.values for record in found] if found[0].values else [],
+        [record.text for record in parsed], [record.id for record in parsed],
+        [record.values for record in parsed] if parsed[0].values else [],
     )
 
 

@@ -175,15 +175,15 @@ class _Values:
             if name.lower() not in _BODY and self.value(name) is MISSING:
                 raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
                                   f"{', '.join(dict.fromkeys(key.lower()[:40] for key in list(self._message.keys())[:12]))}")
-        found = [self.value(name) for name in fields.others]
-        for name, value in zip(fields.others, found, strict=True):
+        others = [self.value(name) for name in fields.others]
+        for name, value in zip(fields.others, others, strict=True):
             if value is MISSING and name not in fields.optional:
                 raise RecordError(f"the message has no field {name!r}")
         ident = self._message.get(fields.id)
         date = self.value("date")
         return Record(
             number, data, check_id(MISSING if ident is None else self.value(fields.id, as_written=True), fields),
-            tuple([None if value is MISSING else value for value in found]), len(data), offset,
+            tuple([None if value is MISSING else value for value in others]), len(data), offset,
             date if isinstance(date, datetime.datetime) else None,
         )
 
@@ -234,8 +234,8 @@ def _header_text(raw: str, encoding: str = "") -> str:
 def _date(text: str) -> Any:
     """Convert a date of RFC 5322 to UTC; MISSING where it is none."""
     try:
-        found = parsedate_to_datetime(text[:200])
-        return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+        date = parsedate_to_datetime(text[:200])
+        return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return MISSING
 
@@ -253,7 +253,7 @@ def _parsed(data: bytes) -> tuple[Message, list[_Leaf], str]:
     others: list[str] = []
     count = 0
 
-    def walk(part: Message, start: int, end: int, depth: int, found: list[_Leaf]) -> None:
+    def walk(part: Message, start: int, end: int, depth: int, leaves_of_part: list[_Leaf]) -> None:
         nonlocal count
         count += 1
         if depth > _DEPTH or count > _PARTS:
@@ -272,12 +272,12 @@ def _parsed(data: bytes) -> tuple[Message, list[_Leaf], str]:
                 with_text = [mine for mine in alternatives if mine]
                 plain = [mine for mine in with_text if not any(leaf.is_html for leaf in mine) and _has_words(mine)]
                 alternatives = (plain or with_text)[:1]
-            found.extend(leaf for mine in alternatives for leaf in mine)
+            leaves_of_part.extend(leaf for mine in alternatives for leaf in mine)
         elif kind == "message/rfc822" and not attached:
             inner, begin = _header(data, start, end, False)
-            walk(inner, begin, end, depth + 1, found)
+            walk(inner, begin, end, depth + 1, leaves_of_part)
         elif kind in ("text/plain", "text/html") and not attached:
-            found.append(_Leaf(_payload(part, data[start:end]), _parameter(part, "charset"), kind == "text/html"))
+            leaves_of_part.append(_Leaf(_payload(part, data[start:end]), _parameter(part, "charset"), kind == "text/html"))
         else:
             name = _parameter(part, "filename", "content-disposition") or _parameter(part, "name") or kind
             digest = hashlib.blake2b(_payload(part, data[start:end]), digest_size=8).hexdigest()
@@ -299,10 +299,10 @@ def _header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, i
     """
     if data.startswith((b"\n", b"\r\n"), start) and not needed:
         return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
-    found = _HEADER_END.search(data, start, min(end, start + _HEADER))
-    if found is None and end - start > _HEADER:
+    blank_line = _HEADER_END.search(data, start, min(end, start + _HEADER))
+    if blank_line is None and end - start > _HEADER:
         raise RecordError(f"its header is longer than {_HEADER >> 20} MiB")
-    stop, body = (end, end) if found is None else (found.start(), found.end())
+    stop, body = (end, end) if blank_line is None else (blank_line.start(), blank_line.end())
     if _FIELD.match(data, start, stop) is None:
         if needed:
             raise RecordError("no message begins here, with a header of lines as 'Subject: …'")

@@ -136,7 +136,7 @@ _SHARED_BYTES = 64 << 20  # of a batch whose rows all have the longest value tha
 
 def _in_dictionaries(pa: Any, file: Any) -> list[str]:
     """List the columns of strings that stand in dictionaries in the file, and not in the schema."""
-    metadata, schema, found = file.metadata, file.schema_arrow, []
+    metadata, schema, names = file.metadata, file.schema_arrow, []
     for i in range(metadata.num_columns if metadata.num_row_groups else 0):
         name = metadata.row_group(0).column(i).path_in_schema
         at = schema.get_field_index(name)
@@ -145,8 +145,8 @@ def _in_dictionaries(pa: Any, file: Any) -> list[str]:
             "DICTIONARY" in encoding for g in range(metadata.num_row_groups)
             for encoding in metadata.row_group(g).column(i).encodings
         ):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 class ParquetFile:

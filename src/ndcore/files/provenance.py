@@ -52,12 +52,12 @@ class Place(NamedTuple):
 
     def fields(self, prefix: str = "") -> dict[str, Any]:
         """Return the place as fields for JSON; offset and date only where there are any."""
-        found: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
+        fields: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
         if self.offset is not None:
-            found[f"{prefix}offset"] = self.offset
+            fields[f"{prefix}offset"] = self.offset
         if self.date is not None:
-            found[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
-        return found
+            fields[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+        return fields
 
 
 class Places:
@@ -186,8 +186,8 @@ def _all_at(column: SpooledColumn, positions: Ints) -> list[Any]:
     inside = positions < len(there)
     values = np.full(len(positions), _NONE)
     values[inside] = there[positions[inside]]
-    found: list[Any] = values.tolist()
-    return found if (values != _NONE).all() else [None if value == _NONE else value for value in found]
+    entries: list[Any] = values.tolist()
+    return entries if (values != _NONE).all() else [None if value == _NONE else value for value in entries]
 
 
 def _at(column: SpooledColumn, position: int) -> int | None:

@@ -35,10 +35,10 @@ def expanded(url: str) -> list[str]:
         return [url]
     with _url_errors(url):
         files, path = _filesystem(url)
-        found = sorted(name for name, about in files.glob(path, detail=True).items() if about["type"] == "file")
-    if not found:
+        matches = sorted(name for name, about in files.glob(path, detail=True).items() if about["type"] == "file")
+    if not matches:
         raise DocumentError(url, None, "no file matches")
-    return [files.unstrip_protocol(name) for name in found]
+    return [files.unstrip_protocol(name) for name in matches]
 
 
 def listed(url: str) -> list[tuple[str, str]] | None:

@@ -96,11 +96,11 @@ def raw_documents(
 def positions_of_rows(documents: FileDocuments, index: int) -> Ints:
     """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
     span, rejected = documents.span(index), documents.rejected_numbers(index)
-    found = np.full(1 + len(span) + len(rejected), -1, np.int64)
-    there = np.ones(len(found), np.bool_)
+    positions = np.full(1 + len(span) + len(rejected), -1, np.int64)
+    there = np.ones(len(positions), np.bool_)
     there[[0, *rejected]] = False
-    found[there] = np.arange(span.start, span.stop)
-    return found
+    positions[there] = np.arange(span.start, span.stop)
+    return positions
 
 
 _COPY = 1 << 20
@@ -315,9 +315,9 @@ def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
 
 def _verdict_columns(verdicts: NamedVerdicts) -> dict[str, str]:
     """Return the columns that annotation adds, and the fields of a verdict that they hold."""
-    found = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
+    fields = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
     there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
-    return {name: field for name, field in found.items() if there.get(field, True)}
+    return {name: field for name, field in fields.items() if there.get(field, True)}
 
 
 def _verdict_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -> list[Any]:

@@ -40,7 +40,7 @@ class SinglePass:
 
     Parameters
     ----------
-    found : Inputs
+    inputs : Inputs
     text_field, id_field, require_id, on_error, html, threads, told
         As in `FileDocuments`. A file that is one document has its path below the input as its id.
     date_field : str, optional
@@ -59,7 +59,7 @@ class SinglePass:
 
     def __init__(
         self,
-        found: Inputs,
+        inputs: Inputs,
         *,
         text_field: str | Sequence[str] = "text",
         id_field: str = "id",
@@ -75,9 +75,9 @@ class SinglePass:
         others = () if date_field is None else (date_field,)
         optional = frozenset(others if date is not None else ())
         self._reader = SourceReader(Fields(texts, id_field, require_id, others, optional), html, threads=threads)
-        self._sources, self.ignored = found.sources, list(found.ignored)
+        self._sources, self.ignored = inputs.sources, list(inputs.ignored)
         self._skip, self._date, self._field = on_error == "skip", date, date_field
-        self._work, self._position = WorkDirectory(), Position(found.sources)
+        self._work, self._position = WorkDirectory(), Position(inputs.sources)
         self._told = told
         self._given, self.rejected = 0, list[Rejected]()
         self.by_tags: list[tuple[str | int, Place]] = []

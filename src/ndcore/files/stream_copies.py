@@ -72,9 +72,9 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     """Copy a stream, after recognising its format."""
     head = _beginning(stream)
     if not is_url(source.path):
-        found = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
-        source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
-        source.stored = found.compression
+        format_ = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
+        source.kind, source.encoding, source.problem = format_.kind, format_.encoding, format_.problem
+        source.stored = format_.compression
         if source.kind == "archive" and source.stored:  # its members are copied as they are
             source.compression = source.stored
     if source.problem:

@@ -60,25 +60,25 @@ def checked_encoding(name: str) -> str:
     ('cp1252', 'gb18030')
     """
     try:
-        found = codecs.lookup(name).name
-        b"a".decode(found, "ignore")  # LookupError for codecs of other things than text
+        encoding = codecs.lookup(name).name
+        b"a".decode(encoding, "ignore")  # LookupError for codecs of other things than text
     except (LookupError, ValueError):
-        found = "undefined"
-    if found in _NO_TEXT:
+        encoding = "undefined"
+    if encoding in _NO_TEXT:
         raise EncodingError(f"{name!r} does not name an encoding of text; examples are cp1252, gb18030, utf-16-le")
-    if found in ("utf-16", "utf-32"):
-        raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
+    if encoding in ("utf-16", "utf-32"):
+        raise EncodingError(f"{name!r} leaves the order of bytes open; name {encoding}-le or {encoding}-be (a byte order mark "
                             "decides where there is one)")
-    return "utf-8" if found == "utf-8-sig" else _SUPERSETS.get(found, found)
+    return "utf-8" if encoding == "utf-8-sig" else _SUPERSETS.get(encoding, encoding)
 
 
 def sender_encoding(charset: str) -> str:
     """Return the encoding that a sender of mail means by a name, as browsers do; empty for other names, and for ASCII."""
     try:
-        found = checked_encoding(charset)
+        encoding = checked_encoding(charset)
     except EncodingError:
         return ""
-    return "" if found == "ascii" else _OF_SENDERS.get(found, found)
+    return "" if encoding == "ascii" else _OF_SENDERS.get(encoding, encoding)
 
 
 def wide_encoding(head: bytes) -> str:

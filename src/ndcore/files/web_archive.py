@@ -16,7 +16,7 @@ import io
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, frames
 from ndcore.files.errors import DocumentError
@@ -117,10 +117,10 @@ class ArchiveStream:
         """Pass over CR and LF, and return them, a chunk of them at most."""
         passed = b""
         while True:
-            found = _NEWLINES.match(self.buffer)
-            if found:
-                passed = (passed + found[0])[:_CHUNK]
-                self._drop(len(found[0]))
+            newlines = _NEWLINES.match(self.buffer)
+            if newlines:
+                passed = (passed + newlines[0])[:_CHUNK]
+                self._drop(len(newlines[0]))
             if self.buffer or not self.fill():
                 return passed
 
@@ -148,8 +148,8 @@ class ArchiveStream:
             return position
         while self._begins and self._begins[0][0] < position:
             self._begins.popleft()
-        found = [offset for at, offset in self._begins if at == position]
-        return found[-1] if found else None
+        offsets = [offset for at, offset in self._begins if at == position]
+        return offsets[-1] if offsets else None
 
     def end(self) -> int | None:
         """Return the offset in the file where the data before the buffer end; with compression None unless a member ends."""
@@ -177,12 +177,12 @@ class ArchiveStream:
         self._drop(len(self.buffer))
         if self.damage is None:
             return False
-        found = self._next_member(begins)
+        offset = self._next_member(begins)
         self.damage, self._invalid, self._pieces = None, False, iter(())
-        if found is not None:
-            self._file.seek(found)
+        if offset is not None:
+            self._file.seek(offset)
             self._pieces = self._open()
-        return found is not None
+        return offset is not None
 
     def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
         """Search the file for the next member after the damaged one."""
@@ -395,10 +395,10 @@ def _date(text: str) -> datetime.datetime | None:
     try:
         if text.isascii() and text.isdigit():
             return datetime.datetime.strptime(text.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=datetime.UTC)
-        found = datetime.datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 8 else text)
+        date = datetime.datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 8 else text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
 
 
 def entries(source: Source) -> Iterator[ArchiveEntry]:

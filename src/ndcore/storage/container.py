@@ -264,9 +264,9 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
         If the file cannot be opened.
     """
     with _opened(path) as (file, size):
-        found, stored, header, entries = read_head(file, size, path)
-        if kind is not None and found != kind:
-            raise ValueError(f"{os.fspath(path)}: the file holds {found!r}, not {kind!r}; give a file of {kind!r}")
+        stored_kind, stored, header, entries = read_head(file, size, path)
+        if kind is not None and stored_kind != kind:
+            raise ValueError(f"{os.fspath(path)}: the file holds {stored_kind!r}, not {kind!r}; give a file of {kind!r}")
         if kind is not None and stored > revision:
             raise corrupt(path, f"{kind!r} of revision {stored}, this ndcore reads up to {revision}: upgrade ndcore")
         _check_gaps(file, entries, path)

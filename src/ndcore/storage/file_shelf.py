@@ -96,9 +96,9 @@ class FileShelf:
 
     def _check_kind(self, name: str, kind: str) -> None:
         """Raise CorruptFile where the file of this name holds something else."""
-        found = container.peek(self._file(name)).kind
-        if found != kind:
-            raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
+        stored_kind = container.peek(self._file(name)).kind
+        if stored_kind != kind:
+            raise container.CorruptFile(f"{self._file(name)}: the file holds {stored_kind!r}, not {kind!r}")
 
     def drop(self, name: str) -> None:
         """Drop an outcome, if it is there."""

@@ -63,17 +63,17 @@ class JobDescription:
         FileNotFoundError without the file, CorruptFile where it is damaged, ValueError for a newer format.
         """
         try:
-            found = json.loads((place / self.file).read_text(encoding="utf-8"))
-            newer = found[self.key] > self.format
-            checked = {} if newer else {"finished": bool(found["finished"]), "parameters": dict(found["parameters"])}
+            description = json.loads((place / self.file).read_text(encoding="utf-8"))
+            newer = description[self.key] > self.format
+            checked = {} if newer else {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
         except FileNotFoundError:
             raise FileNotFoundError(2, f"holds no {self.what}: there is no {self.file}", str(place)) from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFile(f"{place / self.file}: not the description of a {self.what}: {error}") from error
         if newer:
-            raise ValueError(f"{place}: a {self.what} of format {found[self.key]!r:.40}; this ndcore reads {self.format}: "
+            raise ValueError(f"{place}: a {self.what} of format {description[self.key]!r:.40}; this ndcore reads {self.format}: "
                              "upgrade ndcore")
-        return {**checked, "source": found.get("source")}
+        return {**checked, "source": description.get("source")}
 
     def write(self, place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
         """Write the file, in place of an older one."""
