@@ -365,14 +365,14 @@ def test_a_failure_leaves_the_old_file(small, tmp_path, monkeypatch, owner, name
 def test_a_failure_between_two_arrays_leaves_the_old_file(small, tmp_path, monkeypatch):
     before = small.read_bytes()
     calls = iter(range(5))
-    real = container._bytes_of
+    real = container._view_bytes
 
     def third_fails(array):
         if next(calls) == 4:  # two for the checksums, then two of the writing
             raise MemoryError
         return real(array)
 
-    monkeypatch.setattr(container, "_bytes_of", third_fails)
+    monkeypatch.setattr(container, "_view_bytes", third_fails)
     with pytest.raises(MemoryError):
         write(small, "sketches", {}, {"a": np.zeros(10), "b": np.zeros(10), "c": np.zeros(10)})
     assert small.read_bytes() == before

@@ -111,11 +111,11 @@ def examine(entry: ArchiveEntry) -> ArchivedPage | str:
     if head.url.startswith(_OF_THE_CRAWLER):
         return f"{head.kind} of the crawler"
     if head.media.lower().startswith("application/http") or entry.content.startswith(b"HTTP/"):
-        return _response(entry, head)
-    return _page(entry, head, head.media, entry.content, ())
+        return _examine_response(entry, head)
+    return _examine_page(entry, head, head.media, entry.content, ())
 
 
-def _response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
+def _examine_response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
     """Examine an HTTP response: its status, codings and media type."""
     begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
     if begin is None or end is None:
@@ -127,10 +127,10 @@ def _response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
     codings = [coding.strip().lower() for name in names for coding in reversed(name.split(","))]
     media = headers.get("content-type") or head.fields.get("warc-identified-payload-type", "")
     payload = entry.content[end.end() :]
-    return _page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
+    return _examine_page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
 
 
-def _page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
+def _examine_page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
     """Make a Page of a payload with HTML or plain text; name the kind of any other."""
     kind = media.partition(";")[0].strip().lower()
     is_html = kind in _HTML
@@ -165,7 +165,7 @@ def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
     return data, as_named
 
 
-def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _join_chunks(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Join chunks (RFC 9112, section 7.1). Trailer fields, and the last line end of a chunk, may be missing."""
     parts = []
     line = _CHUNK_SIZE.match(data)
@@ -179,7 +179,7 @@ def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _decode_brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress br (RFC 7932); None where the payload is plain HTML."""
     try:
         import brotli
@@ -203,7 +203,7 @@ def _brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
     return bytes(whole)
 
 
-def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _inflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
         stream = zlib.decompressobj(bits)
@@ -217,7 +217,7 @@ def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     raise EOFError("it is not valid, or not complete")
 
 
-def _framed(compression: str, magic: bytes) -> Decoder:
+def _make_decoder(compression: str, magic: bytes) -> Decoder:
     """Make the decoder of a compression that begins with `magic`."""
     def decode(data: bytes, cut: bool, longest: int) -> bytes | None:
         if not data.startswith(magic):
@@ -241,14 +241,14 @@ def _check_length(length: int, longest: int) -> None:
         raise RecordError(too_long("its decoded payload", longest))
 
 
-_GZIP = _framed("gz", b"\x1f\x8b")
+_GZIP = _make_decoder("gz", b"\x1f\x8b")
 _DECODERS: dict[str, Decoder] = {
-    "chunked": _chunked,
+    "chunked": _join_chunks,
     "gzip": _GZIP,
     "x-gzip": _GZIP,
-    "deflate": _deflate,
-    "br": _brotli,
-    "zstd": _framed("zst", b"\x28\xb5\x2f\xfd"),
+    "deflate": _inflate,
+    "br": _decode_brotli,
+    "zstd": _make_decoder("zst", b"\x28\xb5\x2f\xfd"),
 }
 
 
@@ -276,10 +276,10 @@ def documents(
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
-    yield from workers.texts(source.path, _found(source, fields, wanted, contents))
+    yield from workers.texts(source.path, _read_pages(source, fields, wanted, contents))
 
 
-def _found(
+def _read_pages(
     source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Html | Record | tuple[int | None, str]]:
     """Yield what `documents` does, before the text of HTML is extracted."""
@@ -295,7 +295,7 @@ def _found(
                 if len(entry.content) < page.head.length:
                     raise RecordError(too_long("it", source.longest))
                 payload, as_named = decoded(page, source.longest)
-                values = tuple([_value(page.head, field) for field in fields])
+                values = tuple([_look_up(page.head, field) for field in fields])
                 contents.kinds[MISNAMED] += not as_named
                 contents.append(entry.span, True)
                 offset = entry.span[0] if entry.span is not None else None
@@ -309,15 +309,15 @@ def _found(
             yield entry.number, f"{entry.place}: {error}"
 
 
-def _value(head: RecordHead, field: str) -> Any:
+def _look_up(head: RecordHead, field: str) -> Any:
     """Look up a field of FIELDS; RecordError where it is missing."""
-    value = {"url": head.url, "host": _host(head.url), "date": head.date}[field]
+    value = {"url": head.url, "host": _extract_host(head.url), "date": head.date}[field]
     if not value:
         raise RecordError(f"it has no {field}")
     return value
 
 
-def _host(url: str) -> str:
+def _extract_host(url: str) -> str:
     """Extract the host of a URL; empty where there is none."""
     try:
         return urlsplit(url).hostname or ""

@@ -60,10 +60,10 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
         The file cannot be read or is damaged; a quote is opened and not closed.
     """
     settle(source)
-    yield from _rows(source, source.delimiter.encode())
+    yield from _cut_rows(source, source.delimiter.encode())
 
 
-def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
+def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield rows as `raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
     encoding, following = source.encoding, lines(source)
     quote = '"'.encode(encoding)
@@ -109,11 +109,11 @@ def settle(source: Source) -> None:
     if source.delimiter:
         return
     try:
-        source.set_encoding(source.encoding or _detected(source))
+        source.set_encoding(source.encoding or _detect_encoding(source))
     except EncodingError as error:
         raise DocumentError(source.path, None, str(error)) from error
     usual = DELIMITERS[source.kind].decode()
-    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _delimiter(source))
+    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _detect_delimiter(source))
     if source.delimiter != usual and not source.form.delimiter:
         source.told.append(f"with {_NAMES[source.delimiter]} between fields")
 
@@ -121,7 +121,7 @@ def settle(source: Source) -> None:
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def _detected(source: Source) -> str:
+def _detect_encoding(source: Source) -> str:
     """Detect the encoding of a table: UTF-8 where all of it is, else what its lines beyond ASCII are in."""
     decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
     try:
@@ -143,11 +143,11 @@ def _detected(source: Source) -> str:
     return detected_encoding(bytes(sample))
 
 
-def _delimiter(source: Source) -> str:
+def _detect_delimiter(source: Source) -> str:
     """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
-        rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))
+        rows = list(itertools.islice(_count_first_fields(source, candidate), _FIRST_ROWS))
         if rows and rows[0] > 1:
             present.append(candidate)
             if all(count == rows[0] for count in rows):
@@ -160,11 +160,11 @@ def _delimiter(source: Source) -> str:
     return ","
 
 
-def _first_rows(source: Source, delimiter: bytes) -> Iterator[int]:
+def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
     """Count the fields of the first rows that are not blank; stop where a row cannot be read."""
     size = 0
     try:
-        for number, row in _rows(source, delimiter):
+        for number, row in _cut_rows(source, delimiter):
             if isinstance(row, TooLong):
                 return
             size += len(row)
@@ -312,12 +312,12 @@ class CsvHeader:
         text = join_texts([cells[i] for i in self._texts])
         ident = MISSING if self._id is None else cells[self._id]
         values = tuple([
-            None if i is None or (optional and not cells[i]) else _value(cells[i]) for i, optional in self._others
+            None if i is None or (optional and not cells[i]) else _convert_cell(cells[i]) for i, optional in self._others
         ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 
 
-def _value(text: str) -> str | int | float:
+def _convert_cell(text: str) -> str | int | float:
     """Convert a number written as in JSON, so that numbers are ordered as numbers; leave any other text."""
     if _INTEGER.fullmatch(text):
         return int(text)

@@ -75,11 +75,11 @@ def distinct_names(inputs: Sequence[str]) -> list[str]:
     >>> distinct_names(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
     ['2024/a.jsonl', '2025/a.jsonl', 'b.jsonl']
     """
-    parts = [_path_names(path) for path in inputs]
+    parts = [_split_path(path) for path in inputs]
     depth = [1] * len(parts)
     while True:
         names = [tuple(p[-d:]) for p, d in zip(parts, depth, strict=True)]
-        clashes = _clashes(names)
+        clashes = _find_clashes(names)
         grown = [i for i in clashes if depth[i] < len(parts[i])]
         if not grown:
             return ["/".join(name) for name in names]
@@ -87,7 +87,7 @@ def distinct_names(inputs: Sequence[str]) -> list[str]:
             depth[i] += 1
 
 
-def _path_names(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """Split the path of an input into its names; standard input and streams get names with a suffix."""
     if path == STDIN:
         return [STDIN_NAME]
@@ -99,7 +99,7 @@ def _path_names(path: str) -> list[str]:
     return parts
 
 
-def _clashes(names: list[tuple[str, ...]]) -> list[int]:
+def _find_clashes(names: list[tuple[str, ...]]) -> list[int]:
     """Find the names that are given twice, or of which one lies below another."""
     owners: dict[tuple[str, ...], list[int]] = {}
     for i, name in enumerate(names):
@@ -152,7 +152,7 @@ def find(
     inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
     for path in inputs:
         if path != STDIN and not is_url(path) and not os.path.exists(path):
-            raise DocumentError(path, None, _missing(path))
+            raise DocumentError(path, None, _explain_missing(path))
     refuse_overlaps(inputs)
     names = distinct_names(inputs)
     inputs_read = Inputs([], paths=inputs)
@@ -167,21 +167,21 @@ def find(
             prefix = f"{name}/" if len(inputs) > 1 else ""
             _find_in_directory(path, name, prefix, inputs_read, selection, binary, form)
         else:
-            inputs_read.sources.append(_single(path, name, binary, form))
+            inputs_read.sources.append(_make_single_source(path, name, binary, form))
     for source in inputs_read.sources:
         source.form, source.as_bytes = form, binary
     return inputs_read
 
 
-def _missing(path: str) -> str:
+def _explain_missing(path: str) -> str:
     """Say why a path does not exist."""
     if os.path.islink(path):
-        leads = "leads back to itself" if _loops(path) else "does not exist"
+        leads = "leads back to itself" if _is_link_loop(path) else "does not exist"
         return f"symbolic link to {os.readlink(path)}, which {leads}"
     return "no such file or directory"
 
 
-def _loops(path: str) -> bool:
+def _is_link_loop(path: str) -> bool:
     """Tell whether links lead from a path back to themselves."""
     try:
         Path(path).stat()
@@ -190,19 +190,19 @@ def _loops(path: str) -> bool:
     return False
 
 
-def _single(path: str, name: str, binary: bool, form: TextForm) -> Source:
+def _make_single_source(path: str, name: str, binary: bool, form: TextForm) -> Source:
     """Make the source of an input that is a file or a stream."""
     if is_stream(path):
         kind, compression = of_name(name)
         return Source(path, name, name, kind or "text", compression, "", compression)
-    return _source(path, name, name, format_of(path, binary, form.encoding), True)
+    return _make_source(path, name, name, format_of(path, binary, form.encoding), True)
 
 
-def _source(path: str, name: str, label: str, format_: Format, named: bool) -> Source:
+def _make_source(path: str, name: str, label: str, file_format: Format, named: bool) -> Source:
     """Make a source of a file with a known format."""
     return Source(
-        path, name, label, format_.kind, format_.compression, path, format_.compression,
-        encoding=format_.encoding, problem=format_.problem, named=named,
+        path, name, label, file_format.kind, file_format.compression, path, file_format.compression,
+        encoding=file_format.encoding, problem=file_format.problem, named=named,
     )
 
 
@@ -217,12 +217,12 @@ def _find_remote(
 
     below = listed(url)
     if below is None:
-        result.sources.append(replace(_source(url, name, name, next(formats([url])), True), location=""))
+        result.sources.append(replace(_make_source(url, name, name, next(formats([url])), True), location=""))
         return
     own = _own_folders(url, below, selection)
     result.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
     entries = [
-        (path, relative, _passed_over(relative, selection))
+        (path, relative, _explain_exclusion(relative, selection))
         for path, relative in below
         if not any(relative.startswith(folder) for folder in own)
     ]
@@ -248,7 +248,7 @@ def _add_files(
     formats: Callable[[list[str]], Iterator[Format]],
 ) -> None:
     """Add the files of a directory, given as (path, path below the directory, why it is not read or empty)."""
-    descriptions = _descriptions([relative for _, relative, ignored in entries if not ignored])
+    descriptions = _find_descriptions([relative for _, relative, ignored in entries if not ignored])
     formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
     for path, relative, ignored in entries:
         if ignored == _EXCLUDED:
@@ -261,7 +261,7 @@ def _add_files(
         elif (kind := next(formats_of_files)).binary:
             result.ignored.append(Ignored(path, kind.binary))
         else:
-            result.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+            result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
@@ -275,7 +275,7 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
     for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
         folder, _, name = relative.rpartition("/")
         kind = own_remote(name, head)
-        if kind is None or not _entered(folder, selection) or any(relative.startswith(outer) for outer in own):
+        if kind is None or not _is_searched(folder, selection) or any(relative.startswith(outer) for outer in own):
             continue
         if not folder:
             hint = "its documents are below kept/ or annotated/: name that" if kind == OUTPUT else "name the documents"
@@ -284,14 +284,14 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
     return own
 
 
-def _passed_over(relative: str, selection: Selection) -> str:
+def _explain_exclusion(relative: str, selection: Selection) -> str:
     """Tell from its path why a file of a directory is not read; empty where it is read."""
     if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
-    return "" if _entered(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
+    return "" if _is_searched(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
 
 
-def _entered(folder: str, selection: Selection) -> bool:
+def _is_searched(folder: str, selection: Selection) -> bool:
     """Tell whether a folder is searched: neither it nor a folder around it is excluded or hidden."""
     parts = folder.split("/") if folder else []
     if not selection.hidden and any(part.startswith(".") for part in parts):
@@ -299,7 +299,7 @@ def _entered(folder: str, selection: Selection) -> bool:
     return all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
 
 
-def _descriptions(files: list[str]) -> set[str]:
+def _find_descriptions(files: list[str]) -> set[str]:
     """Find the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
     datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
     splits = {posixpath.dirname(folder) for folder in datasets if folder}
@@ -337,10 +337,10 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             elif is_own_file(entry.path):
                 yield relative, "file of ndcore"
             else:
-                yield relative, "" if _dangling(entry) or entry.is_file() else _special(entry)
+                yield relative, "" if _is_dangling(entry) or entry.is_file() else _name_special(entry)
 
 
-def _special(entry: os.DirEntry[str]) -> str:
+def _name_special(entry: os.DirEntry[str]) -> str:
     """Name the kind of an entry that is neither a file nor a directory."""
     if entry.is_dir():
         return "link to a directory"
@@ -348,6 +348,6 @@ def _special(entry: os.DirEntry[str]) -> str:
     return "FIFO" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
 
 
-def _dangling(entry: os.DirEntry[str]) -> bool:
+def _is_dangling(entry: os.DirEntry[str]) -> bool:
     """Tell whether an entry is a link to nothing, or to itself: a document that cannot be read, and must be reported."""
     return entry.is_symlink() and not os.path.exists(entry.path)

@@ -367,7 +367,7 @@ class FileDocuments:
         if first:
             self._reset()
             self._refuse_known()
-        yield from (texts for _, texts in batches(self._all(first)))
+        yield from (texts for _, texts in batches(self._read_all(first)))
         self._complete = True
 
     def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
@@ -382,7 +382,7 @@ class FileDocuments:
         for positions, texts in batches(records):
             yield np.array(positions, np.int64), texts
 
-    def _all(self, first: bool) -> Iterator[Located]:
+    def _read_all(self, first: bool) -> Iterator[Located]:
         """Yield position and record of all documents, source by source."""
         for index, source in enumerate(self.sources):
             self._position.at, source.seen = index, 0

@@ -44,7 +44,7 @@ def parsed_date(value: Any) -> datetime.datetime:
         `value` is not a date, or its year is not one from 1 to 9999.
     """
     try:
-        date = _converted(value)
+        date = _convert_date(value)
     except (ValueError, OverflowError):
         date = None
     if date is None:
@@ -52,12 +52,12 @@ def parsed_date(value: Any) -> datetime.datetime:
     return date
 
 
-def _converted(value: Any) -> datetime.datetime | None:
+def _convert_date(value: Any) -> datetime.datetime | None:
     """Convert a date; None, ValueError or OverflowError where it is not one."""
     if isinstance(value, str):
-        return _from_text(value.strip())
+        return _parse_text(value.strip())
     if isinstance(value, datetime.datetime):
-        return _in_utc(value)
+        return _convert_to_utc(value)
     if isinstance(value, datetime.date):
         return datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
@@ -65,19 +65,19 @@ def _converted(value: Any) -> datetime.datetime | None:
     return None
 
 
-def _from_text(text: str) -> datetime.datetime:
+def _parse_text(text: str) -> datetime.datetime:
     """Convert a date in one of the forms of ACCEPTED; ValueError for any other text."""
     if _STAMP.fullmatch(text):
         return datetime.datetime.strptime(f"{text}+0000", "%Y%m%d%H%M%S%z")
     if _SECONDS.fullmatch(text):
         return _EPOCH + datetime.timedelta(seconds=float(text))
     if _MAIL.fullmatch(text):
-        return _in_utc(email.utils.parsedate_to_datetime(text))
+        return _convert_to_utc(email.utils.parsedate_to_datetime(text))
     month = _MONTH.fullmatch(text)
-    return _in_utc(datetime.datetime.fromisoformat(f"{text}-01" if month else text))
+    return _convert_to_utc(datetime.datetime.fromisoformat(f"{text}-01" if month else text))
 
 
-def _in_utc(date: datetime.datetime) -> datetime.datetime:
+def _convert_to_utc(date: datetime.datetime) -> datetime.datetime:
     """Convert a date to UTC; a date without a zone is in UTC. OverflowError beyond the years 1 to 9999."""
     return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
 
@@ -96,7 +96,7 @@ def is_missing(value: Any) -> bool:
 def comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
     first: dict[str, str] = {}
-    for name, convert in (("number", _number), ("date", parsed_date)):
+    for name, convert in (("number", _parse_number), ("date", parsed_date)):
         keys = {}
         for text in texts:
             try:
@@ -110,7 +110,7 @@ def comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
     return {text: text for text in texts}, [*neither[:2], *(first[name] for name in ("date", "number") if name in first)][:2]
 
 
-def _number(text: str) -> Decimal:
+def _parse_number(text: str) -> Decimal:
     """Convert a decimal number. RecordError where it is not one."""
     if not _NUMBER.fullmatch(text):
         raise RecordError(f"{describe(text)} is not a number")
@@ -155,18 +155,18 @@ def sort_keys(value: Any) -> SortKeys:
     if not kind:
         raise RecordError(f"{describe(value)}; --keep needs numbers, strings or dates")
     if kind == "number":
-        return SortKeys(kind, _number_key(Decimal(value)))
+        return SortKeys(kind, _make_number_key(Decimal(value)))
     if kind != "string":
-        return SortKeys(kind, date=_date_key(value))
-    number = _number_key(_number(value)) if _NUMBER.fullmatch(value) else None
+        return SortKeys(kind, date=_make_date_key(value))
+    number = _make_number_key(_parse_number(value)) if _NUMBER.fullmatch(value) else None
     try:
-        date = _date_key(value)
+        date = _make_date_key(value)
     except RecordError:
         date = None
     return SortKeys(kind, number, date, value.encode("utf-8", "surrogatepass"))
 
 
-def _number_key(number: Decimal) -> bytes:
+def _make_number_key(number: Decimal) -> bytes:
     """Return bytes that sort as numbers do: the sign, the place of the first digit, the digits."""
     if not number:
         return b"\1"
@@ -177,7 +177,7 @@ def _number_key(number: Decimal) -> bytes:
     return b"\2" + size if number > 0 else b"\0" + size.translate(_INVERTED) + b"\xff"
 
 
-def _date_key(value: Any) -> bytes:
+def _make_date_key(value: Any) -> bytes:
     """Return bytes that sort as dates do. RecordError where the value is none."""
     return ((parsed_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
 

@@ -106,21 +106,21 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
                     whole = part + end
                 number += 1
                 if passed or len(whole) > longest:
-                    whole = TooLong.of("the line", longest, (quotes + _quotes(whole, encoding)) % 2 == 1)
+                    whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
                     passed, quotes = False, 0
                 yield number, whole
             line += rest
             if len(line) > longest:
-                passed, quotes = True, quotes + _quotes(line, encoding)
+                passed, quotes = True, quotes + _count_quotes(line, encoding)
                 line.clear()
         line += held
         if passed:
-            yield number + 1, TooLong.of("the line", longest, (quotes + _quotes(line, encoding)) % 2 == 1)
+            yield number + 1, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
         elif line:
             yield number + 1, bytes(line)
 
 
-def _quotes(data: bytes | bytearray, encoding: str) -> int:
+def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
     """Count the double quotes in bytes of a line; in UTF-16 and UTF-32 their bytes may also belong to two units."""
     quote = '"'.encode(encoding)
     return data.count(quote) if len(quote) == 1 else data.decode(encoding, "replace").count('"')

@@ -154,7 +154,7 @@ class _Buffer:
         if match is None:
             return None
         self._at = match.end()
-        return match[1], self._checked(match[2])
+        return match[1], self._check_length(match[2])
 
     def value(self) -> bytes:
         """Pass over a value and return it: balanced brackets, or all before a comma or bracket.
@@ -177,12 +177,12 @@ class _Buffer:
                 continue
             end = match.end() - self._at
             if not nested:
-                return self._checked(self._pass(match.end()))
+                return self._check_length(self._pass(match.end()))
             depth += 1 if self._buffer[match.end() - 1] in b"{[" else -1
             if depth == 0:
-                return self._checked(self._pass(match.end()))
+                return self._check_length(self._pass(match.end()))
 
-    def _checked(self, element: bytes) -> bytes:
+    def _check_length(self, element: bytes) -> bytes:
         """Return an element, or a TooLong for it."""
         return element if len(element) <= self._longest else TooLong.of("the element", self._longest)
 

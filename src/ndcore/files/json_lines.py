@@ -55,7 +55,7 @@ class RecordParser:
     def __init__(self, fields: Fields, fast: bool = True) -> None:
         self._fields = fields
         self._names = list(dict.fromkeys([fields.id, *fields.others, *([ANNOTATION] if fields.annotated else [])]))
-        self._decode = self._fast_decoder() if fast else None
+        self._decode = self._make_fast_decoder() if fast else None
 
     def parse(self, number: int, line: bytes) -> Record:
         """Parse one line, which may begin with a byte order mark if it is the first one.
@@ -67,17 +67,17 @@ class RecordParser:
         """
         body = without_mark(line) if number == 1 else line
         decoded = self._decode(body) if self._decode is not None else None
-        text, others = decoded if decoded is not None else self._slow(body)
+        text, others = decoded if decoded is not None else self._decode_slowly(body)
         if self._fields.annotated and others[ANNOTATION] is not MISSING:
             raise RecordError(f"the record has a field {ANNOTATION!r} already; rename it, or leave out --annotate")
         try:
             ident = check_id(others[self._fields.id], self._fields)
-            values = tuple([self._value(others, field) for field in self._fields.others])
+            values = tuple([self._get_value(others, field) for field in self._fields.others])
         except RecordError as error:
-            raise RecordError(f"{error} ({_fields_of(_load(body))})") from None
+            raise RecordError(f"{error} ({_list_fields(_load(body))})") from None
         return Record(number, text, ident, values, len(line))
 
-    def _value(self, others: dict[str, Any], field: str) -> Any:
+    def _get_value(self, others: dict[str, Any], field: str) -> Any:
         """Look up a required or optional field."""
         value = others[field]
         if value is MISSING:
@@ -86,7 +86,7 @@ class RecordParser:
             raise RecordError(f"no field {field!r}")
         return value
 
-    def _slow(self, body: bytes) -> Decoded:
+    def _decode_slowly(self, body: bytes) -> Decoded:
         """Decode a line with the standard module."""
         record = _load(body)
         if not isinstance(record, dict):
@@ -95,13 +95,13 @@ class RecordParser:
         for field in self._fields.text:
             text = lookup(record, field)
             if text is MISSING:
-                raise RecordError(f"no text field {field!r} ({_fields_of(record)}){_suggestion(record, self._fields)}")
+                raise RecordError(f"no text field {field!r} ({_list_fields(record)}){_suggest_field(record, self._fields)}")
             if not isinstance(text, str):
                 raise RecordError(f"the text field {field!r} is {describe(text)}, not a string")
             texts.append(text)
         return join_texts(texts), {name: lookup(record, name) for name in self._names}
 
-    def _fast_decoder(self) -> Decoder | None:
+    def _make_fast_decoder(self) -> Decoder | None:
         """Build a decoder with msgspec; None where it is missing or cannot name the fields."""
         try:
             import msgspec
@@ -112,7 +112,7 @@ class RecordParser:
             # msgspec does not rename to these
             return None
         if len(self._fields.text) > 1 or any("." in name for name in every):
-            return self._fast_lookup(msgspec)
+            return self._make_lookup_decoder(msgspec)
         (text_field,) = self._fields.text
         names = [name for name in self._names if name != text_field]
         attributes = [f"f{i}" for i in range(len(names))]
@@ -137,7 +137,7 @@ class RecordParser:
 
         return fast
 
-    def _fast_lookup(self, msgspec: Any) -> Decoder:
+    def _make_lookup_decoder(self, msgspec: Any) -> Decoder:
         """Return a decoder for several text fields and for names with dots, which `lookup` would look for in objects."""
         wanted = (*self._fields.text, *self._names)
         names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in splits(name))]))
@@ -180,14 +180,14 @@ def _load(body: bytes) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_whole_file(text)}") from None
+        raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_hint_at_lines(text)}") from None
     except RecursionError:
         raise RecordError("invalid JSON: nested too deeply") from None
     except ValueError:  # more digits than int() takes; msgspec does not mind where nobody asked for the field
-        return json.loads(text, parse_int=_lenient_int)
+        return json.loads(text, parse_int=_convert_int)
 
 
-def _lenient_int(digits: str) -> int | float:
+def _convert_int(digits: str) -> int | float:
     """Convert digits to int, or to float where there are too many."""
     try:
         return int(digits)
@@ -195,14 +195,14 @@ def _lenient_int(digits: str) -> int | float:
         return float(digits)
 
 
-def _whole_file(text: str) -> str:
+def _hint_at_lines(text: str) -> str:
     """Add a hint where a line looks like the beginning of a document over many lines."""
     if text.strip() in ("{", "[", "[{"):
         return " (one JSON object per line is expected, not one document over many lines)"
     return ""
 
 
-def _fields_of(record: Any) -> str:
+def _list_fields(record: Any) -> str:
     """List the fields of a record, for messages."""
     names = sorted(str(name) for name in record) if isinstance(record, dict) else []
     if not names:
@@ -211,19 +211,19 @@ def _fields_of(record: Any) -> str:
     return f"the record has: {', '.join(names[:12])}{more}"
 
 
-def _suggestion(record: dict[str, Any], fields: Fields) -> str:
+def _suggest_field(record: dict[str, Any], fields: Fields) -> str:
     """Propose the longest string of a record, which is most likely its text, if it is more than a word."""
-    strings = [(len(value), name) for name, value in _strings(record, "", 3) if " " in value.strip()]
+    strings = [(len(value), name) for name, value in _iterate_strings(record, "", 3) if " " in value.strip()]
     return f"; use {fields.named_by[0]} {max(strings)[1]}" if strings else ""
 
 
-def _strings(record: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, str]]:
+def _iterate_strings(record: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, str]]:
     """Yield (field, value) of the strings of a record and of objects in it, `depth` levels at most."""
     for name, value in record.items():
         if isinstance(value, str):
             yield f"{before}{name}", value
         elif isinstance(value, dict) and depth > 1:
-            yield from _strings(value, f"{before}{name}.", depth - 1)
+            yield from _iterate_strings(value, f"{before}{name}.", depth - 1)
 
 
 BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
@@ -253,7 +253,7 @@ class JsonLines:
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
         self.parser, self._longest = RecordParser(fields, fast), LONGEST
-        self._reader = _line_reader(fields) if fast and not html else None
+        self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
         """Yield the documents of a file in blocks, and what else is found, in the order of the lines.
@@ -272,20 +272,20 @@ class JsonLines:
         with reading(source, lambda: at.number, "the records from this line") as stream:
             for start, stop, lines in parts:
                 at.begin(lines)
-                room = _room(source, start, stop)
-                for buffer, end, offset in _whole_lines(stream, start, stop, room, source.longest):
-                    yield from self._block(buffer, end, offset, at) if end else self._passed_over(at)
+                room = _choose_buffer_size(source, start, stop)
+                for buffer, end, offset in _read_whole_lines(stream, start, stop, room, source.longest):
+                    yield from self._read_block(buffer, end, offset, at) if end else self._reject_long_line(at)
                     if at.done:
                         break
 
-    def _passed_over(self, at: _LineCursor) -> Iterator[Item]:
+    def _reject_long_line(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
         if at.takes():
             at.passed += 1
             yield at.number, too_long("the line", self._longest)
         at.number += 1
 
-    def _block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, which stand at `offset` in the file."""
         begin, run = 0, 1
         while begin < end and not at.done:
@@ -299,18 +299,18 @@ class JsonLines:
                 if not lines.unusual:
                     continue
                 run = min(_RUN, 2 * run) if count < _RARE else 1
-            stop = _after_lines(buffer, begin, end, run) if self._reader is not None else end
-            yield from self._parsed(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
+            stop = _skip_lines(buffer, begin, end, run) if self._reader is not None else end
+            yield from self._parse_lines(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
             begin = stop
 
-    def _parsed(self, data: bytes, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _parse_lines(self, data: bytes, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Parse lines one by one."""
         records: list[tuple[int, Record]] = []
         for line in io.BytesIO(data):
             number, item = at.number, None
             if at.takes():
                 if not line.strip(b" \t\r\n"):
-                    yield from _blocks(records)
+                    yield from _flush_block(records)
                     yield None
                 else:
                     at.passed += 1
@@ -321,11 +321,11 @@ class JsonLines:
                     except RecordError as error:
                         item = (number, str(error))
             if item is not None:
-                yield from _blocks(records)
+                yield from _flush_block(records)
                 yield item
             at.number += 1
             offset += len(line)
-        yield from _blocks(records)
+        yield from _flush_block(records)
 
 
 class _LineCursor:
@@ -361,7 +361,7 @@ class _LineCursor:
         self.number, self.passed = number, self.passed + wanted
 
 
-def _line_reader(fields: Fields) -> LineReader | None:
+def _make_line_reader(fields: Fields) -> LineReader | None:
     """Return a reader for one text field and the id; None where more or other names are asked for."""
     names = (*fields.text, fields.id)
     if fields.others or len(fields.text) > 1 or len(set(names)) < 2 or any("." in name for name in names):
@@ -372,7 +372,7 @@ def _line_reader(fields: Fields) -> LineReader | None:
         return None
 
 
-def _blocks(records: list[tuple[int, Record]]) -> Iterator[Block]:
+def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
     """Yield a block of these records, which stand at these offsets, if there are any; empty the list."""
     if not records:
         return
@@ -386,7 +386,7 @@ def _blocks(records: list[tuple[int, Record]]) -> Iterator[Block]:
     )
 
 
-def _after_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
+def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
     """Return the offset behind this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1
@@ -395,13 +395,13 @@ def _after_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
     return begin
 
 
-def _room(source: Source, start: int, stop: int | None) -> int:
+def _choose_buffer_size(source: Source, start: int, stop: int | None) -> int:
     """Return the bytes of the first buffer, into which a small file fits."""
     size = next(sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
     return min(BLOCK, size + 1)
 
 
-def _whole_lines(
+def _read_whole_lines(
     stream: Any, start: int, stop: int | None, room: int, longest: int
 ) -> Iterator[tuple[bytearray, int, int]]:
     """Yield (buffer, bytes of whole lines in it, their offset in the file) from `start` to `stop`.

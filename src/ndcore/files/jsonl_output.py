@@ -65,7 +65,7 @@ def with_text(record: bytes, field: str, text: str) -> bytes:
 
 def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
     """Return where the value of a field begins and ends in the object that begins at a position; see `records.lookup`."""
-    places = _value_spans(whole, at)
+    places = _find_values(whole, at)
     if field in places:
         return places[field]
     for first, rest in splits(field):
@@ -76,7 +76,7 @@ def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
     return None
 
 
-def _value_spans(whole: str, at: int) -> dict[str, tuple[int, int]]:
+def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
     """Return where the value of each name begins and ends in the object that begins at a position."""
     places: dict[str, tuple[int, int]] = {}
     at = _skip_mark(whole, at, "{")
@@ -213,12 +213,12 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _changed(line, edited, position, documents)
+                line = line if edited is None else _replace_text(line, edited, position, documents)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _changed(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
+def _replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
     text = edited.text(position)
     if text is None:
@@ -267,15 +267,15 @@ def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: B
                 if chosen[number]:
                     record = dict(zip(names, row, strict=True))
                     if edited is not None:
-                        repaired += _repair(record, edited.field)
+                        repaired += _decode_column(record, edited.field)
                         edited.change(record, int(positions[number]))
                     if annotation is not None:
                         record[ANNOTATION] = annotation(int(positions[number]))
-                    file.write(_row(source, number, record) + b"\n")
+                    file.write(_encode_row(source, number, record) + b"\n")
     return repaired
 
 
-def _repair(record: dict[str, Any], field: str) -> bool:
+def _decode_column(record: dict[str, Any], field: str) -> bool:
     """Decode a text in a column of bytes, with U+FFFD for invalid ones; return whether there are any."""
     text = record.get(field)
     if not isinstance(text, bytes):
@@ -342,30 +342,30 @@ def _check_column(source: Source, batch: Any, name: str, number: int) -> None:
     """Raise UsageError where a column of a batch, whose first row is `number`, holds a value that JSON does not have."""
     try:
         for value in columnar.column_values(batch, name):
-            to_json(value, allow_nan=True, default=_value)
+            to_json(value, allow_nan=True, default=_convert_value)
             number += 1
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{source.path}:{number}: the column {name!r} cannot be written as JSON: {error}; convert it, or "
                          "leave it out of the file; ndcore dedup writes rows as they are to a directory") from error
 
 
-def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
+def _encode_row(source: Source, number: int, record: dict[str, Any]) -> bytes:
     """Encode a row as JSON: dates and times as in ISO 8601, durations in seconds, decimals as strings, nan as null."""
     try:
         try:
-            return to_json(record, default=_value)
+            return to_json(record, default=_convert_value)
         except ValueError:  # nan or an infinity, which JSON does not have
-            return to_json(json.loads(json.dumps(record, default=_value), parse_constant=_nothing))
+            return to_json(json.loads(json.dumps(record, default=_convert_value), parse_constant=_replace_constant))
     except (TypeError, ValueError) as error:
         raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; convert the column, or let ndcore "
                             "dedup write to a directory") from error
 
 
-def _nothing(name: str) -> None:
+def _replace_constant(name: str) -> None:
     """Replace nan, Infinity and -Infinity by null."""
 
 
-def _value(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     """Convert a value that the json module does not know."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()

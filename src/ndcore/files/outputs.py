@@ -57,7 +57,7 @@ def check_output(
         The path is ``-`` or empty, has no folder to lie in, exists and may not be replaced, or lies in an input.
     """
     if path == STDOUT:
-        raise UsageError(f"the output -: {_article(what)} {what} cannot be written to standard output; name a "
+        raise UsageError(f"the output -: {_choose_article(what)} {what} cannot be written to standard output; name a "
                          f"{'directory' if folder else 'file'} (a file called - is ./-)")
     if not path:  # to the system the current directory, which nobody means
         raise UsageError(f"the output has an empty name; name a {'directory' if folder else 'file'}")
@@ -75,7 +75,7 @@ def check_output(
         if folder and (place.is_symlink() or not place.is_dir()):
             raise UsageError(f"the output {path} exists and is not a directory; give another name")
         if ours is not None and not (folder and not any(place.iterdir())) and not ours(place):
-            raise UsageError(f"the output {path} exists and is not {_article(what)} {what}; --overwrite replaces nothing "
+            raise UsageError(f"the output {path} exists and is not {_choose_article(what)} {what}; --overwrite replaces nothing "
                              "else: give another name, or remove it yourself")
     for other in inputs:
         if other != STDIN and lies_in(path, other):
@@ -95,7 +95,7 @@ def lies_in(path: str, place: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))
 
 
-def _article(noun: str) -> str:
+def _choose_article(noun: str) -> str:
     """Choose "a" or "an" for a noun."""
     return "an" if noun[:1].lower() in "aeiou" else "a"
 

@@ -52,7 +52,7 @@ def pages(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
         file.seek(start)
         try:
             header: dict[tuple[int, ...], int] = {}
-            _struct(file, (), header)
+            _read_struct(file, (), header)
             page = ParquetPage(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY,
                         any(header.get(encoding) == _DELTA for encoding in _ENCODINGS))
         except (EOFError, KeyError, ValueError):
@@ -63,70 +63,70 @@ def pages(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
         start = file.tell() + page.stored
 
 
-def _struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
+def _read_struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
     """Read a struct, to whose field the numbers in `path` lead, and note the integers in _WANTED."""
     number = 0
-    while head := _byte(file):
+    while head := _read_byte(file):
         kind = head & 15
-        number = (number + (head >> 4) if head >> 4 else _integer(file)) & 0xFFFF
+        number = (number + (head >> 4) if head >> 4 else _read_integer(file)) & 0xFFFF
         field = (*path, number)
         if kind == _I32:
-            value = _integer(file)
+            value = _read_integer(file)
             if field in _WANTED:
                 wanted[field] = value
         elif kind not in (_TRUE, _FALSE):  # which have no bytes of their own in a struct
-            _value(file, kind, field, wanted)
+            _skip_value(file, kind, field, wanted)
 
 
-def _value(file: IO[bytes], kind: int, path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
+def _skip_value(file: IO[bytes], kind: int, path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
     """Pass over a value; of a struct read the fields. Every value has bytes, so a list takes no more steps than the file."""
     if len(path) > _DEEPEST:
         raise ValueError("too deep")
     within = (*path, 0)  # leads to no field of a PageHeader
     if kind == _STRUCT:
-        _struct(file, path, wanted)
+        _read_struct(file, path, wanted)
     elif kind in _INTEGERS:
-        _varint(file)
+        _read_varint(file)
     elif kind in _FIXED:
         for _ in range(_FIXED[kind]):
-            _byte(file)
+            _read_byte(file)
     elif kind == _BINARY:
-        file.seek(_varint(file), 1)
+        file.seek(_read_varint(file), 1)
     elif kind in (_LIST, _SET):
-        head = _byte(file)
-        for _ in range(_varint(file) if head >> 4 == 15 else head >> 4):
-            _value(file, head & 15, within, wanted)
+        head = _read_byte(file)
+        for _ in range(_read_varint(file) if head >> 4 == 15 else head >> 4):
+            _skip_value(file, head & 15, within, wanted)
     elif kind == _MAP:
-        count = _varint(file)
-        kinds = _byte(file) if count else 0
+        count = _read_varint(file)
+        kinds = _read_byte(file) if count else 0
         for _ in range(count):
-            _value(file, kinds >> 4, within, wanted)
-            _value(file, kinds & 15, within, wanted)
+            _skip_value(file, kinds >> 4, within, wanted)
+            _skip_value(file, kinds & 15, within, wanted)
     else:
         raise ValueError(f"no type {kind}")
 
 
-def _byte(file: IO[bytes]) -> int:
+def _read_byte(file: IO[bytes]) -> int:
     byte = file.read(1)
     if not byte:
         raise EOFError
     return byte[0]
 
 
-def _varint(file: IO[bytes]) -> int:
+def _read_varint(file: IO[bytes]) -> int:
     """Read an unsigned integer of at most ten bytes, of which the readers of Thrift take 32 bits for numbers and lengths."""
     value = 0
     for shift in range(0, 70, 7):
-        byte = _byte(file)
+        byte = _read_byte(file)
         value |= (byte & 127) << shift
         if byte < 128:
             return value & 0xFFFFFFFF
     raise ValueError("an integer is too long")
 
 
-def _integer(file: IO[bytes]) -> int:
+def _read_integer(file: IO[bytes]) -> int:
     """Read a signed integer."""
-    value = _varint(file)
+    value = _read_varint(file)
     return value >> 1 ^ -(value & 1)
 
 
@@ -134,7 +134,7 @@ _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # of a batch whose rows all have the longest value that they may share
 
 
-def _in_dictionaries(pa: Any, file: Any) -> list[str]:
+def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
     """List the columns of strings that stand in dictionaries in the file, and not in the schema."""
     metadata, schema, names = file.metadata, file.schema_arrow, []
     for i in range(metadata.num_columns if metadata.num_row_groups else 0):
@@ -172,8 +172,8 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(source.location)
             self.schema = self._file.schema_arrow
-            self._dictionaries = _in_dictionaries(pa, self._file)
-            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_group`
+            self._dictionaries = _list_dictionary_columns(pa, self._file)
+            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_read_group`
                 self._file.close()
                 self._file = pq.ParquetFile(source.location, read_dictionary=self._dictionaries)
             check_names(self.schema)
@@ -191,16 +191,16 @@ class ParquetFile:
         metadata, size = self._file.metadata, Path(self._source.location).stat().st_size
         names = None if columns is None else list(columns)
         rows = 0
-        for _, batch in self._grouped(names):
+        for _, batch in self._read_groups(names):
             rows += len(batch)
             self._source.seen = size * rows // metadata.num_rows
             yield batch
 
-    def _grouped(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
+    def _read_groups(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield row group and batch of all batches, up to the damage that an earlier pass met."""
         left = self._source.readable
         for group in range(self._file.metadata.num_row_groups):
-            for batch in self._group(group, columns):
+            for batch in self._read_group(group, columns):
                 if left is None:
                     yield group, batch
                     continue
@@ -209,13 +209,13 @@ class ParquetFile:
                 if not left:
                     return
 
-    def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
+    def _read_group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
         group, expanded, widest = self._file.metadata.row_group(index), 0, 1
         with Path(self._source.location).open("rb") as file:
             for i in range(group.num_columns):
                 name = group.column(i).path_in_schema
-                more, shared = self._column(file, index, i)
+                more, shared = self._measure_column(file, index, i)
                 expanded += more
                 if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
                     widest = max(widest, shared)
@@ -228,7 +228,7 @@ class ParquetFile:
         except (self._pa.ArrowException, OSError) as error:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {first_line(error)}") from error
 
-    def _column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
+    def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Return the bytes of a column chunk when it is decompressed, and of the longest string that its rows may share.
 
         Both are bounds, from what its pages say; of lists no string is told. DocumentError where they grow too much.
@@ -259,15 +259,15 @@ class ParquetFile:
 
         Row groups stay apart and are at most about 64 MiB each.
         """
-        with self._pq.ParquetWriter(target, schema, compression=self._codec()) as writer:
-            for _, batches in itertools.groupby(self._grouped(), itemgetter(0)):
+        with self._pq.ParquetWriter(target, schema, compression=self._find_codec()) as writer:
+            for _, batches in itertools.groupby(self._read_groups(), itemgetter(0)):
                 pending: list[Any] = []
                 for _, batch in batches:
                     pending.append(select(batch).cast(schema))
                     pending = self._flush(writer, pending, _GROUP_BYTES)
                 self._flush(writer, pending, 1)
 
-    def _codec(self) -> str:
+    def _find_codec(self) -> str:
         """Find the compression of the first column."""
         metadata = self._file.metadata
         if metadata.num_row_groups and metadata.num_columns:

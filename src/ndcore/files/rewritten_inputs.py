@@ -155,11 +155,11 @@ def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bo
         data = b"".join(chunks(path))
         target = output.below("kept", name)
         if target.name == "state.json" and not kept.all():
-            data = _changed_state(data, target.parent, kept)
+            data = _change_state(data, target.parent, kept)
         target.write_bytes(data)
 
 
-def _changed_state(data: bytes, folder: Path, kept: Bools) -> bytes:
+def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
     """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
     try:
         state = json.loads(data)
@@ -313,14 +313,14 @@ def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
     return body[:-1] + b',"' + ANNOTATION.encode() + b'":' + to_json(annotation) + b"}" + line[len(body) :]
 
 
-def _verdict_columns(verdicts: NamedVerdicts) -> dict[str, str]:
+def _choose_columns(verdicts: NamedVerdicts) -> dict[str, str]:
     """Return the columns that annotation adds, and the fields of a verdict that they hold."""
     fields = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
     there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
     return {name: field for name, field in fields.items() if there.get(field, True)}
 
 
-def _verdict_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -> list[Any]:
+def _get_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -> list[Any]:
     """Look up the fields of one verdict; a missing one is None."""
     verdict = verdicts.describe(position)
     return [verdict.get(field, False if field == "against" else None) for field in fields]
@@ -328,11 +328,11 @@ def _verdict_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str
 
 def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts, report: Progress) -> None:
     """Write a CSV or TSV file with the columns of verdicts; in UTF-8 where its encoding lacks a character of them."""
-    source, columns = documents.sources[index], _verdict_columns(verdicts)
+    source, columns = documents.sources[index], _choose_columns(verdicts)
 
     def annotated(position: int, row: bytes) -> bytes:
-        values = _verdict_values(verdicts, position, columns.values())
-        return append_to_row(source, row, ["" if value is None else _cell_text(value) for value in values])
+        values = _get_values(verdicts, position, columns.values())
+        return append_to_row(source, row, ["" if value is None else _write_cell(value) for value in values])
 
     def write() -> None:
         with open_writer(target, source.compression) as file:
@@ -347,7 +347,7 @@ def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts
         write()
 
 
-def _cell_text(value: Any) -> str:
+def _write_cell(value: Any) -> str:
     """Write a value as the text of a cell; truth values in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -356,14 +356,14 @@ def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdic
     """Write a Parquet or Arrow file with the columns of verdicts."""
     import pyarrow as pa
 
-    positions, columns = positions_of_rows(documents, index), _verdict_columns(verdicts)
+    positions, columns = positions_of_rows(documents, index), _choose_columns(verdicts)
     types = {
         "representative_line": pa.int64(), "resemblance": pa.float64(), "score": pa.float64(), "cluster_size": pa.int64(),
         "lost": pa.int64(), "against": pa.bool_(),
     }
 
     def added(numbers: list[int]) -> Any:
-        rows = [_verdict_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
+        rows = [_get_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
         arrays = {}
         for at, (name, field) in enumerate(columns.items()):
             kind = types.get(field, pa.string())
@@ -446,7 +446,7 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
                     written.append(each.number)
         return written
     records = raw_records(source)
-    pieces = _rejected_pieces(documents, index, records, written)
+    pieces = _select_rejected(documents, index, records, written)
     for piece in islice(pieces, 1):
         with open_writer(output.below(FOLDER, source.name), source.compression) as file:
             write_around(file, records, chain([piece], pieces))
@@ -459,7 +459,7 @@ def _is_too_long(source: Source, entry: ArchiveEntry) -> bool:
     return max(end - start, 0 if entry.head is None else entry.head.length) > source.longest
 
 
-def _rejected_pieces(
+def _select_rejected(
     documents: FileDocuments, index: int, records: RawRecords, written: list[int]
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the bytes before each rejected record that is not too long, and the record; append its number to `written`."""

@@ -119,12 +119,12 @@ class SinglePass:
         for index, source in enumerate(self._sources):
             self._position.at, source.seen = index, 0
             try:
-                yield from self._documents(source)
+                yield from self._read_source(source)
             except DocumentError as error:
                 self._reject(error)
         self._position.at = len(self._sources)
 
-    def _documents(self, source: Source) -> Iterator[Dated]:
+    def _read_source(self, source: Source) -> Iterator[Dated]:
         """Yield the documents of a source. Raises DocumentError where it cannot be read, or not from some record on."""
         copy_stream(source, self._work)
         if source.problem:
@@ -136,16 +136,16 @@ class SinglePass:
                     return
                 self._reject(DocumentError(source.path, *item))
             elif item is not None:
-                yield from self._dated(source, _records(item))
+                yield from self._add_dates(source, _iterate_records(item))
 
-    def _dated(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
+    def _add_dates(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
         for record in records:
             ident = record.id
             if ident is None:
                 ident = source.label if record.number is None else f"{source.label}:{record.number}"
             try:
-                date = self._date_of(record)
+                date = self._find_date(record)
             except RecordError as error:
                 self._reject(DocumentError(source.path, record.number, str(error)))
                 continue
@@ -155,7 +155,7 @@ class SinglePass:
                 self.by_tags.append((ident, place))
             yield Dated(ident, record.text, date, place)
 
-    def _date_of(self, record: Record) -> datetime.datetime | None:
+    def _find_date(self, record: Record) -> datetime.datetime | None:
         """Find the date of a record. RecordError where its field holds none."""
         if self._field is None or not record.values:
             return record.date or self._date
@@ -174,7 +174,7 @@ class SinglePass:
         self.rejected.append(Rejected(error.path, error.number, error.reason))
 
 
-def _records(item: Record | Block) -> Iterator[Record]:
+def _iterate_records(item: Record | Block) -> Iterator[Record]:
     """Yield the records of a block, or the one record."""
     if isinstance(item, Record):
         yield item

@@ -125,14 +125,14 @@ class SourceReader:
         if source.kind in ("mail", "mbox"):
             return mail.documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
-            return self._extracted(source, self._rows(source, wanted))
+            return self._extract_texts(source, self._read_rows(source, wanted))
         if source.kind == "jsonl":
-            return self._extracted(source, self._lines.items(source, lines))
+            return self._extract_texts(source, self._lines.items(source, lines))
         if source.kind in SPLIT:
-            return self._extracted(source, self._parsed(source, wanted))
-        return self._whole(source, wanted)
+            return self._extract_texts(source, self._parse_records(source, wanted))
+        return self._read_whole(source, wanted)
 
-    def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
+    def _parse_records(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
         """Parse the wanted records of a file that is cut into records."""
         parse = CsvHeader(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
         for number, _, raw in raw_records(source):
@@ -147,20 +147,20 @@ class SourceReader:
                     item = (number, str(error))
                 yield item
 
-    def _rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
+    def _read_rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
         """Read the wanted rows of a file of columns."""
         for item in columnar.rows(source, self._fields):
             if wanted(item.number if isinstance(item, Record) else item[0]):
                 yield item
 
-    def _extracted(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
+    def _extract_texts(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
         """Extract the texts of records that are HTML."""
         if not self._texts_are_html:
             yield from items
             return
-        yield from self.workers.texts(source.path, _html_of(items, source.form.encoding or None))
+        yield from self.workers.texts(source.path, _wrap_html(items, source.form.encoding or None))
 
-    def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
+    def _read_whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""
         if not wanted(None):
             return
@@ -187,7 +187,7 @@ def decoded_text(source: Source, data: bytes) -> str | bytes:
         raise DocumentError(source.path, None, str(error)) from error
 
 
-def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
+def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
     """Yield Html for each text of documents, which come one by one, and other items as they are.
 
     `charset` is the encoding of texts that are bytes, as columns of Parquet may have, if the user named it.
@@ -197,11 +197,11 @@ def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item
             yield Html(item.text, charset, partial(with_text, item))
         elif isinstance(item, Block):
             for i, text in enumerate(item.texts):
-                yield Html(text, charset, partial(_block_with_text, item.where([i])))
+                yield Html(text, charset, partial(_replace_block_text, item.where([i])))
         else:
             yield item
 
 
-def _block_with_text(block: Block, text: Extracted | RecordError) -> Item:
+def _replace_block_text(block: Block, text: Extracted | RecordError) -> Item:
     """Replace the HTML of a block of one document by its text; (number, reason) where there is none."""
     return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

@@ -210,10 +210,10 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
 
 def recognised(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
     """Return `recognise` of a file; with `binary` as `format_of` does."""
-    format_ = recognise(name, file, encoding=encoding)
-    if binary and format_.kind == "text" and (format_.binary or format_.encoding):
-        return format_._replace(encoding="", problem="", binary="")
-    return format_
+    file_format = recognise(name, file, encoding=encoding)
+    if binary and file_format.kind == "text" and (file_format.binary or file_format.encoding):
+        return file_format._replace(encoding="", problem="", binary="")
+    return file_format
 
 
 def starts_with(path: str, magic: bytes) -> bool:

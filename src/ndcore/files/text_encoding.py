@@ -135,17 +135,17 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     """
     if data.startswith(UTF8_MARK):
         return "utf-8"
-    told = other_encoding(data) or (_named(charset) if charset else "") or wide_encoding(data[:_LOOK])
+    told = other_encoding(data) or (_find_charset(charset) if charset else "") or wide_encoding(data[:_LOOK])
     if told:
         return told
-    if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _decodes(data, "iso2022_jp"):
+    if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _can_decode(data, "iso2022_jp"):
         return "iso2022_jp"
-    in_utf8 = is_utf8(data) or _nearly_utf8(data)  # pages in UTF-8 often name another encoding
+    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # pages in UTF-8 often name another encoding
     if is_html and (not in_utf8 or (data.isascii() and b"\x1b" in data)):  # escapes: ISO-2022-JP, cut off or damaged
-        declared = _resiliparse_detects(data, is_html=True)
+        declared = _ask_resiliparse(data, is_html=True)
         if declared != "utf-8":  # it says so of EUC-KR too
             return declared
-    return "utf-8" if in_utf8 else _by_statistics(data)
+    return "utf-8" if in_utf8 else _guess_encoding(data)
 
 
 def detected_encoding(data: bytes) -> str:
@@ -155,7 +155,7 @@ def detected_encoding(data: bytes) -> str:
     """
     encoding = likely_encoding(data)
     guessed = encoding is not None and not encoding.startswith("utf-")
-    if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _decodes(data, encoding)):
+    if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _can_decode(data, encoding)):
         likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
         raise EncodingError(f"not UTF-8, and its encoding cannot be told{likely}; name it with --encoding, or convert it: "
                             "iconv -t UTF-8")
@@ -170,7 +170,7 @@ def decoded(data: bytes, encoding: str) -> str:
         raise EncodingError(f"not {encoding.upper()}: {error.reason} at byte {error.start + 1:,}") from error
 
 
-def _decodes(data: bytes, encoding: str) -> bool:
+def _can_decode(data: bytes, encoding: str) -> bool:
     """Tell whether all of `data` is in an encoding."""
     try:
         data.decode(encoding)
@@ -179,14 +179,14 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _nearly_utf8(data: bytes) -> bool:
+def _is_nearly_utf8(data: bytes) -> bool:
     """Tell whether wrong bytes are so few among characters beyond ASCII that they are damage, not another encoding."""
     good = data.decode("utf-8", "ignore")
     wrong = len(data) - len(good.encode())
     return len(good) - len(data.translate(None, _HIGH)) > _GOOD * wrong
 
 
-def _named(charset: str) -> str:
+def _find_charset(charset: str) -> str:
     """Return the encoding that browsers read under a name, else the one of Python; an empty string for other names."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
@@ -199,18 +199,18 @@ def _named(charset: str) -> str:
         return ""
 
 
-def _by_statistics(data: bytes) -> str | None:
+def _guess_encoding(data: bytes) -> str | None:
     """Ask resiliparse for the encoding of bytes that are not UTF-8; None where it knows none."""
     first = len(data) - len(data.lstrip(bytes(range(128))))
     sample = data[max(0, first - 100) :][:_SAMPLE]
-    name = _resiliparse_detects(sample)
+    name = _ask_resiliparse(sample)
     if name != "utf-8":
         return name
     beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
     return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None
 
 
-def _resiliparse_detects(sample: bytes, is_html: bool = False) -> str:
+def _ask_resiliparse(sample: bytes, is_html: bool = False) -> str:
     """Return what resiliparse says of some bytes; of a page it reads the ``meta`` element first."""
     try:
         from resiliparse.parse.encoding import detect_encoding

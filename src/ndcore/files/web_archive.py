@@ -63,14 +63,14 @@ class ArchiveStream:
         self._begins: deque[tuple[int, int]] = deque()
         self._ends: deque[tuple[int, int]] = deque()
         self._member = 0
-        self._dictionary = _dictionary(file, path) if compression == "zst" else b""
+        self._read_dictionary = _read_dictionary(file, path) if compression == "zst" else b""
         self.first = file.tell()
         self._pieces = self._open()
 
     def _open(self) -> Iterator[Frame]:
         """Decompress from where the file stands."""
         if self._compression:
-            return frames(self._file, self._compression, self._path, self._dictionary)
+            return frames(self._file, self._compression, self._path, self._read_dictionary)
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
 
     def fill(self) -> bool:
@@ -177,14 +177,14 @@ class ArchiveStream:
         self._drop(len(self.buffer))
         if self.damage is None:
             return False
-        offset = self._next_member(begins)
+        offset = self._find_next_member(begins)
         self.damage, self._invalid, self._pieces = None, False, iter(())
         if offset is not None:
             self._file.seek(offset)
             self._pieces = self._open()
         return offset is not None
 
-    def _next_member(self, begins: Callable[[bytes], bool]) -> int | None:
+    def _find_next_member(self, begins: Callable[[bytes], bool]) -> int | None:
         """Search the file for the next member after the damaged one."""
         magic = MAGIC[self._compression]
         start, block = self._member + 1, b""
@@ -215,7 +215,7 @@ class ArchiveStream:
         return data
 
 
-def _dictionary(file: IO[bytes], path: str) -> bytes:
+def _read_dictionary(file: IO[bytes], path: str) -> bytes:
     """Read the dictionary at the beginning of a .warc.zst; empty where there is none."""
     head = file.read(8)
     if head[:4] != _SKIPPABLE or len(head) < 8:
@@ -344,7 +344,7 @@ class Warc:
         url = fields.get("warc-target-uri", "")
         if url.startswith("<") and url.endswith(">"):  # as Wget writes them
             url = url[1:-1]
-        date = _date(fields.get("warc-date", ""))
+        date = _parse_date(fields.get("warc-date", ""))
         kind = fields.get("warc-type", "").lower()
         media = fields.get("content-type", "")
         return RecordHead(kind or "without a type", url, date, media, int(length), fields)
@@ -375,7 +375,7 @@ class Arc:
         url = line["url"].decode("utf-8" if is_utf8(line["url"]) else "latin-1")
         kind = "warcinfo" if url.startswith("filedesc:") else "response"
         media = line["media"].decode("latin-1")
-        return RecordHead(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
+        return RecordHead(kind, url, _parse_date(line["date"].decode()[:14]), media, int(length), {})
 
 
 def header_fields(data: bytes) -> dict[str, str]:
@@ -390,7 +390,7 @@ def header_fields(data: bytes) -> dict[str, str]:
     return fields
 
 
-def _date(text: str) -> datetime.datetime | None:
+def _parse_date(text: str) -> datetime.datetime | None:
     """Parse a WARC-Date (ISO 8601 of any precision) or the 12 or 14 digits of an ARC file, in UTC; else return None."""
     try:
         if text.isascii() and text.isdigit():
@@ -433,12 +433,12 @@ class _Reader:
         stream = self._stream
         while stream.buffer or stream.damage is not None:
             if stream.buffer:
-                yield self._entry()
+                yield self._read_entry()
             else:
-                yield self._broken(self._place(), stream.damage or "", stream.boundary())
+                yield self._skip_broken(self._describe_place(), stream.damage or "", stream.boundary())
             stream.skip_newlines()
 
-    def _place(self) -> str:
+    def _describe_place(self) -> str:
         """Count the record at the beginning of the buffer, and describe where it stands."""
         self._number += 1
         offset = self._stream.offset(self._stream.position)
@@ -446,7 +446,7 @@ class _Reader:
             return f"the record at byte {self._stream.position:,} of the decompressed data"
         return f"the record at byte {offset:,}"
 
-    def _broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
+    def _skip_broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
         """Go to the next record, and return an entry for the broken place, which begins at `start`."""
         stream = self._stream
         if not stream.seek_match(self._format.next, _HEAD):
@@ -456,38 +456,38 @@ class _Reader:
         span = None if start is None or end is None else (start, end)
         return ArchiveEntry(self._number, place, None, b"", problem, span, (b"", b""))
 
-    def _entry(self) -> ArchiveEntry:
+    def _read_entry(self) -> ArchiveEntry:
         """Read the record at the beginning of the buffer."""
         stream = self._stream
-        start, place = stream.offset(stream.position), self._place()
+        start, place = stream.offset(stream.position), self._describe_place()
         try:
             size = self._format.size(stream)
             before = bytes(stream.buffer[:size])
             head = self._format.parse(before)
         except BrokenHead as error:
-            return self._broken(place, str(error), start)
+            return self._skip_broken(place, str(error), start)
         stream.skip(size)
         held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # which tells what it is
         problem = None
         if not stream.need(held):
             problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"
-        elif head.length <= self._longest and not self._ends_after(held):
+        elif head.length <= self._longest and not self._is_followed(held):
             problem = f"its length is {head.length:,} bytes, but no record begins there"
         elif stream.is_invalid_from(stream.position + held):
             problem = stream.damage
         if problem is not None:
-            return self._broken(place, problem, start)
+            return self._skip_broken(place, problem, start)
         with memoryview(stream.buffer) as view:
             content = bytes(view[:held])
         if not stream.skip(head.length):
             reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
-            return self._broken(place, stream.damage or reason, start)
+            return self._skip_broken(place, stream.damage or reason, start)
         after = stream.skip_newlines()
         end = stream.end()
         span = None if start is None or end is None else (start, end)
         return ArchiveEntry(self._number, place, head, content, None, span, (before, after))
 
-    def _ends_after(self, length: int) -> bool:
+    def _is_followed(self, length: int) -> bool:
         """Tell whether a record, the end of the data, or one last line follows after `length` bytes and line ends."""
         stream = self._stream
         for ahead in (_PEEK, _HEAD):

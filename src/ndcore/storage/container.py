@@ -134,7 +134,7 @@ def _parse_head(text: bytes, revision: int, size: int, path: AnyPath) -> Head:
     entries: list[Entry] = []
     end = START + len(text)
     for fields in table:
-        entry = _entry(fields, data_start, path)
+        entry = _parse_entry(fields, data_start, path)
         if entry.start != aligned(end):
             raise corrupt(path, f"array {entry.name!r} is not where the one before it ends")
         end = entry.start + entry.nbytes
@@ -152,7 +152,7 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _entry(fields: Any, data_start: int, path: AnyPath) -> Entry:
+def _parse_entry(fields: Any, data_start: int, path: AnyPath) -> Entry:
     """Check one row of the table of arrays."""
     if not isinstance(fields, dict) or fields.keys() != _FIELDS:
         raise corrupt(path, f"a row of the table of arrays does not have the fields {', '.join(sorted(_FIELDS))}")
@@ -218,17 +218,17 @@ def write(path: AnyPath, kind: str, header: Mapping[str, Any], arrays: Arrays, *
     """
     if not isinstance(kind, str) or not kind:
         raise ValueError(f"the kind of a file is a non-empty str, not {kind!r}")
-    stored = {name: _storable(name, array) for name, array in arrays.items()}
-    text = _header_text(kind, header, stored)
+    stored = {name: _make_storable(name, array) for name, array in arrays.items()}
+    text = _encode_header(kind, header, stored)
     text += b" " * (-(START + len(text)) % PAGE if on_page else 0)
     data_start = aligned(START + len(text))
-    size = max([START + len(text), *(data_start + offset + array.nbytes for offset, array in _placed(stored))])
+    size = max([START + len(text), *(data_start + offset + array.nbytes for offset, array in _place_arrays(stored))])
     preamble = PREAMBLE.pack(MAGIC, VERSION, revision, len(text), size)
     with replacing(path, durable, size) as file:
         file.write(preamble + hashlib.blake2b(preamble + text, digest_size=32).digest() + text)
-        for offset, array in _placed(stored):
+        for offset, array in _place_arrays(stored):
             file.write(bytes(data_start + offset - file.tell()))
-            file.write(_bytes_of(array))
+            file.write(_view_bytes(array))
 
 
 def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: bool = True, revision: int = 0
@@ -263,7 +263,7 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
     OSError
         If the file cannot be opened.
     """
-    with _opened(path) as (file, size):
+    with _open_regular(path) as (file, size):
         stored_kind, stored, header, entries = read_head(file, size, path)
         if kind is not None and stored_kind != kind:
             raise ValueError(f"{os.fspath(path)}: the file holds {stored_kind!r}, not {kind!r}; give a file of {kind!r}")
@@ -272,9 +272,9 @@ def read(path: AnyPath, kind: str | None = None, mmap: bool = False, *, verify: 
         _check_gaps(file, entries, path)
         if mmap:
             mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_READ)
-            arrays = {entry.name: _mapped_array(mapped, entry, path) for entry in entries}
+            arrays = {entry.name: _map_array(mapped, entry, path) for entry in entries}
         else:
-            arrays = {entry.name: _loaded_array(file, entry, path) for entry in entries}
+            arrays = {entry.name: _load_array(file, entry, path) for entry in entries}
     for entry in entries:
         _check_array(arrays[entry.name], entry, path, verify)
     return header, {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
@@ -296,7 +296,7 @@ def kind_of(path: AnyPath) -> str | None:
 
 def peek(path: AnyPath) -> ContainerOutline:
     """Read the kind, the header and the table of arrays, but not the arrays. Raises like `read`."""
-    with _opened(path) as (file, size):
+    with _open_regular(path) as (file, size):
         kind, revision, header, entries = read_head(file, size, path)
     return ContainerOutline(kind, header, {entry.name: (entry.dtype, entry.shape) for entry in entries}, revision)
 
@@ -304,7 +304,7 @@ def peek(path: AnyPath) -> ContainerOutline:
 # ---- writing
 
 
-def _storable(name: str, array: AnyArray) -> AnyArray:
+def _make_storable(name: str, array: AnyArray) -> AnyArray:
     if not isinstance(name, str) or not name:
         raise ValueError(f"the name of an array is a non-empty str, not {name!r}")
     array = np.asarray(array, order="C")
@@ -317,22 +317,22 @@ def _storable(name: str, array: AnyArray) -> AnyArray:
     return array.astype(dtype, copy=False)
 
 
-def _bytes_of(array: AnyArray) -> memoryview:
+def _view_bytes(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 
-def _placed(arrays: Mapping[str, AnyArray]) -> Iterator[tuple[int, AnyArray]]:
+def _place_arrays(arrays: Mapping[str, AnyArray]) -> Iterator[tuple[int, AnyArray]]:
     offset = 0
     for array in arrays.values():
         yield offset, array
         offset = aligned(offset + array.nbytes)
 
 
-def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
+def _encode_header(kind: str, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
     table = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": offset,
-         "checksum": hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest()}
-        for name, (offset, array) in zip(arrays, _placed(arrays), strict=True)
+         "checksum": hashlib.blake2b(_view_bytes(array), digest_size=16).hexdigest()}
+        for name, (offset, array) in zip(arrays, _place_arrays(arrays), strict=True)
     ]
     header = dict(header)
     try:
@@ -382,7 +382,7 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
 
 
 @contextlib.contextmanager
-def _opened(path: AnyPath) -> Iterator[tuple[BinaryIO, int]]:
+def _open_regular(path: AnyPath) -> Iterator[tuple[BinaryIO, int]]:
     if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a pipe would block
         raise corrupt(path, "not a regular file")
     with Path(path).open("rb") as file:
@@ -398,16 +398,16 @@ def _check_gaps(file: BinaryIO, entries: list[Entry], path: AnyPath) -> None:
         file.seek(entry.start + entry.nbytes)
 
 
-def _loaded_array(file: BinaryIO, entry: Entry, path: AnyPath) -> AnyArray:
+def _load_array(file: BinaryIO, entry: Entry, path: AnyPath) -> AnyArray:
     array = np.empty(entry.shape, entry.dtype)
     if entry.nbytes:
         file.seek(entry.start)
-        if file.readinto(_bytes_of(array)) != entry.nbytes:  # type: ignore[attr-defined]
+        if file.readinto(_view_bytes(array)) != entry.nbytes:  # type: ignore[attr-defined]
             raise corrupt(path, f"cut short in array {entry.name!r}")
     return array
 
 
-def _mapped_array(mapped: _mmap.mmap, entry: Entry, path: AnyPath) -> AnyArray:
+def _map_array(mapped: _mmap.mmap, entry: Entry, path: AnyPath) -> AnyArray:
     if not entry.nbytes:
         return np.empty(entry.shape, entry.dtype)
     if entry.start + entry.nbytes > len(mapped):
@@ -419,7 +419,7 @@ def _mapped_array(mapped: _mmap.mmap, entry: Entry, path: AnyPath) -> AnyArray:
 def _check_array(array: AnyArray, entry: Entry, path: AnyPath, verify: bool) -> None:
     if not verify:
         return
-    if hashlib.blake2b(_bytes_of(array), digest_size=16).hexdigest() != entry.checksum:
+    if hashlib.blake2b(_view_bytes(array), digest_size=16).hexdigest() != entry.checksum:
         raise corrupt(path, f"the checksum of array {entry.name!r} is wrong")
     if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
         raise corrupt(path, f"array {entry.name!r} holds values that are neither true nor false")

@@ -124,18 +124,18 @@ class FileShelf:
     @property
     def nbytes(self) -> int:
         """Bytes of all files."""
-        return sum(file.stat().st_size for file in self._files())
+        return sum(file.stat().st_size for file in self._list_files())
 
     def verify(self) -> int:
         """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
-        files = self._files()
+        files = self._list_files()
         for file in files:
             container.read(file, mmap=True)
         return len(files)
 
     def mend(self) -> None:
         """Remove damaged files, as after a power failure, and files that were never finished."""
-        for file in self._files():
+        for file in self._list_files():
             try:
                 container.read(file, mmap=True)
             except container.CorruptFile:
@@ -149,16 +149,16 @@ class FileShelf:
 
     def clear(self) -> None:
         """Remove all files."""
-        for file in self._files():
+        for file in self._list_files():
             file.unlink()
         self.sweep()
 
     def sync(self) -> None:
         """Wait until the disk has all files."""
-        for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
+        for place in [*self._list_files(), *(file.parent for file in self._list_files()), self.path]:
             sync(place)
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         """List all files, sorted."""
         return sorted(self.path.rglob(f"*{SUFFIX}"))
 
