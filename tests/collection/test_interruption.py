@@ -65,7 +65,7 @@ def given(request, tmp_path, monkeypatch, capsys):
             (tmp_path / "in" / f"{i:03}.txt").write_text(text)
         names = [tmp_path / "in"]
     elif request.param == "archive":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         pytest.importorskip("resiliparse")
         (tmp_path / "in.warc.gz").write_bytes(warc_of(texts))
         names = [tmp_path / "in.warc.gz"]

@@ -237,7 +237,7 @@ def test_pages_without_text_are_equal_to_the_byte_or_different(tmp_path: Path, k
         for i, data in enumerate(pages):
             (source / f"{i}.html").write_bytes(data)
     elif kind == "warc":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         write_warc(source, pages)
     else:
         write_jsonl(source, pages)

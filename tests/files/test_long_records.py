@@ -81,7 +81,7 @@ def test_a_record_that_is_too_long(
     tmp_path: Path, ending: str, name: str, make: Callable[[bytes], bytes], number: int
 ) -> None:
     if make is warc:
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
     path = tmp_path / (name + ending)
     path.write_bytes(PACKED[ending](make(LONG)))
     texts, ((place, reason),) = read(path)

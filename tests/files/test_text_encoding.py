@@ -105,7 +105,7 @@ def test_the_encoding_that_the_user_named_holds_in_every_format(
     text = "bañera grünes été"
     raw, path = text.encode("cp850"), str(tmp_path / name)
     if name == "a.warc":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>" + raw
         head = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-01T00:00:00Z"
                 f"\r\nContent-Type: application/http\r\nContent-Length: {len(content)}\r\n\r\n")

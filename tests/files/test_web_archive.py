@@ -39,7 +39,7 @@ from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import of_name
 
-pytest.importorskip("fastwarc", reason="the extra web is not installed")
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 
 @pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])

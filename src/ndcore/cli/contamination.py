@@ -31,8 +31,8 @@ from ndcore.cli.options import (
 from ndcore.cli.outputs import print_account, report_file
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import OutputDirectory, write_summary
-from ndcore.files.rejected_output import write_rejected
+from ndcore.files.outputs import OutputDirectory, write_summary
+from ndcore.files.rewritten_inputs import write_rejected
 from ndcore.files.sources import STDIN, Inputs, is_url, sizes
 from ndcore.progress import reporting
 from ndcore.sketch.mod import ModSketcher

@@ -14,7 +14,7 @@ from ndcore.dedup.comparison import SOUGHT
 from ndcore.dedup.filter_choice import ROOM_RATIO
 from ndcore.dedup.rules import Rules
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import STDOUT
+from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import Inputs, sizes
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.filters.search import design_filter

@@ -25,10 +25,9 @@ from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
-from ndcore.files.documents import Rejected
-from ndcore.files.errors import UsageError
+from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import WHOLE
-from ndcore.files.output_paths import STDOUT
+from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import Inputs, Source, sizes
 from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count

@@ -8,14 +8,13 @@ from typing import Any
 
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found, print_readings
-from ndcore.files.discovery import find
+from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.field_values import as_strings
 from ndcore.files.formats import BARE
-from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
-from ndcore.files.ordering import as_strings
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, Source, TextForm
 from ndcore.human import counted, printable

@@ -18,10 +18,10 @@ from typing import IO, Any
 from ndcore._types import Text
 from ndcore.cli.door import Outcome
 from ndcore.cli.store_access import check_key
-from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
+from ndcore.files.field_values import parsed_date
 from ndcore.files.html_text import html_reader
-from ndcore.files.json_records import RecordParser
+from ndcore.files.json_lines import RecordParser
 from ndcore.files.json_values import to_json
 from ndcore.files.records import Fields, RecordError
 from ndcore.files.sources import TooLong

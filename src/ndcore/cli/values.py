@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ndcore.checks import parsed_size
-from ndcore.files.dates import ACCEPTED, parsed_date
+from ndcore.files.field_values import ACCEPTED, parsed_date
 from ndcore.files.html_text import PARTS
 from ndcore.files.records import RecordError
 from ndcore.files.text_encoding import EncodingError, checked_encoding

@@ -25,9 +25,8 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import check_values
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import KIND, Sketches
-from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, misfit, part_name
 from ndcore.storage.packed_ids import unpack_ids
 
 __all__ = [

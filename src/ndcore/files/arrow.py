@@ -48,7 +48,7 @@ class ArrowFile:
         try:
             self._map = pa.memory_map(source.location)
             self._is_file = self._map.read(len(_FILE)) == _FILE
-            self.schema = self._reader().schema
+            self.schema = self._open_reader().schema
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Arrow file: {first_line(error)}") from error
@@ -59,12 +59,12 @@ class ArrowFile:
     def __exit__(self, *error: object) -> None:
         self._map.close()
 
-    def _reader(self) -> Any:
+    def _open_reader(self) -> Any:
         """Open a reader at the beginning of the file."""
         self._map.seek(0)
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
-    def _stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+    def _read_stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
         """Yield each record batch of the file, validated, and where it ends in bytes, up to damage that an earlier pass met.
 
         Arrow files do not say where; their batches are taken to be of one size.
@@ -72,7 +72,7 @@ class ArrowFile:
         pa, left = self._pa, self._source.readable
         try:
             self._refuse_bombs()
-            reader = self._reader()
+            reader = self._open_reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for number, batch in enumerate(stored, 1):
                 end = self._map.size() * number // reader.num_record_batches if self._is_file else self._map.tell()
@@ -95,10 +95,10 @@ class ArrowFile:
         What is damaged is passed over: pyarrow says so when it is read.
         """
         with self._pa.memory_map(self._source.location) as file:
-            for number, message in enumerate(_messages(self._pa, file, self._is_file), 1):
+            for number, message in enumerate(_iterate_messages(self._pa, file, self._is_file), 1):
                 body = memoryview(message.body) if message.body is not None else memoryview(b"")
                 try:
-                    expanded = _expanded(message.metadata.to_pybytes(), body)
+                    expanded = _measure_expanded(message.metadata.to_pybytes(), body)
                 except (struct.error, IndexError):
                     continue
                 refuse_bomb(self._source, f"message {number} of its data", len(body), expanded)
@@ -111,7 +111,7 @@ class ArrowFile:
         tops = ((field_path(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
         begin = 0
-        for batch, end in self._stored(names):
+        for batch, end in self._read_stored(names):
             size = batch_rows(len(batch), batch.nbytes)
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
@@ -125,9 +125,9 @@ class ArrowFile:
         Record batches stay apart; the compression of buffers stays the same.
         """
         pa, ipc = self._pa, self._pa.ipc
-        options = ipc.IpcWriteOptions(compression=self._codec(), unify_dictionaries=self._is_file)
+        options = ipc.IpcWriteOptions(compression=self._find_codec(), unify_dictionaries=self._is_file)
         with (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options) as writer:
-            for batch, _ in self._stored():
+            for batch, _ in self._read_stored():
                 table = select(batch)
                 try:
                     for part in table.combine_chunks().to_batches():
@@ -136,16 +136,16 @@ class ArrowFile:
                     reason = f"its rows cannot be written again: {first_line(error)}"
                     raise DocumentError(self._source.path, None, reason) from error
 
-    def _codec(self) -> str | None:
+    def _find_codec(self) -> str | None:
         """Find the compression of the first record batch, which pyarrow does not tell, in its metadata."""
         self._map.seek(len(_FILE) if self._is_file else 0)
         try:
             for message in self._pa.ipc.MessageReader.open_stream(self._map):
-                kind, codec = _compression(message.metadata.to_pybytes())
+                kind, codec = _read_codec(message.metadata.to_pybytes())
                 if kind == _RECORD_BATCH:
                     return codec
         except (self._pa.ArrowException, OSError, struct.error, IndexError):
-            pass  # `_stored` says what is damaged
+            pass  # `_read_stored` says what is damaged
         return None
 
 
@@ -201,7 +201,7 @@ def _record_batch(message: _Flat) -> tuple[int, int]:
     return number, table
 
 
-def _compression(metadata: bytes) -> tuple[int, str | None]:
+def _read_codec(metadata: bytes) -> tuple[int, str | None]:
     """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
     message = _Flat(metadata)
     number, batch = _record_batch(message)
@@ -212,7 +212,7 @@ def _compression(metadata: bytes) -> tuple[int, str | None]:
     return number, _CODECS[metadata[codec] if codec else 0]
 
 
-def _expanded(metadata: bytes, body: memoryview) -> int:
+def _measure_expanded(metadata: bytes, body: memoryview) -> int:
     """Return the bytes of the buffers of a message when they are decompressed: each says so in its first 8 bytes."""
     message = _Flat(metadata)
     _, batch = _record_batch(message)
@@ -223,7 +223,7 @@ def _expanded(metadata: bytes, body: memoryview) -> int:
     return sum(size for size in sizes if size > 0)
 
 
-def _messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
+def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
     """Yield the messages of a stream; of a file those that its footer names, which are the ones that are read."""
     try:
         if not is_file:

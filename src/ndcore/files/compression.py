@@ -117,13 +117,13 @@ class _ZstdFrame:
     def decompress(self, data: bytes) -> bytes:
         """Decompress a few blocks."""
         self._pending += data
-        end = self._blocks()
+        end = self._count_blocks()
         piece, self._pending = self._pending[:end], self._pending[end:]
         self.needs_input = not end or not self._pending
         made: bytes = self._decompressor.decompress(piece) if piece else b""
         return made
 
-    def _blocks(self) -> int:
+    def _count_blocks(self) -> int:
         """Return the end of the blocks to pass on now."""
         at = blocks = 0
         while True:
@@ -172,10 +172,10 @@ def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b""
     if compression == "gz":
         return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
     if compression == "bz2":
-        bz2 = _standard("bz2", path)
+        bz2 = _import_standard("bz2", path)
         return expand(file, compression, lambda: _Bounded(bz2.BZ2Decompressor()), OSError)
     if compression == "xz":
-        lzma = _standard("lzma", path)
+        lzma = _import_standard("lzma", path)
         new = lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))  # noqa: E731
         return expand(file, compression, new, lzma.LZMAError)
     module = zstandard_module(path)
@@ -193,7 +193,7 @@ def zstandard_module(path: str) -> Any:
     return zstandard
 
 
-def _standard(name: str, path: str) -> Any:
+def _import_standard(name: str, path: str) -> Any:
     """Return ``bz2`` or ``lzma``, which a Python may have been built without."""
     import importlib
 
@@ -255,9 +255,9 @@ def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[b
     if compression == "gz":
         made = gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0)
     elif compression == "bz2":
-        made = _standard("bz2", path).BZ2File(target, "wb")
+        made = _import_standard("bz2", path).BZ2File(target, "wb")
     else:
-        made = _standard("lzma", path).LZMAFile(target, "wb")
+        made = _import_standard("lzma", path).LZMAFile(target, "wb")
     with made, io.BufferedWriter(made, _BUFFER) as buffered:
         yield buffered
 

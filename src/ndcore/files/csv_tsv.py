@@ -13,14 +13,13 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from ndcore.files.byte_order_mark import UTF8, without_mark
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import lines, open_reader
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, detected_encoding
+from ndcore.files.text_encoding import UTF8_MARK, EncodingError, detected_encoding, without_mark
 
 _SAMPLE = 1 << 20  # bytes of lines beyond ASCII that tell the encoding
 _FIRST_ROWS = 50  # that tell the delimiter
@@ -61,10 +60,10 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
         The file cannot be read or is damaged; a quote is opened and not closed.
     """
     settle(source)
-    yield from _rows(source, source.delimiter.encode())
+    yield from _cut_rows(source, source.delimiter.encode())
 
 
-def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
+def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield rows as `raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
     encoding, following = source.encoding, lines(source)
     quote = '"'.encode(encoding)
@@ -73,7 +72,7 @@ def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
             continue
         original, row, too_long = [line], bytearray(in_utf8(line, encoding)), isinstance(line, TooLong)
-        at, inside = _scan(row, len(UTF8) if number == 1 and row.startswith(UTF8) else 0, False, delimiter)
+        at, inside = _scan(row, len(UTF8_MARK) if number == 1 and row.startswith(UTF8_MARK) else 0, False, delimiter)
         if isinstance(line, TooLong):
             at, inside = 0, line.odd_quotes
         while inside:
@@ -110,11 +109,11 @@ def settle(source: Source) -> None:
     if source.delimiter:
         return
     try:
-        source.set_encoding(source.encoding or _detected(source))
+        source.set_encoding(source.encoding or _detect_encoding(source))
     except EncodingError as error:
         raise DocumentError(source.path, None, str(error)) from error
     usual = DELIMITERS[source.kind].decode()
-    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _delimiter(source))
+    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _detect_delimiter(source))
     if source.delimiter != usual and not source.form.delimiter:
         source.told.append(f"with {_NAMES[source.delimiter]} between fields")
 
@@ -122,7 +121,7 @@ def settle(source: Source) -> None:
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def _detected(source: Source) -> str:
+def _detect_encoding(source: Source) -> str:
     """Detect the encoding of a table: UTF-8 where all of it is, else what its lines beyond ASCII are in."""
     decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
     try:
@@ -144,11 +143,11 @@ def _detected(source: Source) -> str:
     return detected_encoding(bytes(sample))
 
 
-def _delimiter(source: Source) -> str:
+def _detect_delimiter(source: Source) -> str:
     """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
-        rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))
+        rows = list(itertools.islice(_count_first_fields(source, candidate), _FIRST_ROWS))
         if rows and rows[0] > 1:
             present.append(candidate)
             if all(count == rows[0] for count in rows):
@@ -161,11 +160,11 @@ def _delimiter(source: Source) -> str:
     return ","
 
 
-def _first_rows(source: Source, delimiter: bytes) -> Iterator[int]:
+def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
     """Count the fields of the first rows that are not blank; stop where a row cannot be read."""
     size = 0
     try:
-        for number, row in _rows(source, delimiter):
+        for number, row in _cut_rows(source, delimiter):
             if isinstance(row, TooLong):
                 return
             size += len(row)
@@ -230,7 +229,7 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
     body = row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
     if b'"' not in body:
         return body.split(delimiter)
-    found: list[bytes] = []
+    fields: list[bytes] = []
     start = 0
     while True:
         if body.startswith(b'"', start):
@@ -238,22 +237,22 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
             while (end := body.find(b'"', end)) >= 0 and body.startswith(b'"', end + 1):
                 end += 2
             if end < 0:
-                raise RecordError(f"field {len(found) + 1} opens a quote and does not close it")
+                raise RecordError(f"field {len(fields) + 1} opens a quote and does not close it")
             field = body[start + 1 : end].replace(b'""', b'"')
             end += 1
             if end < len(body) and not body.startswith(delimiter, end):
                 follows = body[end : end + 10].decode("utf-8", "replace")
                 raise RecordError(
-                    f"after the closing quote of field {len(found) + 1} comes {follows!r}; a quote within a quoted field is "
+                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field is "
                     "written twice"
                 )
         else:
             end = body.find(delimiter, start)
             end = len(body) if end < 0 else end
             field = body[start:end]
-        found.append(field)
+        fields.append(field)
         if end >= len(body):
-            return found
+            return fields
         start = end + len(delimiter)
 
 
@@ -307,18 +306,18 @@ class CsvHeader:
 
     def parse(self, number: int, row: bytes) -> Record:
         """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
-        found = row_cells(self._source, row)
-        if len(found) != self._count:
-            raise RecordError(f"{len(found)} fields, where the header has {self._count}")
-        text = join_texts([found[i] for i in self._texts])
-        ident = MISSING if self._id is None else found[self._id]
+        cells = row_cells(self._source, row)
+        if len(cells) != self._count:
+            raise RecordError(f"{len(cells)} fields, where the header has {self._count}")
+        text = join_texts([cells[i] for i in self._texts])
+        ident = MISSING if self._id is None else cells[self._id]
         values = tuple([
-            None if i is None or (optional and not found[i]) else _value(found[i]) for i, optional in self._others
+            None if i is None or (optional and not cells[i]) else _convert_cell(cells[i]) for i, optional in self._others
         ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 
 
-def _value(text: str) -> str | int | float:
+def _convert_cell(text: str) -> str | int | float:
     """Convert a number written as in JSON, so that numbers are ordered as numbers; leave any other text."""
     if _INTEGER.fullmatch(text):
         return int(text)

@@ -1,9 +1,17 @@
-"""Read the file of a source, compressed or not, by lines or all at once; damage becomes a DocumentError."""
+"""Read the file of a source, compressed or not, by lines or as a whole, and notice when it changes between two passes.
+
+Damage becomes a DocumentError.
+"""
+
+# A Path for each check of each file would cost more than the check.
+# ruff: noqa: PTH116
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -98,21 +106,21 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
                     whole = part + end
                 number += 1
                 if passed or len(whole) > longest:
-                    whole = TooLong.of("the line", longest, (quotes + _quotes(whole, encoding)) % 2 == 1)
+                    whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
                     passed, quotes = False, 0
                 yield number, whole
             line += rest
             if len(line) > longest:
-                passed, quotes = True, quotes + _quotes(line, encoding)
+                passed, quotes = True, quotes + _count_quotes(line, encoding)
                 line.clear()
         line += held
         if passed:
-            yield number + 1, TooLong.of("the line", longest, (quotes + _quotes(line, encoding)) % 2 == 1)
+            yield number + 1, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
         elif line:
             yield number + 1, bytes(line)
 
 
-def _quotes(data: bytes | bytearray, encoding: str) -> int:
+def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
     """Count the double quotes in bytes of a line; in UTF-16 and UTF-32 their bytes may also belong to two units."""
     quote = '"'.encode(encoding)
     return data.count(quote) if len(quote) == 1 else data.decode(encoding, "replace").count('"')
@@ -125,3 +133,30 @@ def read_whole(source: Source) -> bytes:
     if len(data) > source.longest:
         raise DocumentError(source.path, None, too_long("the text", source.longest))
     return data
+
+
+class FileStamps:
+    """Size, modification time and inode of `count` files when they were first read; 24 bytes each."""
+
+    def __init__(self, count: int) -> None:
+        self._stamps = array("q", [0, 0, -1]) * count
+
+    def __contains__(self, index: int) -> bool:
+        """Tell whether file `index` has been read."""
+        return self._stamps[3 * index + 2] != -1
+
+    def check(self, index: int, source: Source) -> None:
+        """Note the state of file `index` when first asked; later raise DocumentError where it has changed."""
+        try:
+            status = os.stat(source.location)
+        except OSError as error:
+            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        now = array("q", [status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)])
+        before = self._stamps[3 * index : 3 * index + 3]
+        if index not in self:
+            self._stamps[3 * index : 3 * index + 3] = now
+        elif before != now:
+            sizes = f"from {before[0]} to {now[0]} bytes"
+            change = sizes if before[0] != now[0] else "its date or its place on the disk"
+            reason = f"changed while ndcore was reading it ({change}); run again when nothing writes to it"
+            raise DocumentError(source.path, None, reason)

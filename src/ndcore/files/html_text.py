@@ -53,19 +53,19 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
         shown = decoded_html(page, charset) if isinstance(page, bytes) else page.encode("utf-8", "replace").decode()
         data = shown.encode()
         if parsing_work(data, MOST_WORK) > MOST_WORK:
-            between, title = map(_plain, text_between_tags(data))
+            between, title = map(_unescape, text_between_tags(data))
             return Extracted.of(between, page, page_title=" ".join(title.split()), by_tags=True)
         tree = HTMLTree.parse(shown)
-        found = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
-        fell_back = words is not None and not len(words.fingerprints(found))
+        extracted = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
+        fell_back = words is not None and not len(words.fingerprints(extracted))
         if fell_back:
-            found = str(extract_plain_text(tree, main_content=False, list_bullets=False))
-        return Extracted.of(found, page, fell_back, str(tree.title or ""))
+            extracted = str(extract_plain_text(tree, main_content=False, list_bullets=False))
+        return Extracted.of(extracted, page, fell_back, str(tree.title or ""))
 
     return text
 
 
-def _plain(text: bytes) -> str:
+def _unescape(text: bytes) -> str:
     """Decode text and its character references; a number of eight digits or more becomes U+FFFD."""
     return html.unescape(_LONG_NUMBER.sub("\ufffd", text.decode()))
 
@@ -76,15 +76,15 @@ def decoded_html(data: bytes, charset: str | None) -> str:
     A byte order mark decides, then `charset`, then what `likely_encoding` detects: whether the bytes are UTF-8 before the
     ``meta`` element. (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
     """
-    return _decoded(data, likely_encoding(data, charset, is_html=True) or "utf-8")
+    return _decode(data, likely_encoding(data, charset, is_html=True) or "utf-8")
 
 
 def decoded_text(data: bytes, charset: str | None) -> str | bytes:
     """Decode plain text as `decoded_html` does, without ``meta``; UTF-8 is returned as it is."""
     encoding = likely_encoding(data, charset) or "utf-8"
-    return data if encoding == "utf-8" else Extracted.of(_decoded(data, encoding), data)
+    return data if encoding == "utf-8" else Extracted.of(_decode(data, encoding), data)
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _decode(data: bytes, encoding: str) -> str:
     """Decode, and drop the byte order mark."""
     return data.decode(encoding, "replace").removeprefix("\ufeff")

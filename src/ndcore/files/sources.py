@@ -106,11 +106,11 @@ class Source:
 
 def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
     """Return how sources were read that are not UTF-8, or tables whose delimiter was detected, with their paths."""
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for source in sources:
         for how in source.told:
-            found.setdefault(how, []).append(source.path)
-    return found
+            paths.setdefault(how, []).append(source.path)
+    return paths
 
 
 class TooLong(bytes):
@@ -210,10 +210,10 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
 
 def recognised(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
     """Return `recognise` of a file; with `binary` as `format_of` does."""
-    found = recognise(name, file, encoding=encoding)
-    if binary and found.kind == "text" and (found.binary or found.encoding):
-        return found._replace(encoding="", problem="", binary="")
-    return found
+    file_format = recognise(name, file, encoding=encoding)
+    if binary and file_format.kind == "text" and (file_format.binary or file_format.encoding):
+        return file_format._replace(encoding="", problem="", binary="")
+    return file_format
 
 
 def starts_with(path: str, magic: bytes) -> bool:

@@ -70,11 +70,11 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
 
 def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     """Copy a stream, after recognising its format."""
-    head = _beginning(stream)
+    head = _read_beginning(stream)
     if not is_url(source.path):
-        found = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
-        source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
-        source.stored = found.compression
+        file_format = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
+        source.kind, source.encoding, source.problem = file_format.kind, file_format.encoding, file_format.problem
+        source.stored = file_format.compression
         if source.kind == "archive" and source.stored:  # its members are copied as they are
             source.compression = source.stored
     if source.problem:
@@ -83,7 +83,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     source.stored = "gz" if packed else source.stored
     try:
         location = work.new_file("." + (source.stored or source.kind))
-        with Path(location).open("wb") as target, _packing(target, packed) as copy:
+        with Path(location).open("wb") as target, _open_packed(target, packed) as copy:
             for data in itertools.chain([head], stream):
                 copy.write(data)
     except OSError as error:  # of the copy: `chunks` raises DocumentError
@@ -96,7 +96,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     source.location = location
 
 
-def _beginning(stream: Iterator[bytes]) -> bytes:
+def _read_beginning(stream: Iterator[bytes]) -> bytes:
     """Read enough of a stream to recognise its format."""
     head: list[bytes] = []
     while sum(map(len, head)) < _CHUNK and (more := next(stream, b"")):
@@ -105,7 +105,7 @@ def _beginning(stream: Iterator[bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
+def _open_packed(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
     """Give `target`, or a file that compresses into it, fast."""
     if packed:
         with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:

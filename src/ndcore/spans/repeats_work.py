@@ -32,9 +32,8 @@ from ndcore._version import __version__
 from ndcore.spans.parts import PARTS, Grouped, KeptParts, Parts, Put, SpooledParts
 from ndcore.spans.reading import UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
-from ndcore.storage.array_forms import Form, misfit
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, misfit, part_name
 from ndcore.storage.job_description import REPEATS
 
 __all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]

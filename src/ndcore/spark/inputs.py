@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
-from ndcore.files.ordering import no_values, sort_keys
+from ndcore.files.field_values import no_values, sort_keys
 from ndcore.files.records import Fields
 from ndcore.files.sources import Source, is_url
 from ndcore.spark.documents import type_of

@@ -9,12 +9,11 @@ from typing import Any
 
 from ndcore.files.archived_pages import Contents
 from ndcore.files.errors import DocumentError
+from ndcore.files.field_values import SortKeys, sort_keys
 from ndcore.files.html_text import html_reader
-from ndcore.files.json_records import RecordParser
-from ndcore.files.ordering import SortKeys, sort_keys
-from ndcore.files.raw_records import raw_records
+from ndcore.files.json_lines import RecordParser
 from ndcore.files.records import Fields, Record, RecordError
-from ndcore.files.source_reader import SourceReader
+from ndcore.files.source_reader import SourceReader, raw_records
 from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
 from ndcore.text.inputs import Extracted, as_bytes, is_by_tags

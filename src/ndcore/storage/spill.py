@@ -234,14 +234,14 @@ class SpooledSets:
         return self._joined
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (np.asarray(self.values()), self.offsets)
+        return _restore_sets, (np.asarray(self.values()), self.offsets)
 
     def sizes(self, numbers: Ints) -> Ints:
         """Return the number of members of each of these sets. O(len(numbers)) after the first call."""
         return self.offsets[numbers + 1] - self.offsets[numbers]
 
 
-def _restored(values: UInts, offsets: Ints) -> SpooledSets:
+def _restore_sets(values: UInts, offsets: Ints) -> SpooledSets:
     """Restore pickled sets, in memory."""
     sets = SpooledSets(values.nbytes)
     sets.append(values, offsets)

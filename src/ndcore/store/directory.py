@@ -15,8 +15,8 @@ from typing import Any
 
 from ndcore.checks import is_int
 from ndcore.progress import Progress, resolve
-from ndcore.storage.container import CorruptFile, sync
-from ndcore.storage.disk_space import FULL
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.disk_space import FULL, sync
 from ndcore.storage.lock import Lock
 from ndcore.store.compaction import rewrite
 from ndcore.store.damage import salvage, says_more

@@ -11,7 +11,7 @@ import pytest
 from ndcore.files.columnar import open_file
 from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError
-from ndcore.files.parquet_pages import ParquetPage, pages
+from ndcore.files.parquet import ParquetPage, pages
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

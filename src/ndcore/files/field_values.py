@@ -1,22 +1,86 @@
-"""How the values of ``--keep FIELD`` are ordered: numbers, dates, and strings that are all numbers, all dates or neither.
+"""Parse the dates in fields of records, and order the values of ``--keep FIELD``.
 
-Numbers have the same order as their keys, byte strings, and dates too: for engines that sort columns of one type.
+Values are ordered as numbers, as dates, or as strings, which count as numbers or dates where all of them are.
+
+For engines that sort columns of one type, `sort_keys` turns numbers and dates into byte strings with the same order.
 """
 
 from __future__ import annotations
 
 import datetime
+import email.utils
 import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ndcore.files.dates import parsed_date
 from ndcore.files.records import RecordError, describe
 from ndcore.human import printable
 
-__all__ = ["SortKeys", "as_strings", "comparable", "is_missing", "kind_of", "no_values", "sort_keys"]
+ACCEPTED = ("ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z), a month (2024-05), RFC 2822 (Wed, 1 May 2024 10:00:00 GMT), "
+            "YYYYMMDDhhmmss, or seconds since 1970")
+
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_STAMP = re.compile(r"[0-9]{14}")  # of ARC and of indexes of archives
+_SECONDS = re.compile(r"-?[0-9]{9,11}(?:\.[0-9]+)?")  # fewer digits are a year or a day
+# RFC 2822, §3.3, with the comment that follows many zones.
+_MAIL = re.compile(r"(?:[A-Za-z]{3}, *)?[0-9]{1,2} +[A-Za-z]{3} +[0-9]{4} +[0-9]{2}:[0-9]{2}(?::[0-9]{2})? +"
+                   r"(?:[+-][0-9]{4}|[A-Z]{1,4})(?: *\([A-Za-z ]{1,40}\))?")
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def parsed_date(value: Any) -> datetime.datetime:
+    """Convert a date to one with a zone; UTC is assumed where it names none.
+
+    Parameters
+    ----------
+    value : str, int, float, date or datetime
+        A str is in one of the forms of ACCEPTED; a month is its first moment. A number is seconds since 1970.
+
+    Raises
+    ------
+    RecordError
+        `value` is not a date, or its year is not one from 1 to 9999.
+    """
+    try:
+        date = _convert_date(value)
+    except (ValueError, OverflowError):
+        date = None
+    if date is None:
+        raise RecordError(f"{describe(value)} is not a date; dates are {ACCEPTED}")
+    return date
+
+
+def _convert_date(value: Any) -> datetime.datetime | None:
+    """Convert a date; None, ValueError or OverflowError where it is not one."""
+    if isinstance(value, str):
+        return _parse_text(value.strip())
+    if isinstance(value, datetime.datetime):
+        return _convert_to_utc(value)
+    if isinstance(value, datetime.date):
+        return datetime.datetime(value.year, value.month, value.day, tzinfo=datetime.UTC)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return _EPOCH + datetime.timedelta(seconds=value)
+    return None
+
+
+def _parse_text(text: str) -> datetime.datetime:
+    """Convert a date in one of the forms of ACCEPTED; ValueError for any other text."""
+    if _STAMP.fullmatch(text):
+        return datetime.datetime.strptime(f"{text}+0000", "%Y%m%d%H%M%S%z")
+    if _SECONDS.fullmatch(text):
+        return _EPOCH + datetime.timedelta(seconds=float(text))
+    if _MAIL.fullmatch(text):
+        return _convert_to_utc(email.utils.parsedate_to_datetime(text))
+    month = _MONTH.fullmatch(text)
+    return _convert_to_utc(datetime.datetime.fromisoformat(f"{text}-01" if month else text))
+
+
+def _convert_to_utc(date: datetime.datetime) -> datetime.datetime:
+    """Convert a date to UTC; a date without a zone is in UTC. OverflowError beyond the years 1 to 9999."""
+    return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
+
 
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 _INVERTED = bytes(255 - byte for byte in range(256))
@@ -32,7 +96,7 @@ def is_missing(value: Any) -> bool:
 def comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
     first: dict[str, str] = {}
-    for name, convert in (("number", _number), ("date", parsed_date)):
+    for name, convert in (("number", _parse_number), ("date", parsed_date)):
         keys = {}
         for text in texts:
             try:
@@ -46,7 +110,7 @@ def comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
     return {text: text for text in texts}, [*neither[:2], *(first[name] for name in ("date", "number") if name in first)][:2]
 
 
-def _number(text: str) -> Decimal:
+def _parse_number(text: str) -> Decimal:
     """Convert a decimal number. RecordError where it is not one."""
     if not _NUMBER.fullmatch(text):
         raise RecordError(f"{describe(text)} is not a number")
@@ -91,18 +155,18 @@ def sort_keys(value: Any) -> SortKeys:
     if not kind:
         raise RecordError(f"{describe(value)}; --keep needs numbers, strings or dates")
     if kind == "number":
-        return SortKeys(kind, _number_key(Decimal(value)))
+        return SortKeys(kind, _make_number_key(Decimal(value)))
     if kind != "string":
-        return SortKeys(kind, date=_date_key(value))
-    number = _number_key(_number(value)) if _NUMBER.fullmatch(value) else None
+        return SortKeys(kind, date=_make_date_key(value))
+    number = _make_number_key(_parse_number(value)) if _NUMBER.fullmatch(value) else None
     try:
-        date = _date_key(value)
+        date = _make_date_key(value)
     except RecordError:
         date = None
     return SortKeys(kind, number, date, value.encode("utf-8", "surrogatepass"))
 
 
-def _number_key(number: Decimal) -> bytes:
+def _make_number_key(number: Decimal) -> bytes:
     """Return bytes that sort as numbers do: the sign, the place of the first digit, the digits."""
     if not number:
         return b"\1"
@@ -113,7 +177,7 @@ def _number_key(number: Decimal) -> bytes:
     return b"\2" + size if number > 0 else b"\0" + size.translate(_INVERTED) + b"\xff"
 
 
-def _date_key(value: Any) -> bytes:
+def _make_date_key(value: Any) -> bytes:
     """Return bytes that sort as dates do. RecordError where the value is none."""
     return ((parsed_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
 

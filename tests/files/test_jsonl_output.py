@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.files.json_edits import with_text
+from ndcore.files.jsonl_output import with_text
 
 BLANK = st.text(" \t\r", max_size=2)
 PATHS = [("text", []), ("x.b", ["x"]), ("x.y.b", ["x.y"]), ("x.y.b", ["x", "y"])]

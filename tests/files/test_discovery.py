@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from textfiles import write
 
-from ndcore.files.discovery import find
+from ndcore.files.discovery import distinct_names, find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.input_names import distinct_names
 
 
 def test_distinct_names() -> None:

@@ -27,10 +27,10 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files import archived_pages, kept_output, web_archive
+from ndcore.files import archived_pages, rewritten_inputs, web_archive
 from ndcore.files.document_fields import GroupingField, RankingField
 
-pytest.importorskip("fastwarc", reason="the extra web is not installed")
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 RECORDS = [INFO, REQUEST, response(1), response(2), REQUEST, response(3, words(1)), response(4, status="404 Not Found")]
 RECORDS.append(response(5, words(2).upper()))
@@ -39,7 +39,7 @@ KEPT = [0, 1, 2, 3, 4, 6]
 
 def test_an_archive_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    for module in (archived_pages, kept_output):
+    for module in (archived_pages, rewritten_inputs):
         monkeypatch.setattr(module, "entries", lambda source: passes.append(source) or web_archive.entries(source))
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"".join(gz(data, 1) for data in RECORDS))
@@ -155,9 +155,9 @@ def test_streams(tmp_path: Path) -> None:
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     path = save(tmp_path / "a.warc", [response(1)])
-    monkeypatch.setitem(sys.modules, "fastwarc", None)
+    monkeypatch.setitem(sys.modules, "resiliparse.extract.html2text", None)
     assert run("dedup", path, "-o", tmp_path / "out") == 1
-    assert "reading web archives needs fastwarc: pip install 'ndcore[web]'" in capsys.readouterr().err
+    assert "reading HTML needs resiliparse: pip install 'ndcore[web]'" in capsys.readouterr().err
 
 
 def test_cluster_and_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
