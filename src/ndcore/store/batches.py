@@ -163,11 +163,11 @@ class BatchPlan(Plan):
         i = self._documents.get(number)
         return super().scope_of(number) if i is None else int(self.pages.scopes[i])
 
-    def measure(self, page: Page, number: int) -> Measured:
+    def score(self, page: Page, number: int) -> Measured:
         """Measure a page against a document; both have shingles."""
         i = self._documents.get(number)
         if i is None:
-            return super().measure(page, number)
+            return super().score(page, number)
         return self.state.evidence.measure_pages(page, self.pages[i])
 
     def leader(self, page: Page) -> tuple[int, Page | Document] | None:

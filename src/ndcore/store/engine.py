@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from ndcore._types import Text, UInts
 from ndcore.store.batches import ALONE, NEW, BatchPlan
-from ndcore.store.labels import KEPT, WHOLE, Place, Plan, judged
+from ndcore.store.labels import KEPT, Place, Plan
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import DIGESTED, STR, VALID, VARIANT, Changes, Document, Sighting, encode, encode_new
-from ndcore.store.state import LEADS, VARIES, State
+from ndcore.store.records import DIGESTED, STR, VALID, Document, Sighting, encode, encode_new
+from ndcore.store.state import State
 from ndcore.store.verdict import Change, Key, Verdict, Version
 
 __all__ = ["Batch", "decide", "hold", "look"]
@@ -59,11 +59,11 @@ def decide(state: State, page: Page) -> Decision:
     """
     known = state.find(page.name, page.hashed)
     if known is None:
-        return _as_document(state, page, Plan(state), None, None, 0)
+        return _as_document(Plan(state), page, None)
     found = _compare(state, known, page)
     if found.again:
-        return _as_sighting(state, page, found)
-    return _as_document(state, page, Plan(state, [known]), found.change, found.score, found.previous)
+        return _as_sighting(Plan(state), page, found)
+    return _as_document(Plan(state, [known]), page, found)
 
 
 def hold(state: State, page: Page) -> Verdict:
@@ -102,52 +102,29 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
     return VersionComparison(last, document, change, measured.resemblance, previous)
 
 
-def _as_document(
-    state: State, page: Page, plan: Plan, change: Change | None, score: float | None, previous: int
-) -> Decision:
-    """Decide on a page that becomes a document, at the end of the order."""
-    found = plan.place(page)
-    number = state.n
-    flags = found.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
-    changes = plan.changes if plan.removed else Changes()
-    last = Version(page.date, change, score) if change or not page.past else page.past[-1]
+def _as_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
+    """Decide on a page that becomes a document, at the end of the order. last: of its key; None: a new key."""
+    place, state, number = plan.place(page), plan.state, plan.state.n
+    flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
+    change, previous = (None, 0) if last is None else (last.change, last.previous)
+    past = page.past if last is None else ()
+    version = past[-1] if past else Version(page.date, change, None if last is None else last.score)
     record = Document(
-        number, number if found.label is None else found.label, flags, found.verdict, last.change, page.date,
+        number, number if place.label is None else place.label, flags, place.verdict, version.change, page.date,
         page.whole if flags & DIGESTED else b"", page.tokens if flags & DIGESTED else b"", page.name, previous,
-        last.resemblance, changes, () if change else page.past[:-1], state.evidence.pack(page),
+        version.resemblance, plan.changes, past[:-1], state.evidence.pack(page),
     )
-    return Decision(_verdict(plan, page.key, page.date, found, change), record, page, plan.features)
+    return Decision(_verdict(plan, page.key, page.date, place, change), record, page, plan.features)
 
 
-def _as_sighting(state: State, page: Page, found: VersionComparison) -> Decision:
+def _as_sighting(plan: Plan, page: Page, found: VersionComparison) -> Decision:
     """Decide on a version that leaves the live document and its place alone."""
     last, document, change = found.last, found.document, found.change
     origin = last.origin if isinstance(last, Sighting) else found.previous
-    lexical = change == "lexical" and state.evidence.kind == "text"
+    lexical = change == "lexical" and plan.state.evidence.kind == "text"
     record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, found.previous,
-                      found.score, state.evidence.pack(page) if lexical else b"")
-    return Decision(_verdict(Plan(state), page.key, page.date, _place_of(state, document, page), change), record, page, {})
-
-
-def _place_of(state: State, document: Document, page: Page) -> Place:
-    """Return where a live document stands now; the page has its tokens."""
-    number = document.number
-    label = state.columns.get("label", number)
-    role = state.role(number)
-    equal = None
-    if not role & VARIANT:
-        plan = Plan(state)
-        holders = [*plan.of_class(LEADS, page, page.scope), *plan.of_class(VARIES, document, page.scope)]
-        equal = next((each for each, record in holders if state.is_equal(record, document)), None)
-    if label == number:
-        return Place(None, role, "kept", equal, None)
-    head = state.document(label)
-    if state.is_equal(head, document):
-        return Place(label, role, "identical", equal, WHOLE if page.valid else None)
-    if head.valid and state.is_class(head, document):
-        return Place(label, role, "lexical", equal, WHOLE)
-    measured = state.evidence.measure(page, label, head.evidence)
-    return Place(label, role, judged(measured), equal, measured)
+                      found.score, plan.state.evidence.pack(page) if lexical else b"")
+    return Decision(_verdict(plan, page.key, page.date, plan.place_of(document, page), change), record, page, {})
 
 
 def _verdict(plan: Plan, key: Key | None, date: int, found: Place, change: Change | None) -> Verdict:
@@ -202,7 +179,7 @@ class Batch:
             if known is None:
                 return self._add(plan, i, plan.before(i).place(page))
             found = _compare(state, known, page)
-            decision = _as_sighting(state, page, found) if found.again else None
+            decision = _as_sighting(Plan(state), page, found) if found.again else None
         if decision is None:
             plan.apply_run()
             if plan.again[i]:  # its last version must be in the log

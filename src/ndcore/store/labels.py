@@ -23,7 +23,7 @@ from ndcore.store.records import LEADER, VARIANT, Changes, Document
 from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, shared
 from ndcore.store.verdict import Judged, Key
 
-__all__ = ["KEPT", "WHOLE", "Place", "Plan", "judged"]
+__all__ = ["KEPT", "Place", "Plan"]
 
 WHOLE = Measured(1.0, 1.0, 1.0, True)
 
@@ -88,15 +88,32 @@ class Plan:
         leader = self.leader(page)
         if leader is None:
             best = self.best(page) if page.valid else None
-            return KEPT if best is None else Place(best[0], LEADER | VARIANT, judged(best[1]), None, best[1])
+            return KEPT if best is None else Place(best[0], LEADER | VARIANT, _judged(best[1]), None, best[1])
         number, record = leader
         label = self.label(number)
         equal = number if self.state.is_equal(record, page) else self.variant(page)
         role = VARIANT if equal is None else 0
         if label != number:
-            measured = self.measure(page, label)
-            return Place(label, role, judged(measured), equal, measured)
+            measured = self.score(page, label)
+            return Place(label, role, _judged(measured), equal, measured)
         return Place(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
+
+    def place_of(self, document: Document, page: Page) -> Place:
+        """Return the place that a live document has; the page has its tokens."""
+        state, number = self.state, document.number
+        label, role, equal = self.label(number), self.role(number), None
+        if not role & VARIANT:
+            holders = [*self.of_class(LEADS, page, page.scope), *self.of_class(VARIES, document, page.scope)]
+            equal = next((each for each, record in holders if state.is_equal(record, document)), None)
+        if label == number:
+            return Place(None, role, "kept", equal, None)
+        head = state.document(label)
+        if state.is_equal(head, document):
+            return Place(label, role, "identical", equal, WHOLE if page.valid else None)
+        if head.valid and state.is_class(head, document):
+            return Place(label, role, "lexical", equal, WHOLE)
+        measured = self.score(page, label)
+        return Place(label, role, _judged(measured), equal, measured)
 
     def key_of(self, number: int) -> Key:
         """Return the key of a document."""
@@ -142,10 +159,10 @@ class Plan:
 
         The features of two scopes are the same by chance only. Then the texts decide, or the hosts.
         """
-        measured = self.measure(page, number)
+        measured = self.score(page, number)
         return measured if measured.near and (not page.scope or self.scope_of(number) == page.scope) else None
 
-    def measure(self, page: Page, number: int) -> Measured:
+    def score(self, page: Page, number: int) -> Measured:
         """Measure a page against a document; both have shingles."""
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.cached(number) else self.state.document(number).evidence)
@@ -239,6 +256,6 @@ class Plan:
         return found
 
 
-def judged(measured: Measured) -> Judged:
+def _judged(measured: Measured) -> Judged:
     """Name the class of a page that differs from its representative."""
     return "shingle" if measured.resemblance == 1.0 else "near"
