@@ -48,7 +48,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": "texts and indexes are on disk",
     },
     "spark.near_duplicates": {
-        "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
+        "drop_common": _SETS,
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
@@ -61,7 +61,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark dedup": {
-        "--drop": _SETS, "--drop-common": _SETS, "--lost": _SETS, "--filter": _SETS,
+        "--drop-common": _SETS,
         "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
         **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
         "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
