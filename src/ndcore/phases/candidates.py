@@ -115,11 +115,11 @@ class _Entries(NamedTuple):
     sizes: Ints
 
     def part(self, which: slice) -> _Entries:
-        """Return some of them."""
+        """Select some of them."""
         return _Entries(self.runs[which], self.ranks[which], self.whole[which], self.sizes[which])
 
     def before(self, more: _Entries) -> _Entries:
-        """Return these and then more of them."""
+        """Append more of them."""
         columns: Any = zip(self, more, strict=True)
         return _Entries(*map(np.concatenate, columns))
 

@@ -90,7 +90,7 @@ class Judgement:
 
 
 def scored_batch(a: Ints, b: Ints, resemblance: Floats, of_a: Floats, of_b: Floats) -> Any:
-    """Return pairs as a record batch: ``a``, ``b``, ``resemblance``, and the scores ``of_a`` in b and ``of_b`` in a."""
+    """Make a record batch of pairs: ``a``, ``b``, ``resemblance``, and the scores ``of_a`` in b and ``of_b`` in a."""
     return as_batch(a=a, b=b, resemblance=resemblance, of_a=of_a, of_b=of_b)
 
 
@@ -141,7 +141,7 @@ def verify_blocks(batches: Batches, *, judgement: Judgement) -> Iterator[Any]:
 
 
 def list_missing(batches: Batches) -> Iterator[Any]:
-    """List what `a` lacks of the pairs (a, b) of blocks: ``value``, int64 of the same bits, and ``rank``, of document `b`."""
+    """List what `a` lacks of the pairs (a, b) of blocks: ``value``, int64 of the same bits, and ``rank``, of `b`."""
     for held, a, b in _pairs_of_blocks(batches):
         for part in cut(np.diff(held.offsets)[b], MEMBERS):
             values, bounds = differences(held.values, held.offsets, b[part], a[part])

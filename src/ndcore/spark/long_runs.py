@@ -124,7 +124,7 @@ class LongRuns:
         return last >= 0
 
     def _joined(self, pairs: DataFrame) -> DataFrame:
-        """Return the ``rank`` of each document that may join an earlier one by these pairs."""
+        """List the ``rank`` of each document that may join an earlier one by these pairs."""
         assert self.judgement.threshold is not None
         return joins(pairs, self.judgement.threshold).selectExpr("b as rank")
 

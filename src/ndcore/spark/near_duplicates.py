@@ -87,7 +87,8 @@ def near_duplicates(
     threshold, shingling, num_perm, seed, drop, cluster, max_holders, must_agree, min_shingles, lost, reassign
         As in `ndcore.near_duplicates`. A callable of must_agree goes to the tasks, and gets texts as the column has them.
     filter : "auto", "lsh", "complete" or FilterDesign
-        As there; "auto" is "lsh", but for drop="contained".
+        As there; "auto" is "lsh", with drop="contained" "complete". The complete filter reads the texts once more, for
+        containment twice more.
     against : DataFrame, optional
         An existing collection, with the same columns of the key and of texts: its documents come first in keep order and are
         never dropped.
@@ -116,10 +117,12 @@ def near_duplicates(
 
     Notes
     -----
-    Texts and signatures are not shuffled; digests, features (8 bytes for each group) and the shingle sets of candidates
-    are. A task holds a batch of Arrow, 64 MB of shingle sets, `max_holders` entries or `task_pairs` pairs, for any sizes of
-    clusters. The driver holds a filter of at most 128 MiB, or 32 MiB of the shingle sets of documents that share a feature
-    with more than `max_holders` others; these go to all tasks.
+    Texts and signatures are not shuffled; digests, features (8 bytes for each group, with the complete filter for each
+    shingle by which a document is looked up) and the shingle sets of candidates are. With the complete filter counters of
+    shingles, 16 MiB, go to all tasks, and for containment as many marks. A task holds a batch of Arrow, 64 MB of shingle
+    sets, `max_holders` entries or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128
+    MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others; these go to all
+    tasks.
 
     References
     ----------

@@ -55,7 +55,7 @@ def read_sets(
 
 
 def filter_of(work: Work, wanted: DataFrame) -> UInts:
-    """Return the words of a filter of hashes, the column ``hash``."""
+    """Make the words of a filter of hashes, the column ``hash``."""
     from pyspark.sql import functions as F
 
     work.describe("filter of candidates")
@@ -73,7 +73,7 @@ def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
 
 def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
-    """Return the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
+    """Make the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
     documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
     members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
     asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
@@ -86,7 +86,7 @@ def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
 
 def blocks_by_first(pairs: DataFrame) -> DataFrame:
-    """Return pairs with a ``block`` by their ``a``; of one with many pairs, several."""
+    """Give pairs a ``block`` by their ``a``; of one with many pairs, several."""
     sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
     block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
     return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)
