@@ -80,6 +80,22 @@ def test_all_pairs_are_candidates(seed, drop, monkeypatch):
     assert all(b >= first_new for _, a, b in found if b is not None)
 
 
+def test_tables_that_were_sent_keep_their_key():
+    values, bounds = np.arange(100, dtype=np.uint64), np.array([0, 100])
+    counts, marks = Counts(1000), Marks(1000)
+    sent, other = (pickle.loads(pickle.dumps(table)) for table in (counts, marks))
+    sent.add(values, bounds)
+    other.add(np.stack([values, values], axis=1))
+    assert not counts.cells.any() and sent.cells.sum() == 100 and other.cells.any()
+    for table in (counts, pickle.loads(pickle.dumps(sent))):
+        table.cells[:] = sent.cells
+        assert np.array_equal(table.at(values), sent.at(values))
+    assert np.array_equal(pickle.loads(pickle.dumps(other)).cells, other.cells)
+    for table in (counts, marks):
+        with pytest.raises(ValueError, match="the key and its bytes are of one length"):
+            table._set_key(b"1234")
+
+
 def test_counters_do_not_overflow():
     counts = Counts(4)
     counts.cells[:] = [65530, 3, 65535, 0]

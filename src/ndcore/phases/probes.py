@@ -53,7 +53,7 @@ class Probes:
                        self.filter.probe_length(sizes), self.filter.index_length(sizes), None, self.marks)
 
     def features(self, values: UInts, offsets: Ints) -> tuple[UInts, Ints, Ints]:
-        """List the shingles of entries set by set, the whole ones first: (shingles, bounds of the sets, whole ones of each)."""
+        """List the shingles of entries set by set, the whole ones first: (shingles, bounds of sets, whole ones of each)."""
         n, found = len(offsets) - 1, self.entries(values, offsets)
         owners, partial = (found[:, 1] >> np.uint64(32)).astype(np.int64), found[:, 1] & PARTIAL > 0
         order = np.lexsort((partial, owners))
