@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ndcore.checks import check_choice, is_int, is_number
 from ndcore.filters.prefix import DROPS
@@ -35,7 +35,7 @@ class Measure:
         A share: shingles of more than this share of the documents count for nothing.
     """
 
-    unit: str = "word"
+    unit: Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] = "word"
     width: int = 5
     drop: str = "resembling"
     must_agree: tuple[str, ...] = ()

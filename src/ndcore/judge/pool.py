@@ -98,8 +98,9 @@ class Pool:
 
 
 def gather(
-    corpus: Corpus, measures: Sequence[Measure], *, floor: float = FLOOR, most: int = MOST_PAIRS, max_holders: int = MAX_HOLDERS,
-    seed: int = 0, threads: int | None = None, memory_limit: int | None = None, report: Progress,
+    corpus: Corpus, measures: Sequence[Measure], *, floor: float = FLOOR, most: int = MOST_PAIRS,
+    max_holders: int = MAX_HOLDERS, seed: int = 0, threads: int | None = None, memory_limit: int | None = None,
+    report: Progress,
 ) -> Pool:
     """Enumerate the pool of a collection, and score its pairs by every measure. Reads the texts once for each base.
 
