@@ -20,9 +20,9 @@ import numpy as np
 from labelled import GENERATED, load_labelled
 from numpy.typing import NDArray
 
-from ndcore.judge.curves import THRESHOLDS, MeasureFit
+from ndcore.judge.curves import STEP, THRESHOLDS, MeasureFit
 from ndcore.judge.draws import STRATIFIED, Drawer
-from ndcore.judge.estimates import INFLATION, LEAST, Answers, weighted_f1
+from ndcore.judge.estimates import LEAST, Answers, Estimate, expected_f1, weighted_f1
 from ndcore.judge.measures import Measure
 from ndcore.judge.pool import gather
 from ndcore.text.corpus import as_corpus
@@ -78,7 +78,7 @@ def pools(folder: Path | None) -> Iterator[tuple[str, Labels]]:
 
 
 class Run(NamedTuple):
-    """For each look of a run: F1 of the recommended threshold in truth, and the two estimates (mean, low, high)."""
+    """For each look of a run: F1 of the recommended threshold in truth, and the intervals of both estimates."""
 
     truth: NDArray[np.float64]
     curves: NDArray[np.float64]
@@ -103,15 +103,18 @@ def simulate(labels: Labels, drawer: Drawer, truth: NDArray[np.float64], wrong: 
         if number + 1 >= LEAST:
             best = fit.best
             weighted = weighted_f1(fit, best, weight, answers)
-            looks.append((truth[best], fit.spread(slice(best, best + 1))["f1"][:, 0], (weighted.value, weighted.low, weighted.high)))
+            looks.append((truth[best], _bounds(expected_f1(fit)), _bounds(weighted)))
     return Run(*(np.array(column) for column in zip(*looks, strict=True)))
 
 
-def inflation_needed(run: Run) -> NDArray[np.float64]:
-    """By how much the interval of each look would have to be wider to hold the truth."""
-    mean, low, high = run.curves.T
-    side = np.where(run.truth > mean, high - mean, mean - low)
-    return np.abs(run.truth - mean) / np.maximum(side, 1e-3)
+def _bounds(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; a thousandth at its ends is no error."""
+    return estimate.low - 0.001, estimate.high + 0.001
+
+
+def held(truth: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell for each look whether the interval holds the truth."""
+    return (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
 
 
 def judge_pool(name: str, labels: Labels, runs: int, wrong: float) -> dict[str, object]:
@@ -119,21 +122,19 @@ def judge_pool(name: str, labels: Labels, runs: int, wrong: float) -> dict[str, 
     truth, begun = labels.f1(), time.process_time()
     drawer = Drawer(MeasureFit(labels.scores, np.ones(len(labels.scores))), np.ones(len(labels.scores)))
     done = [simulate(labels, drawer, truth, wrong, np.random.default_rng([7, run])) for run in range(runs)]
-    needed = np.stack([inflation_needed(run) for run in done])
     ends = np.array([run.truth[-1] for run in done])
-    held = np.stack([(run.weighted[:, 1] - 1e-3 <= run.truth) & (run.truth <= run.weighted[:, 2] + 1e-3) for run in done])
-    width = np.mean([run.curves[-1, 2] - run.curves[-1, 1] for run in done])
-    return {
-        "pool": name, "pairs": len(labels.scores), "same": float(labels.same.mean()), "best": truth.max(),
-        "best_threshold": float(THRESHOLDS[truth.argmax()]), "recommended": ends.mean(), "gap": truth.max() - ends.mean(),
-        "constant": truth[round((CONSTANT - 0.2) / 0.01)],
-        "held_last": float((needed[:, -1] <= INFLATION).mean()), "held_all": float((needed.max(axis=1) <= INFLATION).mean()),
-        "inflation_last": float(np.quantile(needed[:, -1], 0.95)),
-        "inflation_all": float(np.quantile(needed.max(axis=1), 0.95)), "width": float(width * INFLATION),
-        "weighted_last": float(held[:, -1].mean()), "weighted_all": float(held.all(axis=1).mean()),
-        "weighted_width": float(np.mean([run.weighted[-1, 2] - run.weighted[-1, 1] for run in done])),
-        "ms_an_answer": (time.process_time() - begun) / runs / ANSWERS * 1000,
+    row: dict[str, object] = {
+        "pool": name, "pairs": len(labels.scores), "same": labels.same.mean(), "best": truth.max(),
+        "best_threshold": THRESHOLDS[truth.argmax()], "recommended": ends.mean(), "gap": truth.max() - ends.mean(),
+        "constant": truth[round((CONSTANT - THRESHOLDS[0]) / STEP)],
     }
+    for kind in ("curves", "weighted"):
+        bounds = [getattr(run, kind) for run in done]
+        holds = [held(run.truth, each) for run, each in zip(done, bounds, strict=True)]
+        row[f"{kind}: held after the last answer"] = np.mean([each[-1] for each in holds])
+        row[f"{kind}: held after every answer"] = np.mean([each.all() for each in holds])
+        row[f"{kind}: width"] = np.mean([each[-1, 1] - each[-1, 0] for each in bounds])
+    return {**row, "ms an answer": (time.process_time() - begun) / runs / ANSWERS * 1000}
 
 
 def main() -> None:

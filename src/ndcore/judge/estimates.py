@@ -18,9 +18,10 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.measures import Measure
 
-__all__ = ["INFLATION", "Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "kappa"]
+__all__ = ["Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "expected_f1", "kappa", "weighted_f1"]
 
-INFLATION = 1.25  # of intervals by label curves: found by simulation, see DESIGN.md
+INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
+ERRORS = 2.5  # standard errors to either side of a weighted estimate
 NARROW = 0.1  # width of an interval of F1 that is worth more answers
 SHOWN = slice(None, None, 4)  # thresholds of the curves
 LEAST = 10  # answers before anything is recommended
@@ -137,7 +138,7 @@ class Findings:
 
 def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Floats, answers: Answers) -> Findings:
     """Derive the findings; `fits` have been updated with the answers. Measures come simpler first."""
-    bests = [_at_best(fit) for fit in fits]
+    bests = [expected_f1(fit) for fit in fits]
     best = max(range(len(fits)), key=lambda i: fits[i].f1[fits[i].best])
     differs = [i != best and _tell_apart(fits[best], fits[i], weight, answers) for i in range(len(fits))]
     chosen = next(i for i in range(len(fits)) if not differs[i])
@@ -158,14 +159,16 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
     )
 
 
-def _at_best(fit: MeasureFit) -> Estimate:
+def expected_f1(fit: MeasureFit) -> Estimate:
+    """Estimate F1 at the best threshold by label curves."""
     return _estimate(_widened(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
 
 
 def _widened(spread: Floats) -> Floats:
-    """Widen intervals around the mean, within 0 and 1."""
+    """Widen intervals around the mean, within 0 and 1. Below more: the chosen threshold is the one that seems best."""
     mean, low, high = spread
-    return np.stack([mean, np.clip(mean - INFLATION * (mean - low), 0, 1), np.clip(mean + INFLATION * (high - mean), 0, 1)])
+    below, above = INFLATION
+    return np.stack([mean, np.clip(mean - below * (mean - low), 0, 1), np.clip(mean + above * (high - mean), 0, 1)])
 
 
 def _estimate(column: Floats) -> Estimate:
@@ -188,7 +191,7 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
         return Estimate(float(fit.f1[at]), 0.0, 1.0)
     n, value = len(moved), float(fit.f1[at]) + float((known + moved).mean())
     variance = max(float(((moved - moved.mean()) ** 2).sum()) / max(1, n - 1), float(expected.mean())) / n
-    half = 2.0 * INFLATION * math.sqrt(variance)
+    half = ERRORS * math.sqrt(variance)
     return Estimate(*np.clip([value, value - half, value + half], 0, 1).tolist())
 
 
@@ -217,7 +220,7 @@ def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: An
         return False
     apart = one - two
     variance = max(float((apart**2).mean()), float(np.maximum(expected, expected_other).mean()) / 2) / len(apart)
-    return difference > 2.0 * INFLATION * math.sqrt(variance)
+    return difference > ERRORS * math.sqrt(variance)
 
 
 def kappa(a: Sequence[bool], b: Sequence[bool]) -> float:
