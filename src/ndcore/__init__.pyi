@@ -16,6 +16,7 @@ from ndcore.dedup.collapse import Collapsed as Collapsed
 from ndcore.dedup.collapse import collapse as collapse
 from ndcore.dedup.near_duplicates import near_duplicates as near_duplicates
 from ndcore.dedup.result import NearDuplicates as NearDuplicates
+from ndcore.dedup.settings import load_settings as load_settings
 from ndcore.filters.design import ALTAVISTA as ALTAVISTA
 from ndcore.filters.design import FilterDesign as FilterDesign
 from ndcore.filters.design import pass_probability as pass_probability
@@ -74,6 +75,7 @@ from ndcore.text.shingling import Shingling as Shingling
 from . import chains as chains
 from . import clustering as clustering
 from . import clusterreport as clusterreport
+from . import judge as judge
 from . import nearreport as nearreport
 from . import plots as plots
 from . import progress as progress
