@@ -9,10 +9,9 @@ from ndcore._types import Floats
 from ndcore._version import __version__
 from ndcore.human import counted
 from ndcore.judge.estimates import Findings
-from ndcore.report.elements import grid, making_card, section, show_text, three_decimals
-from ndcore.report.html import page
+from ndcore.report.elements import show_grid, show_making, show_section, show_text, three_decimals
+from ndcore.report.html import wrap_page
 from ndcore.report.plain_values import plain
-from ndcore.report.style import STYLE
 
 if TYPE_CHECKING:
     from ndcore.judge.session import Session
@@ -22,14 +21,13 @@ __all__ = ["curve_chart", "evidence_json", "evidence_page", "measure_table"]
 LISTED = 2000  # draws on the page; the JSON has all
 LEFT, RIGHT, TOP, BOTTOM = 40, 700, 12, 220
 LINES = ("f1", "precision", "recall")
-CURVES = """
+EVIDENCE_STYLE = """
 .nd-curve text { font: 12px system-ui, sans-serif; fill: var(--faint); } .nd-curve { width: 100%; max-width: 46rem; }
 .nd-curve .axis { stroke: var(--line); fill: none; } .nd-curve .band { fill: var(--shared); opacity: .15; }
 .nd-curve .f1 { stroke: var(--shared); stroke-width: 2.5; fill: none; } .nd-curve .mark { stroke: var(--alone); }
 .nd-curve .precision { stroke: var(--moved); fill: none; stroke-dasharray: 6 4; }
 .nd-curve .recall { stroke: var(--ink); fill: none; stroke-dasharray: 2 3; }
 """
-EVIDENCE_STYLE = STYLE + CURVES
 
 
 def evidence_json(session: Session) -> dict[str, Any]:
@@ -59,16 +57,16 @@ def evidence_page(session: Session) -> str:
         ("identity of the pool", pool.identity), ("seed", str(session.seed)), ("ndcore", __version__),
     ]
     body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found))}</p></header><main>"
-    body += section("pool", "The pool", making_card(rows))
-    body += section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
-    body += section("measures", "The measures", measure_table(found))
+    body += show_section("pool", "The pool", show_making(rows))
+    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
+    body += show_section("measures", "The measures", measure_table(found))
     agreed = "".join(f"<tr><td>{show_text(each.first or 'no name')}</td><td>{show_text(each.second or 'no name')}</td>"
                      f'<td class="number">{each.pairs}</td><td class="number">{three_decimals(each.kappa)}</td></tr>'
                      for each in session.agreement())
     if agreed:
         heads = ("One", False), ("Other", False), ("Pairs", True), ("Cohen's kappa", True)
-        body += section("agreement", "Agreement", grid("On the pairs that all people get", heads, agreed))
-    return page("Judged pairs", body + section("draws", "Draws", _draws(session)) + "</main>", EVIDENCE_STYLE)
+        body += show_section("agreement", "Agreement", show_grid("On the pairs that all people get", heads, agreed))
+    return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", EVIDENCE_STYLE)
 
 
 def _draws(session: Session) -> str:
@@ -86,7 +84,7 @@ def _draws(session: Session) -> str:
     more = len(session.answered) - LISTED
     rest = f"<p>{more:,} more draws are in evidence.json.</p>" if more > 0 else ""
     caption = f"Each with its probability among pairs not drawn before, and its {show_text(str(session.measures[0]))}"
-    return f'<div class="card wide">{grid(caption, heads, lines)}</div>{rest}'
+    return f'<div class="card wide">{show_grid(caption, heads, lines)}</div>{rest}'
 
 
 def measure_table(found: Findings) -> str:
@@ -97,7 +95,7 @@ def measure_table(found: Findings) -> str:
         lines += (f"<tr><td>{show_text(str(each.measure))}</td><td class=\"number\">{each.threshold:.2f}</td>"
                   f'<td class="number">{show_text(str(each.f1))}</td><td>{word}</td></tr>')
     heads = ("Measure", False), ("Threshold", True), ("F1", True), ("", False)
-    return f'<div class="card wide">{grid("Each at its best threshold; intervals of 95 %", heads, lines)}</div>'
+    return f'<div class="card wide">{show_grid("Each at its best threshold; intervals of 95 %", heads, lines)}</div>'
 
 
 def curve_chart(found: Findings) -> str:
