@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from textfiles import write
 
-from ndcore.files.discovery import distinct_names, find
+from ndcore.files.discovery import find, name_inputs
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 
 
 def test_distinct_names() -> None:
-    assert distinct_names(["/x/a", "/x/b", "-"]) == ["a", "b", "stdin.jsonl"]
-    assert distinct_names(["/x/a", "/y/a", "/y/b"]) == ["x/a", "y/a", "b"]
-    assert distinct_names(["/1/x/a", "/2/x/a", "/y/a"]) == ["1/x/a", "2/x/a", "y/a"]
-    assert distinct_names(["/p/x", "/q/x/b", "/r/b"]) == ["p/x", "q/x/b", "r/b"]
+    assert name_inputs(["/x/a", "/x/b", "-"]) == ["a", "b", "stdin.jsonl"]
+    assert name_inputs(["/x/a", "/y/a", "/y/b"]) == ["x/a", "y/a", "b"]
+    assert name_inputs(["/1/x/a", "/2/x/a", "/y/a"]) == ["1/x/a", "2/x/a", "y/a"]
+    assert name_inputs(["/p/x", "/q/x/b", "/r/b"]) == ["p/x", "q/x/b", "r/b"]
 
 
 def test_names_and_ids_of_many_inputs(tmp_path: Path) -> None:

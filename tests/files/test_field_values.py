@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.files.field_values import SortKeys, as_strings, comparable, parsed_date, sort_keys
+from ndcore.files.field_values import SortKeys, describe_string_order, make_comparable, parse_date, sort_keys
 from ndcore.files.records import RecordError
 
 MAY = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
@@ -24,7 +24,7 @@ EAST = datetime.timezone(datetime.timedelta(hours=2))
     (datetime.date(2024, 5, 1), MAY), (datetime.datetime(2024, 5, 1), MAY), (MAY.astimezone(EAST), MAY),
 ])
 def test_accepted(value: Any, expected: datetime.datetime) -> None:
-    found = parsed_date(value)
+    found = parse_date(value)
     assert found == expected
     assert found.utcoffset() == datetime.timedelta(0)
 
@@ -35,7 +35,7 @@ def test_accepted(value: Any, expected: datetime.datetime) -> None:
 ])
 def test_refused(value: Any) -> None:
     with pytest.raises(RecordError, match="is not a date; dates are ISO 8601"):
-        parsed_date(value)
+        parse_date(value)
 
 
 def test_keys_of_numbers_sort_as_the_numbers_do() -> None:
@@ -59,7 +59,7 @@ def test_keys_of_dates_sort_as_the_dates_do() -> None:
     for a in texts:
         for b in texts:
             one, other = sort_keys(a).date or b"", sort_keys(b).date or b""
-            assert (one < other, one == other) == (parsed_date(a) < parsed_date(b), parsed_date(a) == parsed_date(b))
+            assert (one < other, one == other) == (parse_date(a) < parse_date(b), parse_date(a) == parse_date(b))
     day = datetime.date(2024, 5, 1)
     assert sort_keys(day) == SortKeys("date", date=sort_keys("2024-05-01").date)
 
@@ -74,7 +74,7 @@ def test_strings_missing_values_and_what_has_no_order() -> None:
 
 
 def test_what_is_said_of_strings() -> None:
-    keys, examples = comparable(["10", "2024-05-01", "31.12.2019"])
+    keys, examples = make_comparable(["10", "2024-05-01", "31.12.2019"])
     assert keys["10"] == "10" and examples == ["31.12.2019", "2024-05-01"]
     said = """the field 'n' as strings, letter by letter: its values, for example "31.12.2019" and "2024-05-01", are"""
-    assert said in as_strings("n", examples)
+    assert said in describe_string_order("n", examples)

@@ -11,7 +11,7 @@ import pytest
 from ndcore.files.columnar import open_file
 from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError
-from ndcore.files.parquet import ParquetPage, pages
+from ndcore.files.parquet import ParquetPage, read_page_headers
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -44,7 +44,7 @@ def test_all_pages_are_met(tmp_path: Path, codec: str, version: str) -> None:
         for i in range(4):
             column = group.column(i)
             start = column.dictionary_page_offset if i > 1 else column.data_page_offset
-            met = list(pages(file, start, start + column.total_compressed_size))
+            met = list(read_page_headers(file, start, start + column.total_compressed_size))
             headers = column.total_compressed_size - sum(page.stored for page in met)
             assert sum(page.expanded for page in met) + headers == column.total_uncompressed_size
             assert [page.is_dictionary for page in met] == [number == 0 and i > 1 for number in range(len(met))]
@@ -68,8 +68,8 @@ def test_all_pages_are_met(tmp_path: Path, codec: str, version: str) -> None:
 ])
 def test_headers_in_every_form_of_thrift(header: bytes, expected: list[ParquetPage]) -> None:
     data = b"PAR1" + header
-    assert list(pages(io.BytesIO(data), 4, len(data))) == expected
-    assert list(pages(io.BytesIO(data), -1, len(data))) == []
+    assert list(read_page_headers(io.BytesIO(data), 4, len(data))) == expected
+    assert list(read_page_headers(io.BytesIO(data), -1, len(data))) == []
 
 
 @pytest.mark.parametrize("kind", ["string", "binary", "large_string", "large_binary", "string_view", "binary_view"])

@@ -12,7 +12,7 @@ from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.field_values import as_strings
+from ndcore.files.field_values import describe_string_order
 from ndcore.files.formats import BARE
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.selection import Selection
@@ -133,7 +133,7 @@ def only_rejected(documents: FileDocuments) -> DocumentError | None:
 def say_how_ordered(ranking: RankingField | None) -> None:
     """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
     if ranking is not None and ranking.strings:
-        print(f"ndcore: {as_strings(ranking.field, ranking.strings)}", file=sys.stderr)
+        print(f"ndcore: {describe_string_order(ranking.field, ranking.strings)}", file=sys.stderr)
 
 
 def ids_of(collection: FileDocuments | Sketches) -> Sequence[str | int] | Ids:

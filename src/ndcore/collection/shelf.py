@@ -26,7 +26,7 @@ from ndcore.sketch.file_format import check_values
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import KIND, Sketches
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, Form, misfit, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.packed_ids import unpack_ids
 
 __all__ = [
@@ -261,7 +261,7 @@ class Shelf(FileShelf):
             raise self.corrupt(name, "the file is missing") from error
         slot = SLOTS[name.partition("/")[0]]
         sizes = {"n": documents, "n'": documents + 1}
-        faults = [misfit(form, arrays, sizes, f"the other arrays and {documents} documents") for form in slot.forms]
+        faults = [find_misfit(form, arrays, sizes, f"the other arrays and {documents} documents") for form in slot.forms]
         if None not in faults:
             raise self.corrupt(name, str(faults[0]))
         for key in slot.header:

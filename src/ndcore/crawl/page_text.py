@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from ndcore.files.html_text import decoded_text, html_reader
+from ndcore.files.html_text import decode_plain_text, make_html_reader
 from ndcore.text.inputs import Extracted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
     Parameters
     ----------
     part : "page" or "main"
-        As in `html_reader`.
+        As in `make_html_reader`.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
     from scrapy.http import HtmlResponse, TextResponse
     from w3lib.encoding import http_content_type_encoding
 
-    read = html_reader("the crawl", part)
+    read = make_html_reader("the crawl", part)
 
     def text(response: Response) -> Extracted | str | bytes | None:
         if not 200 <= response.status < 300 or not isinstance(response, TextResponse):
@@ -49,7 +49,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
         if isinstance(response, HtmlResponse):
             return read(response.body, charset)
         if media.partition(";")[0].strip().lower() in _PLAIN:
-            return decoded_text(response.body, charset)
+            return decode_plain_text(response.body, charset)
         return None
 
     return text

@@ -21,13 +21,13 @@ import numpy as np
 
 from ndcore._types import Bools, Ints
 from ndcore.checks import missing
-from ndcore.files.compression import DamagedData, frames
+from ndcore.files.compression import DamagedData, read_frames
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import decoded_text
+from ndcore.files.html_text import decode_plain_text
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
-from ndcore.files.sources import Source, too_long
-from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, entries, header_fields
+from ndcore.files.sources import Source, explain_too_long
+from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, iterate_entries, parse_header_fields
 
 FIELDS = ("url", "host", "date")
 _PIECE = 1 << 16  # bytes of brotli that are decoded at a time
@@ -120,7 +120,7 @@ def _examine_response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | s
     begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
     if begin is None or end is None:
         raise RecordError("its content does not begin with the headers of an HTTP response")
-    headers = header_fields(entry.content[: end.end()])
+    headers = parse_header_fields(entry.content[: end.end()])
     if not begin["status"].startswith(b"2"):
         return f"{head.kind}, status {begin['status'].decode()}"
     names = [headers.get(name, "") for name in ("transfer-encoding", "content-encoding")]
@@ -143,7 +143,7 @@ def _examine_page(entry: ArchiveEntry, head: RecordHead, media: str, payload: by
     return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
-def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
+def decode_payload(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
     """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
     A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
@@ -224,7 +224,7 @@ def _make_decoder(compression: str, magic: bytes) -> Decoder:
             return None
         parts = bytearray()
         try:
-            for frame in frames(io.BytesIO(data), compression, "a payload"):
+            for frame in read_frames(io.BytesIO(data), compression, "a payload"):
                 parts += frame.data
                 _check_length(len(parts), longest)
         except (EOFError, DamagedData):
@@ -238,7 +238,7 @@ def _make_decoder(compression: str, magic: bytes) -> Decoder:
 def _check_length(length: int, longest: int) -> None:
     """Raise RecordError where a payload grows too long."""
     if length > longest:
-        raise RecordError(too_long("its decoded payload", longest))
+        raise RecordError(explain_too_long("its decoded payload", longest))
 
 
 _GZIP = _make_decoder("gz", b"\x1f\x8b")
@@ -252,7 +252,7 @@ _DECODERS: dict[str, Decoder] = {
 }
 
 
-def documents(
+def read_documents(
     source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
@@ -282,8 +282,8 @@ def documents(
 def _read_pages(
     source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Html | Record | tuple[int | None, str]]:
-    """Yield what `documents` does, before the text of HTML is extracted."""
-    for entry in entries(source):
+    """Yield what `read_documents` does, before the text of HTML is extracted."""
+    for entry in iterate_entries(source):
         try:
             if entry.problem is not None:
                 raise RecordError(entry.problem)
@@ -293,8 +293,8 @@ def _read_pages(
                 contents.append(entry.span, False)
             elif wanted(entry.number):
                 if len(entry.content) < page.head.length:
-                    raise RecordError(too_long("it", source.longest))
-                payload, as_named = decoded(page, source.longest)
+                    raise RecordError(explain_too_long("it", source.longest))
+                payload, as_named = decode_payload(page, source.longest)
                 values = tuple([_look_up(page.head, field) for field in fields])
                 contents.kinds[MISNAMED] += not as_named
                 contents.append(entry.span, True)
@@ -304,7 +304,7 @@ def _read_pages(
                 if page.is_html:
                     yield Html(payload, charset, partial(with_text, record))
                 else:
-                    yield with_text(record, decoded_text(payload, charset))
+                    yield with_text(record, decode_plain_text(payload, charset))
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
 

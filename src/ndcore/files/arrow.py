@@ -14,7 +14,7 @@ from typing import Any
 
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
-from ndcore.files.records import splits
+from ndcore.files.records import split_field
 from ndcore.files.sources import Source
 
 BATCH_BYTES = 8 << 20
@@ -51,7 +51,7 @@ class ArrowFile:
             self.schema = self._open_reader().schema
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DocumentError(source.path, None, f"not a readable Arrow file: {first_line(error)}") from error
+            raise DocumentError(source.path, None, f"not a readable Arrow file: {get_first_line(error)}") from error
 
     def __enter__(self) -> ArrowFile:
         return self
@@ -87,7 +87,7 @@ class ArrowFile:
                 if not left:
                     return
         except (pa.ArrowException, OSError, EOFError) as error:
-            raise DocumentError(self._source.path, None, f"damaged Arrow file: {first_line(error)}") from error
+            raise DocumentError(self._source.path, None, f"damaged Arrow file: {get_first_line(error)}") from error
 
     def _refuse_bombs(self) -> None:
         """Raise DocumentError where the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
@@ -108,15 +108,15 @@ class ArrowFile:
 
         Of a struct whose field is asked for the whole column is read.
         """
-        tops = ((field_path(self.schema, name) or [name])[0] for name in columns or ())
+        tops = ((find_field(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
         begin = 0
         for batch, end in self._read_stored(names):
-            size = batch_rows(len(batch), batch.nbytes)
+            size = choose_batch_rows(len(batch), batch.nbytes)
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 self._source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
-                yield from in_small_parts(part)
+                yield from split_batch(part)
             begin = end
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
@@ -133,7 +133,7 @@ class ArrowFile:
                     for part in table.combine_chunks().to_batches():
                         writer.write_batch(part)
                 except pa.ArrowException as error:
-                    reason = f"its rows cannot be written again: {first_line(error)}"
+                    reason = f"its rows cannot be written again: {get_first_line(error)}"
                     raise DocumentError(self._source.path, None, reason) from error
 
     def _find_codec(self) -> str | None:
@@ -249,17 +249,17 @@ def check_names(fields: Iterable[Any]) -> None:
         check_names([field.type.field(i) for i in range(field.type.num_fields)])
 
 
-def field_path(schema: Any, field: str) -> list[str] | None:
+def find_field(schema: Any, field: str) -> list[str] | None:
     """Find the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
     from pyarrow import types
 
     names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names
     if field in names:
         return [field]
-    for first, rest in splits(field):
+    for first, rest in split_field(field):
         if first in names:
             kind = schema.field(names.index(first)).type
-            below = field_path(kind, rest) if types.is_struct(kind) else None
+            below = find_field(kind, rest) if types.is_struct(kind) else None
             if below is not None:
                 return [first, *below]
     return None
@@ -275,7 +275,7 @@ def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
         raise DocumentError(source.path, None, reason)
 
 
-def in_small_parts(batch: Any) -> Iterator[Any]:
+def split_batch(batch: Any) -> Iterator[Any]:
     """Yield a batch in slices in which no column of strings in a dictionary has more than about 8 MiB when decoded.
 
     A row of a dictionary is a number, even of a long string: a small batch may hold many long strings.
@@ -303,11 +303,11 @@ def _has_length(pa: Any, kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
 
-def batch_rows(rows: int, size: int) -> int:
+def choose_batch_rows(rows: int, size: int) -> int:
     """Return how many of `rows` rows, of `size` bytes together, make a batch of about 8 MiB."""
     return min(_MAX_ROWS, max(1, BATCH_BYTES * rows // max(1, size)))
 
 
-def first_line(error: BaseException) -> str:
+def get_first_line(error: BaseException) -> str:
     """Return the first line of a message of Arrow; the others tell places in its own source."""
     return str(error).partition("\n")[0] or type(error).__name__

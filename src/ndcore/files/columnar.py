@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.files.arrow import ArrowFile, field_path
+from ndcore.files.arrow import ArrowFile, find_field
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
-from ndcore.files.sources import Source, too_long
+from ndcore.files.sources import Source, explain_too_long
 
 _REPORT_EVERY = 64  # rows
 _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "parquet": ParquetFile}
@@ -24,7 +24,7 @@ def open_file(source: Source) -> ArrowFile | ParquetFile:
     return _FILES[source.kind](source)
 
 
-def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
+def read_rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
     """Yield every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
 
     A field is the column with its name, or else ``a.b`` is the field ``b`` of a column ``a`` of structs. The column of an
@@ -41,8 +41,8 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
         count, number, seen = len(fields.text), 0, 0
         for batch in _read_until_damage(source, file.batches(present)):
             names = (*fields.text, *fields.others)
-            columns = [column_values(batch, name) if name in present else [None] * len(batch) for name in names]
-            idents = column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
+            columns = [get_column_values(batch, name) if name in present else [None] * len(batch) for name in names]
+            idents = get_column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
             before, begin, seen = number, seen, source.seen
             for ident, *values in zip(idents, *columns, strict=True):
                 if (number - before) % _REPORT_EVERY == 0:
@@ -51,7 +51,7 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
                 try:
                     text = _join_text(values[:count], fields.text)
                     if len(text) > source.longest:
-                        raise RecordError(too_long("the text", source.longest))
+                        raise RecordError(explain_too_long("the text", source.longest))
                     ident = check_id(_check_utf8(ident), fields)
                     yield Record(number, text, ident, tuple([_check_utf8(v) for v in values[count:]]), len(text))
                 except RecordError as error:
@@ -75,7 +75,7 @@ def _read_until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
     """List the fields that the file has. DocumentError where it lacks one, or where a text is of another type."""
-    paths = {name: field_path(schema, name) for name in (*fields.text, fields.id, *fields.others)}
+    paths = {name: find_field(schema, name) for name in (*fields.text, fields.id, *fields.others)}
     tops = {name: path[0] for name, path in paths.items() if path is not None}
     check_columns(source.path, list(schema.names), tops, fields)
     for name in fields.text:
@@ -120,11 +120,11 @@ def _check_utf8(value: Any) -> Any:
     return value
 
 
-def column_values(batch: Any, name: str) -> list[Any]:
+def get_column_values(batch: Any, name: str) -> list[Any]:
     """Convert a field to Python values, one by one where a string of it is not UTF-8."""
     import pyarrow.compute
 
-    first, *below = field_path(batch.schema, name) or [name]
+    first, *below = find_field(batch.schema, name) or [name]
     column = batch.column(batch.schema.get_field_index(first))
     if below:
         column = pyarrow.compute.struct_field(column, below)

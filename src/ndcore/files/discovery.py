@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import Format, of_name
+from ndcore.files.formats import Format, guess_from_name
 from ndcore.files.ndcore_files import (
     COLLECTION,
     NAMES,
@@ -33,7 +33,7 @@ from ndcore.files.ndcore_files import (
     own_remote,
     refuse_own,
 )
-from ndcore.files.remote import beginnings, expanded, listed
+from ndcore.files.remote import expand_pattern, list_files, read_beginnings
 from ndcore.files.selection import Selection
 from ndcore.files.sources import (
     STDIN,
@@ -45,7 +45,7 @@ from ndcore.files.sources import (
     format_of,
     is_stream,
     is_url,
-    recognised,
+    recognise_source,
 )
 
 
@@ -69,10 +69,10 @@ def refuse_overlaps(inputs: Sequence[str]) -> None:
             parent = os.path.dirname(parent)
 
 
-def distinct_names(inputs: Sequence[str]) -> list[str]:
+def name_inputs(inputs: Sequence[str]) -> list[str]:
     """Name each input by the shortest trailing path that tells it from the others and lies below none of them.
 
-    >>> distinct_names(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
+    >>> name_inputs(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
     ['2024/a.jsonl', '2025/a.jsonl', 'b.jsonl']
     """
     parts = [_split_path(path) for path in inputs]
@@ -94,7 +94,7 @@ def _split_path(path: str) -> list[str]:
     if is_url(path):
         path = re.sub(r"^.*://|[?#].*$", "/", path)
     parts = [part for part in os.path.abspath(path).split(os.sep) if part] or ["root"]
-    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and of_name(path)[0] in ("", "text"):
+    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and guess_from_name(path)[0] in ("", "text"):
         parts[-1] += ".jsonl"
     return parts
 
@@ -149,12 +149,12 @@ def find(
         An input is given twice, or lies inside another one; or it is an output of ndcore and not accepted.
     """
     selection, form = Selection() if selection is None else selection, form or TextForm()
-    inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
+    inputs = [item for path in inputs for item in (expand_pattern(path) if is_url(path) else [path])]
     for path in inputs:
         if path != STDIN and not is_url(path) and not os.path.exists(path):
             raise DocumentError(path, None, _explain_missing(path))
     refuse_overlaps(inputs)
-    names = distinct_names(inputs)
+    names = name_inputs(inputs)
     inputs_read = Inputs([], paths=inputs)
     for path, name in zip(inputs, names, strict=True):
         if is_url(path):
@@ -193,7 +193,7 @@ def _is_link_loop(path: str) -> bool:
 def _make_single_source(path: str, name: str, binary: bool, form: TextForm) -> Source:
     """Make the source of an input that is a file or a stream."""
     if is_stream(path):
-        kind, compression = of_name(name)
+        kind, compression = guess_from_name(name)
         return Source(path, name, name, kind or "text", compression, "", compression)
     return _make_source(path, name, name, format_of(path, binary, form.encoding), True)
 
@@ -212,10 +212,10 @@ def _find_remote(
     """Find the files of a URL. They are streams: the first pass copies them."""
 
     def formats(urls: list[str]) -> Iterator[Format]:
-        for path, head in zip(urls, beginnings(urls), strict=True):
-            yield recognised(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
+        for path, head in zip(urls, read_beginnings(urls), strict=True):
+            yield recognise_source(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
 
-    below = listed(url)
+    below = list_files(url)
     if below is None:
         result.sources.append(replace(_make_source(url, name, name, next(formats([url])), True), location=""))
         return
@@ -271,7 +271,7 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
     """
     marks = [pair for pair in below if posixpath.basename(pair[1]) in NAMES]
     own: dict[str, tuple[str, str]] = {}
-    heads = beginnings([path for path, _ in marks])
+    heads = read_beginnings([path for path, _ in marks])
     for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
         folder, _, name = relative.rpartition("/")
         kind = own_remote(name, head)

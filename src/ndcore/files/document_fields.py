@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._jsonl import Lines
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
-from ndcore.files.field_values import comparable, is_missing, kind_of, no_values
+from ndcore.files.field_values import describe_missing_values, is_missing, kind_of, make_comparable
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 from ndcore.storage.spill import SpooledColumn
@@ -44,7 +44,7 @@ class Ids:
             self._ends.extend(ends)
             self._is_int.extend(values.id_kinds == ord("i"))
             return
-        for value, number in zip(listed_ids(values), numbers.tolist(), strict=True):
+        for value, number in zip(list_ids(values), numbers.tolist(), strict=True):
             self.append(f"{label}:{number}" if value is None else value)
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ class Ids:
         return all(-(2**63) <= int(ident) < 2**63 for ident in self.take(long))
 
 
-def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
+def list_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
     """Return ids as a sequence."""
     if not isinstance(values, Lines):
         return values
@@ -176,10 +176,10 @@ class RankingField:
         O(n log n). ValueError where no document has a value: there is no such field.
         """
         if self._values and self.missing == len(self._values):
-            raise ValueError(no_values(self.field, len(self._values)))
+            raise ValueError(describe_missing_values(self.field, len(self._values)))
         values = {value: value for value in self._values if value is not None}  # in their order, each once
         if self._kind == "string":
-            values, self.strings = comparable(list(values))
+            values, self.strings = make_comparable(list(values))
         rank, last, latest = {}, -1, None
         for value, key in sorted(values.items(), key=lambda item: item[1], reverse=self.descending):
             last += last < 0 or key != latest

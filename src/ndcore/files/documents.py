@@ -13,18 +13,18 @@ import numpy as np
 from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
 from ndcore.files.archived_pages import MISNAMED, Contents
-from ndcore.files.blocks import Block, LineSpans, batches
+from ndcore.files.blocks import Block, LineSpans, gather_batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, RankingField
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_reader import FileStamps
-from ndcore.files.formats import BARE, renamed
+from ndcore.files.formats import BARE, change_suffix
 from ndcore.files.html_text import PARTS
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, sizes
+from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, get_sizes
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.storage.spill import column_limit, temporary_file
 from ndcore.text.inputs import Digested, Extracted, as_bytes, is_by_tags, original_digest
@@ -271,7 +271,7 @@ class FileDocuments:
         return sum(self._blanks)
 
     def spool(self) -> None:
-        """Copy streams to temporary files now, which the first pass does otherwise. Raises as `batches` does."""
+        """Copy streams to temporary files now, which the first pass does otherwise. Raises as `gather_batches` does."""
         for source in self.sources:
             try:
                 self._open(source)
@@ -292,7 +292,7 @@ class FileDocuments:
     @property
     def text_bytes(self) -> int | None:
         """About how many bytes of text there are: of all files as they are stored; None where nothing is known."""
-        return sum(sizes(self.sources)) or None
+        return sum(get_sizes(self.sources)) or None
 
     def span(self, index: int) -> range:
         """Return the positions of the documents of ``sources[index]``."""
@@ -367,11 +367,11 @@ class FileDocuments:
         if first:
             self._reset()
             self._refuse_known()
-        yield from (texts for _, texts in batches(self._read_all(first)))
+        yield from (texts for _, texts in gather_batches(self._read_all(first)))
         self._complete = True
 
     def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
+        """Yield (positions, texts) of the wanted documents, in batches as of `gather_batches`.
 
         Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
         Texts of HTML and of archives come from where the first pass stored them, with the digests of their originals.
@@ -379,7 +379,7 @@ class FileDocuments:
         """
         self.scan()
         records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
-        for positions, texts in batches(records):
+        for positions, texts in gather_batches(records):
             yield np.array(positions, np.int64), texts
 
     def _read_all(self, first: bool) -> Iterator[Located]:
@@ -467,7 +467,7 @@ class FileDocuments:
         if source.problem:
             raise DocumentError(source.path, None, source.problem)
         if is_stream and (source.kind, source.compression) != (kind, compression):
-            name = renamed(source.name, source.kind, source.compression)
+            name = change_suffix(source.name, source.kind, source.compression)
             if all(name != other.name for other in self.sources):
                 source.name = name
 

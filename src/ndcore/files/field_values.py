@@ -30,7 +30,7 @@ _MAIL = re.compile(r"(?:[A-Za-z]{3}, *)?[0-9]{1,2} +[A-Za-z]{3} +[0-9]{4} +[0-9]
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-def parsed_date(value: Any) -> datetime.datetime:
+def parse_date(value: Any) -> datetime.datetime:
     """Convert a date to one with a zone; UTC is assumed where it names none.
 
     Parameters
@@ -93,10 +93,10 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
+def make_comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
     first: dict[str, str] = {}
-    for name, convert in (("number", _parse_number), ("date", parsed_date)):
+    for name, convert in (("number", _parse_number), ("date", parse_date)):
         keys = {}
         for text in texts:
             try:
@@ -179,19 +179,19 @@ def _make_number_key(number: Decimal) -> bytes:
 
 def _make_date_key(value: Any) -> bytes:
     """Return bytes that sort as dates do. RecordError where the value is none."""
-    return ((parsed_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
+    return ((parse_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
 
 
 # ---- what is said of them
 
 
-def as_strings(field: str, examples: Sequence[str]) -> str:
+def describe_string_order(field: str, examples: Sequence[str]) -> str:
     """Say that a field is compared as strings: dates or numbers may be meant."""
     shown = " and ".join(f'"{printable(text, 40)}"' for text in examples)
     return (f"--keep compares the field '{printable(field)}' as strings, letter by letter: its values, for example {shown}, "
             "are not all numbers, nor all dates in ISO 8601 or RFC 2822")
 
 
-def no_values(field: str, documents: int) -> str:
+def describe_missing_values(field: str, documents: int) -> str:
     """Say that no document has a value of a field."""
     return f"no field {field!r} to keep documents by: of {documents:,} none has it, but for nulls and blanks"

@@ -15,9 +15,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ndcore.files.compression import FORMATS, DamagedData, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
-from ndcore.files.sources import Source, TooLong, too_long
+from ndcore.files.sources import Source, TooLong, explain_too_long
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
@@ -47,11 +47,11 @@ def open_counted(source: Source) -> io.BufferedReader:
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
     """Open `source` to read its decompressed bytes. Raises OSError and DocumentError."""
     with open_counted(source) as file:
-        yield decompressed(file, source.stored, source.path) if source.stored else file
+        yield open_decompressed(file, source.stored, source.path) if source.stored else file
 
 
 @contextlib.contextmanager
-def reading(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
+def open_source(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
     """Open `source` as `open_reader`; errors while it is read become DocumentErrors.
 
     Parameters
@@ -75,7 +75,7 @@ def reading(source: Source, number: Callable[[], int] | None = None, what: str =
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def lines(source: Source) -> Iterator[tuple[int, bytes]]:
+def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
     LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
@@ -89,7 +89,7 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     encoding, longest = source.encoding or "utf-8", source.longest
     end = "\n".encode(encoding)
     number, line, held, passed, quotes = 0, bytearray(), b"", False, 0
-    with reading(source, lambda: number + 1, "the records from this line") as stream:
+    with open_source(source, lambda: number + 1, "the records from this line") as stream:
         while data := stream.read1(_PIECE):
             data = held + data
             units = len(data) // len(end) * len(end)
@@ -128,10 +128,10 @@ def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
 
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
-    with reading(source) as stream:
+    with open_source(source) as stream:
         data = stream.read(source.longest + 1)
     if len(data) > source.longest:
-        raise DocumentError(source.path, None, too_long("the text", source.longest))
+        raise DocumentError(source.path, None, explain_too_long("the text", source.longest))
     return data
 
 

@@ -7,9 +7,9 @@ import json
 import re
 from typing import IO, NamedTuple
 
-from ndcore.files.compression import FORMATS, DamagedData, compression_of, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, open_decompressed, recognise_compression
 from ndcore.files.errors import DocumentError
-from ndcore.files.text_encoding import UTF8_MARK, other_encoding, wide_encoding, without_mark
+from ndcore.files.text_encoding import UTF8_MARK, detect_wide_encoding, find_marked_encoding, remove_mark
 
 HEAD = 1 << 13  # decompressed bytes that are examined
 _LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
@@ -154,10 +154,10 @@ class Format(NamedTuple):
     binary: str = ""
 
 
-def of_name(name: str) -> tuple[str, str]:
+def guess_from_name(name: str) -> tuple[str, str]:
     """Return the kind (empty for an unknown suffix) and the compression that a file name says.
 
-    >>> of_name("a.JSONL.gz"), of_name("a.txt.xz"), of_name("README")
+    >>> guess_from_name("a.JSONL.gz"), guess_from_name("a.txt.xz"), guess_from_name("README")
     (('jsonl', 'gz'), ('', 'xz'), ('', ''))
     """
     stem, _, ending = name.lower().rpartition(".")
@@ -173,10 +173,10 @@ def _get_suffix(name: str) -> str:
     return last[dot:] if 0 < dot < len(last) - 1 else ""
 
 
-def renamed(name: str, kind: str, compression: str) -> str:
+def change_suffix(name: str, kind: str, compression: str) -> str:
     """Return the name of a file with its suffix changed to this kind and compression.
 
-    >>> renamed("a.jsonl.gz", "csv", "gz"), renamed("stdin.jsonl", "archive", "gz"), renamed("b.warc.gz", "json", "")
+    >>> change_suffix("a.jsonl.gz", "csv", "gz"), change_suffix("stdin.jsonl", "archive", "gz"), change_suffix("b.warc.gz", "json", "")
     ('a.csv.gz', 'stdin.warc.gz', 'b.json')
     """
     stem = _strip_compression(name)
@@ -200,11 +200,11 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     encoding : str
         The encoding that the user named for text and tables; a byte order mark comes first.
     """
-    named, ending = of_name(name)
+    named, ending = guess_from_name(name)
     raw = file.read(HEAD)
     if not raw:
         return Format(named or default, ending)
-    compression = compression_of(raw)
+    compression = recognise_compression(raw)
     if ending and compression != ending:
         what = f"{FORMATS[compression]} data" if compression else _name_binary(raw) or "no compressed data"
         reason = f"its name ends in .{ending}, but it does not hold {FORMATS[ending]} data ({what}); give it its right name"
@@ -232,7 +232,7 @@ def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) ->
     if not compression:
         return file.read(count)
     data = b""
-    stream = decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, name)
+    stream = open_decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, name)
     try:
         while len(data) < count and (piece := stream.read1(count - len(data))):
             data += piece
@@ -243,7 +243,7 @@ def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) ->
 
 def _recognise_content(name: str, head: bytes, default: str, named: str) -> Format:
     """Recognise decompressed data; "object" where more are needed to tell lines of JSON from one object."""
-    kind, _ = of_name(name)
+    kind, _ = guess_from_name(name)
     if head.startswith(b"PAR1"):
         return Format("parquet")
     if head.startswith(b"ARROW1\0\0") or _is_arrow_stream(head):
@@ -260,11 +260,11 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
         return Format("mbox")
     if kind in ("mail", "mbox") or (kind == "" and default == "text" and _can_be_mail(name) and _is_mail(head)):
         return Format(kind or "mail")
-    encoding = other_encoding(head)
+    encoding = find_marked_encoding(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
         if not encoding and not head.startswith(UTF8_MARK) and not _name_binary(head):
             told = named and not _check_controls(head.decode(named, "replace").encode())
-            encoding = named if told else wide_encoding(head)
+            encoding = named if told else detect_wide_encoding(head)
         if encoding:
             return Format(kind or "text", "", encoding)
     if encoding and kind != "html":
@@ -278,7 +278,7 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
 
 def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
     """Recognise text whose name says JSON or nothing. Without a suffix the bytes decide."""
-    body = without_mark(head).lstrip(b" \t\r\n")
+    body = remove_mark(head).lstrip(b" \t\r\n")
     if not kind and default == "text" and _get_suffix(_strip_compression(name)):
         return Format("text")
     if kind == "" and default == "text":
@@ -319,7 +319,7 @@ def _strip_compression(name: str) -> str:
 
 def _tell_lines_from_object(head: bytes, named: str) -> str:
     """Tell JSONL, JSON that spans lines, and text (where the name says nothing) apart, all beginning with an object."""
-    first, newline, rest = without_mark(head).lstrip(b" \t\r\n").partition(b"\n")
+    first, newline, rest = remove_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
     except (ValueError, RecursionError):

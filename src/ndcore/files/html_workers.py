@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import html_reader
+from ndcore.files.html_text import make_html_reader
 from ndcore.files.records import Record, RecordError
 from ndcore.parallel import thread_count
 from ndcore.text.inputs import Extracted
@@ -62,7 +62,7 @@ class HtmlWorkers:
     Parameters
     ----------
     part : {"page", "main"}
-        As in `html_reader`.
+        As in `make_html_reader`.
     threads : int or None
     """
 
@@ -85,7 +85,7 @@ class HtmlWorkers:
         DocumentError
             resiliparse is not installed, or no worker can be started; `path` is the file in messages.
         """
-        html = html_reader(path, self._part)
+        html = make_html_reader(path, self._part)
         waiting: deque[tuple[list[Any], Future[list[Answer]] | None]] = deque()
         batch: list[Any] = []
         size, problem, remaining = 0, None, iter(items)
@@ -247,7 +247,7 @@ def serve(part: str) -> None:
     """Extract texts, as a worker, until the standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     given, answers = sys.stdin.buffer, sys.stdout.buffer
-    html = html_reader("standard input", part)
+    html = make_html_reader("standard input", part)
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             pages = pickle.load(given)  # of the parent

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import reading
-from ndcore.files.sources import Source, TooLong, shown_bytes
+from ndcore.files.file_reader import open_source
+from ndcore.files.sources import Source, TooLong, show_bytes
 from ndcore.files.text_encoding import UTF8_MARK
 
 _CHUNK = 1 << 20
@@ -57,7 +57,7 @@ class Elements:
             The file cannot be read, is damaged, or is neither of the two; `number` is the element that could not be read.
         """
         self._number = 0
-        with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
+        with open_source(self._source, lambda: self._number + 1, "elements from this one") as stream:
             buffer = _Buffer(stream, self._fail, self._source.longest)
             before = buffer.take(UTF8_MARK) + buffer.blanks()
             is_array = buffer.peek() == b"["
@@ -146,7 +146,7 @@ class _Buffer:
             if self._at < len(self._buffer) or not self._fill():
                 return passed
             if len(passed) > self._longest:
-                self._fail(f"more than {shown_bytes(self._longest)} of white space")
+                self._fail(f"more than {show_bytes(self._longest)} of white space")
 
     def flat(self) -> tuple[bytes, bytes] | None:
         """Pass over a comma and an object without brackets in it, and return both, if they are in the buffer."""
@@ -168,7 +168,7 @@ class _Buffer:
             if match is None:
                 if len(self._buffer) - self._at > self._longest:
                     if not nested:
-                        self._fail(f"the value is longer than {shown_bytes(self._longest)} and no object")
+                        self._fail(f"the value is longer than {show_bytes(self._longest)} and no object")
                     self._at += end
                     return self._pass_over(depth)
                 if not self._fill():

@@ -22,7 +22,7 @@ from ndcore._jsonl import LineReader
 from ndcore._types import Ints
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.compression import DamagedData
-from ndcore.files.file_reader import reading
+from ndcore.files.file_reader import open_source
 from ndcore.files.records import (
     ANNOTATION,
     MISSING,
@@ -33,10 +33,10 @@ from ndcore.files.records import (
     describe,
     join_texts,
     lookup,
-    splits,
+    split_field,
 )
-from ndcore.files.sources import LONGEST, Source, sizes, too_long
-from ndcore.files.text_encoding import without_mark
+from ndcore.files.sources import LONGEST, Source, explain_too_long, get_sizes
+from ndcore.files.text_encoding import remove_mark
 
 Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
 Decoder = Callable[[bytes], Decoded | None]
@@ -65,7 +65,7 @@ class RecordParser:
         RecordError
             The line is not a JSON object or not UTF-8, or a field is missing or has another type.
         """
-        body = without_mark(line) if number == 1 else line
+        body = remove_mark(line) if number == 1 else line
         decoded = self._decode(body) if self._decode is not None else None
         text, others = decoded if decoded is not None else self._decode_slowly(body)
         if self._fields.annotated and others[ANNOTATION] is not MISSING:
@@ -140,12 +140,12 @@ class RecordParser:
     def _make_lookup_decoder(self, msgspec: Any) -> Decoder:
         """Return a decoder for several text fields and for names with dots, which `lookup` would look for in objects."""
         wanted = (*self._fields.text, *self._names)
-        names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in splits(name))]))
+        names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in split_field(name))]))
         attributes = {name: f"f{i}" for i, name in enumerate(names)}
         struct = msgspec.defstruct("Line", [(attribute, Any, MISSING) for attribute in attributes.values()],
                                    rename={attribute: name for name, attribute in attributes.items()}, gc=False)
         decode = msgspec.json.Decoder(struct).decode
-        ways = {name: (attributes[name], [(attributes[first], rest) for first, rest in splits(name)]) for name in wanted}
+        ways = {name: (attributes[name], [(attributes[first], rest) for first, rest in split_field(name)]) for name in wanted}
         texts, others = [ways[name] for name in self._fields.text], [(name, *ways[name]) for name in self._names]
 
         def get(line: Any, attribute: str, inner: list[tuple[str, str]]) -> Any:  # as `lookup`
@@ -269,7 +269,7 @@ class JsonLines:
         if wanted is not None and not source.stored:
             parts = list(wanted.ranges())
         at, self._longest = _LineCursor(1, wanted), source.longest
-        with reading(source, lambda: at.number, "the records from this line") as stream:
+        with open_source(source, lambda: at.number, "the records from this line") as stream:
             for start, stop, lines in parts:
                 at.begin(lines)
                 room = _choose_buffer_size(source, start, stop)
@@ -282,7 +282,7 @@ class JsonLines:
         """Reject a line that is too long, and count it."""
         if at.takes():
             at.passed += 1
-            yield at.number, too_long("the line", self._longest)
+            yield at.number, explain_too_long("the line", self._longest)
         at.number += 1
 
     def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
@@ -316,7 +316,7 @@ class JsonLines:
                     at.passed += 1
                     try:
                         if len(line) > self._longest:
-                            raise RecordError(too_long("the line", self._longest))
+                            raise RecordError(explain_too_long("the line", self._longest))
                         records.append((offset, self.parser.parse(number, line)))
                     except RecordError as error:
                         item = (number, str(error))
@@ -397,7 +397,7 @@ def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
 
 def _choose_buffer_size(source: Source, start: int, stop: int | None) -> int:
     """Return the bytes of the first buffer, into which a small file fits."""
-    size = next(sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
+    size = next(get_sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
     return min(BLOCK, size + 1)
 
 

@@ -19,16 +19,16 @@ import numpy as np
 
 from ndcore._types import Bools, Text
 from ndcore.files import columnar
-from ndcore.files.csv_tsv import header, row_cells
+from ndcore.files.csv_tsv import read_header, split_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.json_values import to_json
-from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
-from ndcore.files.rewritten_inputs import positions_of_rows, raw_documents, splice
+from ndcore.files.records import ANNOTATION, MISSING, lookup, split_field
+from ndcore.files.rewritten_inputs import find_row_positions, iterate_raw_documents, splice
 from ndcore.files.source_reader import SPLIT
 from ndcore.files.sources import Source
-from ndcore.files.text_encoding import without_mark
+from ndcore.files.text_encoding import remove_mark
 from ndcore.progress import Progress
 
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
@@ -68,7 +68,7 @@ def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
     places = _find_values(whole, at)
     if field in places:
         return places[field]
-    for first, rest in splits(field):
+    for first, rest in split_field(field):
         if first in places and whole[places[first][0]] == "{":
             place = _find_value(whole, places[first][0], rest)
             if place is not None:
@@ -141,7 +141,7 @@ def _put(record: dict[str, Any], field: str, text: str) -> None:
     if field in record:
         record[field] = text
         return
-    inner, rest = next((record[first], rest) for first, rest in splits(field)
+    inner, rest = next((record[first], rest) for first, rest in split_field(field)
                        if first in record and lookup(record[first], rest) is not MISSING)
     _put(inner, rest, text)
 
@@ -200,13 +200,13 @@ def _write_records(
 ) -> None:
     """Write records of text, each on one line."""
     source = documents.sources[index]
-    names = header(source) if source.kind in DELIMITERS else []
+    names = read_header(source) if source.kind in DELIMITERS else []
     first = True
-    for position, _, raw in raw_documents(documents, index, report):
-        line, first = without_mark(raw) if first else raw, False
+    for position, _, raw in iterate_raw_documents(documents, index, report):
+        line, first = remove_mark(raw) if first else raw, False
         if wanted[position]:
             if names:
-                values = row_cells(source, raw)
+                values = split_row(source, raw)
                 record = dict(zip(names, values, strict=True))
                 if edited is not None:
                     edited.change(record, position)
@@ -254,14 +254,14 @@ def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: B
                 edited: Edited | None) -> int:
     """Write rows of Parquet and Arrow. With new texts, count the texts that are not UTF-8."""
     source, repaired = documents.sources[index], 0
-    positions, span = positions_of_rows(documents, index), documents.span(index)
+    positions, span = find_row_positions(documents, index), documents.span(index)
     chosen = positions >= 0
     chosen[chosen] = wanted[span.start : span.stop]
     with columnar.open_file(source) as opened:
         names = opened.schema.names
         number = 0
         for batch in opened.batches():
-            columns = [columnar.column_values(batch, name) for name in names]
+            columns = [columnar.get_column_values(batch, name) for name in names]
             for row in zip(*columns, strict=True):
                 number += 1
                 if chosen[number]:
@@ -309,7 +309,7 @@ def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, ann
             continue
         with contextlib.suppress(DocumentError):  # of what cannot be read, which the search reports
             if source.kind in DELIMITERS:
-                _check_names(source, header(source), annotated)
+                _check_names(source, read_header(source), annotated)
             elif source.kind in COLUMNAR:
                 _check_values(source, texts, edited, annotated)
 
@@ -341,7 +341,7 @@ def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated:
 def _check_column(source: Source, batch: Any, name: str, number: int) -> None:
     """Raise UsageError where a column of a batch, whose first row is `number`, holds a value that JSON does not have."""
     try:
-        for value in columnar.column_values(batch, name):
+        for value in columnar.get_column_values(batch, name):
             to_json(value, allow_nan=True, default=_convert_value)
             number += 1
     except (TypeError, ValueError, OverflowError) as error:

@@ -26,11 +26,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ndcore.checks import missing
-from ndcore.files.file_reader import read_whole, reading
+from ndcore.files.file_reader import open_source, read_whole
 from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding, is_utf8, sender_encoding
+from ndcore.files.text_encoding import EncodingError, decode, detect_encoding, find_sender_encoding, is_utf8
 from ndcore.text.inputs import Extracted, is_by_tags
 
 _HEADER = 1 << 20  # bytes of the header of a message or of a part
@@ -83,7 +83,7 @@ def _split_mbox(source: Source) -> Iterator[tuple[int, int, bytes]]:
     def whole() -> bytes:
         return TooLong.of("the message", source.longest) if too_long else bytes(message)
 
-    with reading(source, lambda: number, "the messages from this one") as stream:
+    with open_source(source, lambda: number, "the messages from this one") as stream:
         while line := stream.readline(1 << 20):
             if after_blank and line.startswith(b"From ") and _SEPARATOR.match(line) and offset > start:
                 yield number, start, whole()
@@ -99,7 +99,7 @@ def _split_mbox(source: Source) -> Iterator[tuple[int, int, bytes]]:
             yield number, start, whole()
 
 
-def documents(
+def read_documents(
     source: Source, fields: Fields, workers: HtmlWorkers, wanted: Callable[[int | None], bool]
 ) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted messages as documents, and (number, reason) of damaged ones.
@@ -219,7 +219,7 @@ def _decode_header(raw: str, encoding: str = "") -> str:
     """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else in `encoding`, or Latin-1."""
     data = raw.encode("utf-8", "surrogateescape")
     try:
-        text = decoded(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
+        text = decode(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
     except EncodingError:
         text = data.decode("latin-1")
     text = re.sub(r"\r?\n(?=[ \t])", "", text).strip()
@@ -386,15 +386,15 @@ def _decode_leaf(leaf: _Leaf, encoding: str) -> str | Html:
         except ImportError:
             raise RecordError(missing("resiliparse", "reading HTML, which is all the text of this message,")) from None
         return Html(leaf.data, leaf.charset or encoding or None, lambda text: text)
-    charset = sender_encoding(leaf.charset)
+    charset = find_sender_encoding(leaf.charset)
     for named in (charset, encoding):
         if named:
             try:
-                return decoded(leaf.data, named)
+                return decode(leaf.data, named)
             except EncodingError:
                 continue
     try:
-        return decoded(leaf.data, detected_encoding(leaf.data))
+        return decode(leaf.data, detect_encoding(leaf.data))
     except EncodingError:
         if not charset:
             raise

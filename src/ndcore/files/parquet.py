@@ -3,7 +3,7 @@
 Apache Parquet, https://parquet.apache.org/docs/file-format/. Files compressed as a whole are refused, because Parquet
 compresses its own pages, and so is what pyarrow cannot read.
 
-pyarrow allocates what the headers of pages declare, and does not show them. So `pages` reads them first: parquet.thrift,
+pyarrow allocates what the headers of pages declare, and does not show them. So `read_page_headers` reads them first: parquet.thrift,
 PageHeader; Apache Thrift, *Thrift Compact protocol encoding*,
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ndcore.checks import missing
-from ndcore.files.arrow import batch_rows, check_names, first_line, in_small_parts, refuse_bomb
+from ndcore.files.arrow import check_names, choose_batch_rows, get_first_line, refuse_bomb, split_batch
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
@@ -46,7 +46,7 @@ class ParquetPage(NamedTuple):
     is_delta: bool
 
 
-def pages(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
+def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
     """Yield the pages of a column chunk from `start` to `end`, up to damage, which pyarrow meets too. O(pages)."""
     while 0 <= start < end:
         file.seek(start)
@@ -178,7 +178,7 @@ class ParquetFile:
                 self._file = pq.ParquetFile(source.location, read_dictionary=self._dictionaries)
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
+            raise DocumentError(source.path, None, f"not a readable Parquet file: {get_first_line(error)}") from error
 
     def __enter__(self) -> ParquetFile:
         return self
@@ -219,14 +219,14 @@ class ParquetFile:
                 expanded += more
                 if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
                     widest = max(widest, shared)
-        size = min(batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
+        size = min(choose_batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
         try:
             if group.num_rows:
                 for batch in self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
-                    for part in in_small_parts(batch):
+                    for part in split_batch(batch):
                         yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
         except (self._pa.ArrowException, OSError) as error:
-            raise DocumentError(self._source.path, None, f"damaged Parquet file: {first_line(error)}") from error
+            raise DocumentError(self._source.path, None, f"damaged Parquet file: {get_first_line(error)}") from error
 
     def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Return the bytes of a column chunk when it is decompressed, and of the longest string that its rows may share.
@@ -243,7 +243,7 @@ class ParquetFile:
             start = column.dictionary_page_offset
         repeated = column.path_in_schema not in self._dictionaries
         expanded = shared = 0
-        for number, page in enumerate(pages(file, start, start + stored), 1):
+        for number, page in enumerate(read_page_headers(file, start, start + stored), 1):
             refuse_bomb(self._source, f"page {number} of {what}", page.stored, page.expanded)
             expanded += page.expanded
             if page.is_delta or (page.is_dictionary and repeated):

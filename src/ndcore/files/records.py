@@ -149,13 +149,13 @@ def lookup(record: Any, field: str) -> Any:
         return MISSING
     if field in record:
         return record[field]
-    for first, rest in splits(field):
+    for first, rest in split_field(field):
         if first in record and (value := lookup(record[first], rest)) is not MISSING:
             return value
     return MISSING
 
 
-def splits(field: str) -> Iterator[tuple[str, str]]:
+def split_field(field: str) -> Iterator[tuple[str, str]]:
     """Yield the ways to cut a field at one of its dots, the longest first part first."""
     at = field.rfind(".")
     while at >= 0:

@@ -22,7 +22,7 @@ def is_remote(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def expanded(url: str) -> list[str]:
+def expand_pattern(url: str) -> list[str]:
     """Return the URLs that match a pattern, sorted; a URL without ``*``, ``?`` and ``[`` as it is.
 
     Raises
@@ -41,7 +41,7 @@ def expanded(url: str) -> list[str]:
     return [files.unstrip_protocol(name) for name in matches]
 
 
-def listed(url: str) -> list[tuple[str, str]] | None:
+def list_files(url: str) -> list[tuple[str, str]] | None:
     """Return (URL, path below it) of every file below a directory, sorted by path; None for a file.
 
     Raises
@@ -65,7 +65,7 @@ def listed(url: str) -> list[tuple[str, str]] | None:
     return pairs
 
 
-def beginnings(urls: Sequence[str]) -> Iterator[bytes]:
+def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
     """Yield the first 64 KiB of each file; 1 MiB where bzip2 needs it. Raises DocumentError."""
     for start in range(0, len(urls), _AT_ONCE):
         part = urls[start : start + _AT_ONCE]
@@ -80,7 +80,7 @@ def beginnings(urls: Sequence[str]) -> Iterator[bytes]:
                 yield files.cat_file(path, start=0, end=_HEAD << 4) if head.startswith(b"BZh") else head
 
 
-def remote_chunks(url: str, size: int) -> Iterator[bytes]:
+def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)

@@ -20,8 +20,8 @@ import numpy as np
 from ndcore._types import Bools, Ints
 from ndcore.files import columnar
 from ndcore.files.archived_pages import ArchivedPage, examine
-from ndcore.files.blocks import ranges
-from ndcore.files.compression import open_writer, packed
+from ndcore.files.blocks import join_ranges
+from ndcore.files.compression import compress, open_writer
 from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
@@ -30,11 +30,11 @@ from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS, WHOLE
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.records import ANNOTATION, ANNOTATION_COLUMNS
-from ndcore.files.source_reader import RawRecords, raw_records
+from ndcore.files.source_reader import RawRecords, cut_records
 from ndcore.files.sources import Source
-from ndcore.files.stream_copies import chunks
+from ndcore.files.stream_copies import read_chunks
 from ndcore.files.verdicts import NamedVerdicts
-from ndcore.files.web_archive import ArchiveEntry, ArchiveStream, entries
+from ndcore.files.web_archive import ArchiveEntry, ArchiveStream, iterate_entries
 from ndcore.progress import Progress
 
 REPORT_EVERY = 1024  # documents
@@ -57,10 +57,10 @@ def write_records(
     added : sequence of str
         Columns to add to the header of a table.
     """
-    records = raw_records(documents.sources[index], added)
+    records = cut_records(documents.sources[index], added)
     pieces = (
         (before, record)
-        for position, before, raw in raw_documents(documents, index, report, records)
+        for position, before, raw in iterate_raw_documents(documents, index, report, records)
         if (record := written(position, raw)) is not None
     )
     write_around(file, records, pieces)
@@ -75,14 +75,14 @@ def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[by
     file.write((records.opening if first else b"") + records.closing)
 
 
-def raw_documents(
+def iterate_raw_documents(
     documents: FileDocuments, index: int, report: Progress, records: RawRecords | None = None
 ) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield (position, bytes before the record, record) of each document of a file that is cut into records."""
     source = documents.sources[index]
     position = documents.span(index).start
     try:
-        for number, before, raw in records or raw_records(source):
+        for number, before, raw in records or cut_records(source):
             if raw and not documents.is_rejected(index, number):
                 yield position, before, raw
                 position += 1
@@ -93,7 +93,7 @@ def raw_documents(
             raise
 
 
-def positions_of_rows(documents: FileDocuments, index: int) -> Ints:
+def find_row_positions(documents: FileDocuments, index: int) -> Ints:
     """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
     span, rejected = documents.span(index), documents.rejected_numbers(index)
     positions = np.full(1 + len(span) + len(rejected), -1, np.int64)
@@ -130,7 +130,7 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
             with open_writer(target, source.compression) as file, open_reader(source) as stream:
                 shutil.copyfileobj(stream, file, _COPY)
         elif source.kind in COLUMNAR:
-            wanted = positions_of_rows(documents, index) >= 0
+            wanted = find_row_positions(documents, index) >= 0
             wanted[wanted] = flags
             columnar.rewrite(source, target, wanted.__getitem__, None)
         elif source.kind == "jsonl" and not source.stored and not source.compression:
@@ -152,7 +152,7 @@ def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bo
     fingerprint means the same data), and lists only the files that are there.
     """
     for path, name in documents.companions:
-        data = b"".join(chunks(path))
+        data = b"".join(read_chunks(path))
         target = output.below("kept", name)
         if target.name == "state.json" and not kept.all():
             data = _change_state(data, target.parent, kept)
@@ -175,7 +175,7 @@ def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path
     """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
     starts, ends = documents.line_spans(index)
     with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
-        for start, stop, _ in ranges(starts[flags], ends[flags]):
+        for start, stop, _ in join_ranges(starts[flags], ends[flags]):
             _copy_range(original, file, start, stop)
 
 
@@ -192,10 +192,10 @@ def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Pa
             starts, ends, are_documents = spans
             wanted = ~are_documents
             wanted[are_documents] = kept[span.start : span.stop]
-            for start, stop, _ in ranges(starts[wanted], ends[wanted]):
+            for start, stop, _ in join_ranges(starts[wanted], ends[wanted]):
                 copy.add_range(start, stop)
             return
-        for entry in entries(source):
+        for entry in iterate_entries(source):
             if documents.is_rejected(index, entry.number):
                 continue
             if isinstance(examine(entry), ArchivedPage):
@@ -244,7 +244,7 @@ class ArchiveCopy:
         if entry.span is not None and self.as_stored:
             self.add_range(*entry.span)
         else:
-            self._file.write(packed(entry.original(), self._source.compression))
+            self._file.write(compress(entry.original(), self._source.compression))
 
 
 def is_at_hand(source: Source, entry: ArchiveEntry) -> bool:
@@ -356,7 +356,7 @@ def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdic
     """Write a Parquet or Arrow file with the columns of verdicts."""
     import pyarrow as pa
 
-    positions, columns = positions_of_rows(documents, index), _choose_columns(verdicts)
+    positions, columns = find_row_positions(documents, index), _choose_columns(verdicts)
     types = {
         "representative_line": pa.int64(), "resemblance": pa.float64(), "score": pa.float64(), "cluster_size": pa.int64(),
         "lost": pa.int64(), "against": pa.bool_(),
@@ -437,7 +437,7 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
         return numbers
     written: list[int] = []
     if source.kind == "archive":
-        rejected = (entry for entry in entries(source) if documents.is_rejected(index, entry.number))
+        rejected = (entry for entry in iterate_entries(source) if documents.is_rejected(index, entry.number))
         copied = (entry for entry in rejected if is_at_hand(source, entry) and not _is_too_long(source, entry))
         for entry in islice(copied, 1):
             with ArchiveCopy(source, output.below(FOLDER, source.name)) as copy:
@@ -445,7 +445,7 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
                     copy.add(each)
                     written.append(each.number)
         return written
-    records = raw_records(source)
+    records = cut_records(source)
     pieces = _select_rejected(documents, index, records, written)
     for piece in islice(pieces, 1):
         with open_writer(output.below(FOLDER, source.name), source.compression) as file:

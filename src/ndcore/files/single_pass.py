@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ndcore._types import Text
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block
-from ndcore.files.document_fields import listed_ids
+from ndcore.files.document_fields import list_ids
 from ndcore.files.errors import DocumentError, Rejected
-from ndcore.files.field_values import parsed_date
+from ndcore.files.field_values import parse_date
 from ndcore.files.provenance import Place
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
@@ -44,7 +44,7 @@ class SinglePass:
     text_field, id_field, require_id, on_error, html, threads, told
         As in `FileDocuments`. A file that is one document has its path below the input as its id.
     date_field : str, optional
-        Field or column that holds the date (see `parsed_date`). None: records of archives have their date of capture, other
+        Field or column that holds the date (see `parse_date`). None: records of archives have their date of capture, other
         documents have none.
     date : datetime, optional
         Date of documents that have none of their own. None: with `date_field`, a record without a date is an error.
@@ -163,7 +163,7 @@ class SinglePass:
         if value is None and self._date is not None:
             return self._date
         try:
-            return parsed_date(value)
+            return parse_date(value)
         except RecordError as error:
             raise RecordError(f"the date field {self._field!r}: {error}") from None
 
@@ -180,6 +180,6 @@ def _iterate_records(item: Record | Block) -> Iterator[Record]:
         yield item
         return
     values: Sequence[tuple[Any, ...]] = item.values or [()] * len(item.numbers)
-    rows = zip(item.numbers.tolist(), item.texts, listed_ids(item.ids), values, item.sizes.tolist(), strict=True)
+    rows = zip(item.numbers.tolist(), item.texts, list_ids(item.ids), values, item.sizes.tolist(), strict=True)
     for row in rows:
         yield Record(*row)

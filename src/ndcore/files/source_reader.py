@@ -11,7 +11,7 @@ from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.csv_tsv import CsvHeader, Rows
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import lines, read_whole
+from ndcore.files.file_reader import read_lines, read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.json_elements import Elements
@@ -19,7 +19,7 @@ from ndcore.files.json_lines import JsonLines
 from ndcore.files.mail import Messages
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding
+from ndcore.files.text_encoding import EncodingError, decode, detect_encoding
 from ndcore.text.inputs import Extracted
 
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
@@ -56,11 +56,11 @@ class RawLines:
         self._source = source
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        for number, line in lines(self._source):
+        for number, line in read_lines(self._source):
             yield number, b"", line if isinstance(line, TooLong) or line.strip(b" \t\r\n") else b""
 
 
-def raw_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
+def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
     """Cut a file of one of the kinds SPLIT, or an mbox, into records; the header of a table gets the columns `added`.
 
     Iterating raises DocumentError where the file cannot be read or is damaged.
@@ -121,9 +121,9 @@ class SourceReader:
             The file cannot be read, or not from some record on.
         """
         if source.kind == "archive":
-            return archived_pages.documents(source, self._fields.others, self.workers, wanted, contents)
+            return archived_pages.read_documents(source, self._fields.others, self.workers, wanted, contents)
         if source.kind in ("mail", "mbox"):
-            return mail.documents(source, self._fields, self.workers, wanted)
+            return mail.read_documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
             return self._extract_texts(source, self._read_rows(source, wanted))
         if source.kind == "jsonl":
@@ -135,7 +135,7 @@ class SourceReader:
     def _parse_records(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
         """Parse the wanted records of a file that is cut into records."""
         parse = CsvHeader(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
-        for number, _, raw in raw_records(source):
+        for number, _, raw in cut_records(source):
             if isinstance(raw, TooLong):
                 yield number, raw.reason
             elif not raw:
@@ -149,7 +149,7 @@ class SourceReader:
 
     def _read_rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
         """Read the wanted rows of a file of columns."""
-        for item in columnar.rows(source, self._fields):
+        for item in columnar.read_rows(source, self._fields):
             if wanted(item.number if isinstance(item, Record) else item[0]):
                 yield item
 
@@ -170,17 +170,17 @@ class SourceReader:
             page = Html(data, source.form.encoding or None, partial(with_text, record))
             yield from self.workers.texts(source.path, [page])
         else:
-            yield record if source.as_bytes else with_text(record, decoded_text(source, data))
+            yield record if source.as_bytes else with_text(record, decode_source(source, data))
 
 
-def decoded_text(source: Source, data: bytes) -> str | bytes:
+def decode_source(source: Source, data: bytes) -> str | bytes:
     """Decode a text; UTF-8 stays as it is. DocumentError where its encoding cannot be told, or is not what was named."""
     try:
         if not source.encoding:
-            source.set_encoding(detected_encoding(data))
+            source.set_encoding(detect_encoding(data))
         if source.encoding == "utf-8":
             return data
-        text = decoded(data, source.encoding)
+        text = decode(data, source.encoding)
         source.set_encoding(source.encoding)
         return Extracted.of(text, data)
     except EncodingError as error:

@@ -22,12 +22,12 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with the one of UTF-16
 )
 
 
-def other_encoding(head: bytes) -> str:
+def find_marked_encoding(head: bytes) -> str:
     """Return the encoding that a mark names, as ``utf-16-le``; an empty string for UTF-8 and without a mark."""
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "")
 
 
-def without_mark(data: bytes) -> bytes:
+def remove_mark(data: bytes) -> bytes:
     """Return `data` without the mark of UTF-8 that some programs put at the beginning of a file."""
     return data.removeprefix(UTF8_MARK)
 
@@ -48,7 +48,7 @@ class EncodingError(ValueError):
     """A text is in no encoding that can be told, or not in the one that was named; the message is the reason alone."""
 
 
-def checked_encoding(name: str) -> str:
+def check_encoding(name: str) -> str:
     """Return the name of Python for an encoding of text.
 
     Raises
@@ -56,7 +56,7 @@ def checked_encoding(name: str) -> str:
     EncodingError
         There is no such encoding, or it leaves the order of bytes open.
 
-    >>> checked_encoding("Windows-1252"), checked_encoding("GBK")
+    >>> check_encoding("Windows-1252"), check_encoding("GBK")
     ('cp1252', 'gb18030')
     """
     try:
@@ -72,16 +72,16 @@ def checked_encoding(name: str) -> str:
     return "utf-8" if encoding == "utf-8-sig" else _SUPERSETS.get(encoding, encoding)
 
 
-def sender_encoding(charset: str) -> str:
+def find_sender_encoding(charset: str) -> str:
     """Return the encoding that a sender of mail means by a name, as browsers do; empty for other names, and for ASCII."""
     try:
-        encoding = checked_encoding(charset)
+        encoding = check_encoding(charset)
     except EncodingError:
         return ""
     return "" if encoding == "ascii" else _OF_SENDERS.get(encoding, encoding)
 
 
-def wide_encoding(head: bytes) -> str:
+def detect_wide_encoding(head: bytes) -> str:
     """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
 
     More NULs must stand at the high ends of the units than elsewhere: U+4E00 and U+AC00, which are common, end in a NUL. The
@@ -116,7 +116,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
+def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
     """Decide the encoding of a text; None where nothing tells. O(len).
 
     Parameters
@@ -135,7 +135,7 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     """
     if data.startswith(UTF8_MARK):
         return "utf-8"
-    told = other_encoding(data) or (_find_charset(charset) if charset else "") or wide_encoding(data[:_LOOK])
+    told = find_marked_encoding(data) or (_find_charset(charset) if charset else "") or detect_wide_encoding(data[:_LOOK])
     if told:
         return told
     if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _can_decode(data, "iso2022_jp"):
@@ -148,12 +148,12 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     return "utf-8" if in_utf8 else _guess_encoding(data)
 
 
-def detected_encoding(data: bytes) -> str:
+def detect_encoding(data: bytes) -> str:
     """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len).
 
-    Statistics have no say where there are NULs: they give UTF-16 that `wide_encoding` does not recognize any name.
+    Statistics have no say where there are NULs: they give UTF-16 that `detect_wide_encoding` does not recognize any name.
     """
-    encoding = likely_encoding(data)
+    encoding = decide_encoding(data)
     guessed = encoding is not None and not encoding.startswith("utf-")
     if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _can_decode(data, encoding)):
         likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
@@ -162,7 +162,7 @@ def detected_encoding(data: bytes) -> str:
     return encoding
 
 
-def decoded(data: bytes, encoding: str) -> str:
+def decode(data: bytes, encoding: str) -> str:
     """Decode a text without its byte order mark. EncodingError where it is not in the encoding."""
     try:
         return data.decode(encoding).removeprefix("\ufeff")
@@ -194,7 +194,7 @@ def _find_charset(charset: str) -> str:
     if name is not None:
         return _SUPERSETS.get(str(name), str(name))
     try:
-        return checked_encoding(charset)
+        return check_encoding(charset)
     except EncodingError:
         return ""
 

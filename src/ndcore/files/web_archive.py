@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple, Protocol
 
-from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, frames
+from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, read_frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_counted
 from ndcore.files.sources import Source
@@ -70,7 +70,7 @@ class ArchiveStream:
     def _open(self) -> Iterator[Frame]:
         """Decompress from where the file stands."""
         if self._compression:
-            return frames(self._file, self._compression, self._path, self._read_dictionary)
+            return read_frames(self._file, self._compression, self._path, self._read_dictionary)
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
 
     def fill(self) -> bool:
@@ -225,7 +225,7 @@ def _read_dictionary(file: IO[bytes], path: str) -> bytes:
     if not data.startswith(MAGIC["zst"]):
         return data
     try:
-        return b"".join(piece.data for piece in frames(io.BytesIO(data), "zst", path))
+        return b"".join(piece.data for piece in read_frames(io.BytesIO(data), "zst", path))
     except (DamagedData, EOFError) as error:
         raise DocumentError(path, None, f"the zstd dictionary at its beginning cannot be read: {error}") from error
 
@@ -337,7 +337,7 @@ class Warc:
 
     def parse(self, data: bytes) -> RecordHead:
         """Parse a head, as in `ArchiveFormat`."""
-        fields = header_fields(data)
+        fields = parse_header_fields(data)
         length = fields.get("content-length", "")
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
@@ -378,7 +378,7 @@ class Arc:
         return RecordHead(kind, url, _parse_date(line["date"].decode()[:14]), media, int(length), {})
 
 
-def header_fields(data: bytes) -> dict[str, str]:
+def parse_header_fields(data: bytes) -> dict[str, str]:
     """Parse the header fields below the first line, by their names in lower case; the first of several with one name counts.
 
     Lines end in LF or CRLF. A line that begins with a blank continues the value before it.
@@ -401,7 +401,7 @@ def _parse_date(text: str) -> datetime.datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
 
 
-def entries(source: Source) -> Iterator[ArchiveEntry]:
+def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
     """Yield every record of an archive, in order, and every broken place.
 
     A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
-from ndcore.files.field_values import as_strings
+from ndcore.files.field_values import describe_string_order
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
@@ -52,7 +52,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
     given = open_input(work, options.input, "documents", by=options.by, one_per=options.one_per, order=options.keep,
                        **shared)
     if given.strings:
-        print(f"ndcore.spark: {as_strings(options.keep[0], given.strings)}", file=sys.stderr)
+        print(f"ndcore.spark: {describe_string_order(options.keep[0], given.strings)}", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
     result = near_duplicates(
         given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,

@@ -20,7 +20,7 @@ Form: TypeAlias = Mapping[str, tuple[type[np.generic], str]]
 """By name of an array: dtype, dimensions. A dimension is a digit itself, or a letter: the same number in all arrays."""
 
 
-def misfit(form: Form, arrays: Arrays, sizes: Mapping[str, int], of: str) -> str | None:
+def find_misfit(form: Form, arrays: Arrays, sizes: Mapping[str, int], of: str) -> str | None:
     """Find an array whose name, type or dimensions do not fit the form; say so in words.
 
     Parameters
