@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore.storage import container
-from ndcore.storage.file_shelf import FileShelf, Form, misfit, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 
 
 def test_the_family_is_in_the_kind_of_every_file(tmp_path):
@@ -53,12 +53,12 @@ def arrays(**changes: np.ndarray) -> dict[str, np.ndarray]:
     ({"b": np.zeros((5, 3), np.uint8)}, "b has 5 where 4 fit the others"),
 ])
 def test_misfits(changes, fault):
-    found = misfit(FORM, arrays(**changes), {}, "the others")
+    found = find_misfit(FORM, arrays(**changes), {}, "the others")
     assert found is None if fault is None else fault in found
 
 
 def test_sizes_that_are_known():
-    assert misfit(FORM, arrays(), {"n": 4}, "4 documents") is None
-    assert misfit(FORM, arrays(), {"n": 5}, "5 documents") == "a has 4 where 5 fit 5 documents"
-    assert misfit({}, {}, {"n": 5}, "nothing") is None
-    assert misfit(FORM, {}, {}, "nothing") == "it has the arrays none, not a, b, c"
+    assert find_misfit(FORM, arrays(), {"n": 4}, "4 documents") is None
+    assert find_misfit(FORM, arrays(), {"n": 5}, "5 documents") == "a has 4 where 5 fit 5 documents"
+    assert find_misfit({}, {}, {"n": 5}, "nothing") is None
+    assert find_misfit(FORM, {}, {}, "nothing") == "it has the arrays none, not a, b, c"

@@ -117,8 +117,8 @@ def gather(
             [corpus], MinHasher(84, 32, 1, shingling), None, form_sets=True, shared=True, threads=threads,
             memory_limit=memory_limit, report=report)
         assert sets is not None
-        order = KeepOrder.of("first", documents.n, 0, None)
-        leaders = find_leaders(documents, order, None, None, threads=threads, report=report)
+        keep = KeepOrder.of("first", documents.n, 0, None)
+        leaders = find_leaders(documents, keep, None, None, threads=threads, report=report)
         first = first or (documents, leaders)
         active = first[1].compared & documents.valid
         if base[2] is not None:

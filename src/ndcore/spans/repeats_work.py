@@ -33,7 +33,7 @@ from ndcore.spans.parts import PARTS, Grouped, KeptParts, Parts, Put, SpooledPar
 from ndcore.spans.reading import UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, Form, misfit, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.job_description import REPEATS
 
 __all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]
@@ -322,7 +322,7 @@ class KeptWork(RepeatsWork):
     def _get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return header and arrays of a file, whose names, types and dimensions are right."""
         header, arrays = self._shelf.get(name)
-        self._refuse(name, misfit(FORMS[name.partition("/")[0]], arrays, {}, "the other arrays"))
+        self._refuse(name, find_misfit(FORMS[name.partition("/")[0]], arrays, {}, "the other arrays"))
         return header, arrays
 
     def _drop(self, *names: str) -> None:

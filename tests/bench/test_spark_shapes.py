@@ -1,4 +1,4 @@
-"""bench/spark.py: what it reads of an event log, and of processes. The benchmark itself needs Java and minutes."""
+"""bench/spark_shapes.py: what it reads of an event log, and of processes. The benchmark itself needs Java and minutes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import benches
 import pytest
 
-spark_runs, processes = benches.imported("spark_runs", "processes")
+pytest.importorskip("pyarrow")
+spark_shapes, processes = benches.imported("spark_shapes", "processes")
 
 
 def task(stage: int, seconds: float, shuffled: int, reason: str = "Success") -> dict[str, object]:
-    metrics = {"Executor Run Time": 1000 * seconds, "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffled},
-               "Disk Bytes Spilled": 7}
+    metrics = {"Executor Run Time": 1000 * seconds, "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffled}}
     end = {"Reason": reason}
     return {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": end, "Task Metrics": metrics}
 
@@ -24,13 +24,12 @@ def test_an_event_log_by_steps(tmp_path):
     start = {"Event": "SparkListenerJobStart", "Job ID": 4, "Stage IDs": [8, 9], "Submission Time": 10_000,
              "Properties": {"spark.job.description": "ndcore: sketches"}}
     other = {**start, "Job ID": 5, "Stage IDs": [10], "Submission Time": 13_000, "Properties": {}}
-    ends = [("SparkListenerJobEnd", job, time) for job, time in ((4, 12_500), (5, 13_250))]
-    end, other_end = (dict(zip(("Event", "Job ID", "Completion Time"), values, strict=True)) for values in ends)
     lost = task(9, 9, 99, "ExecutorLostFailure")
-    events = [start, task(8, 1, 100), task(9, 2.5, 11), lost, end, other, task(10, 0.5, 0), other_end]
+    events = [start, task(8, 1, 100), task(9, 2.5, 11), lost, other, task(10, 0.5, 0)]
     (tmp_path / "app-1").write_text("\n".join(map(json.dumps, events)))
-    found = spark_runs.Events(tmp_path)
-    assert list(found.rows()) == [("sketches", 2.5, 3.5, 2, 111, 14, 2.5), ("", 0.25, 0.5, 1, 0, 7, 0.5)]
+    found = spark_shapes.Events(tmp_path)
+    assert found.cpu == {"sketches": 3.5, "": 0.5} and found.longest == {"sketches": 2.5, "": 0.5}
+    assert found.shuffled == {"sketches": 111, "": 0}
     assert found.failed == 1
 
 
