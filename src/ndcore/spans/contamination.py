@@ -1,4 +1,4 @@
-"""Find the items of benchmarks that stand in a corpus."""
+"""Find the items of benchmarks that occur in a corpus."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def contamination(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Contamination:
-    """Find the items, such as the questions of a benchmark, whose tokens stand in a corpus, exactly.
+    """Find the items, such as the questions of a benchmark, whose tokens occur in a corpus, exactly.
 
     A window of `min_tokens` consecutive tokens of an item occurs if a document of the corpus has the same tokens one after
     another. An item with fewer tokens is one window. Windows are compared token by token, so there are neither false
@@ -94,7 +94,7 @@ def contamination(
 
 
 def _open_search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
-    """Return the items, ready to be looked for, and the corpus."""
+    """Open the search of the items in the corpus."""
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:
             raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")

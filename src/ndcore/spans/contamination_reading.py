@@ -1,4 +1,4 @@
-"""Items that are ready to be looked for, and the documents of a corpus that are looked through: texts, or token ids."""
+"""Search the documents of a corpus for windows of items, as texts or as token ids, and collect the hits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NONE = np.zeros(0, np.int64)
 
 
 class WindowHits(NamedTuple):
-    """The windows of items that were found in consecutive documents; documents are numbered in the corpus."""
+    """Hits in consecutive documents: windows that equal a window of an item. Documents are numbered in the corpus."""
 
     documents: int  # all of them
     tokens: int
@@ -38,10 +38,10 @@ class WindowHits(NamedTuple):
 
     @classmethod
     def of(cls, sink: GramHits, first: int, same: Bools | None = None) -> Self:
-        """Return what a sink found in documents; `first` is the position of the first of them.
+        """Return the hits that a sink collected in documents; `first` is the position of the first document.
 
         same : ndarray of bool, optional
-            Hits that are to be kept; None: all.
+            Whether to keep each hit; None: keep all.
         """
         tokens = np.frombuffer(sink.counted, np.int64)
         if not len(sink.numbers):  # of most documents
@@ -56,7 +56,7 @@ class WindowHits(NamedTuple):
 
 
 class ItemSearch(Protocol):
-    """Items that are looked for in a corpus.
+    """A search of a corpus for items.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class ItemSearch(Protocol):
         """Yield the documents of the corpus in pieces of work, once."""
 
     def look_up(self, piece: Any) -> WindowHits:
-        """Look through the documents of a piece, in any thread; return the windows that have the tokens of an item."""
+        """Search the documents of a piece, in any thread; return the hits."""
 
 
 class TextSearch:
-    """Texts, and the texts that they are looked for in; see `ItemSearch`.
+    """A search of texts for texts; see `ItemSearch`.
 
     The polynomials are secret, and such that different tokens of items have different symbols.
     """
@@ -108,7 +108,7 @@ class TextSearch:
         return corpus_pieces(self._corpus)
 
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
-        """Look through texts; see `ItemSearch`."""
+        """Search texts; see `ItemSearch`."""
         first, texts = piece
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
@@ -128,7 +128,7 @@ class TextSearch:
 
 
 class IdSearch:
-    """Token ids, and the token ids that they are looked for in; see `ItemSearch`.
+    """A search of token ids for token ids; see `ItemSearch`.
 
     Ids are their own symbols, so windows with equal symbols are equal.
     """
@@ -144,7 +144,7 @@ class IdSearch:
         return self._reading.pieces(None)
 
     def look_up(self, piece: tuple[int, Ints]) -> WindowHits:
-        """Look through documents; see `ItemSearch`."""
+        """Search documents; see `ItemSearch`."""
         positions, ids, offsets = self._reading.symbols(piece, 0)
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
@@ -165,11 +165,11 @@ def _differ(symbols: UInts, numbers: AnyArray, count: int) -> bool:
     return len(np.unique(symbol_of)) == count
 
 
-WAITING = 1 << 18  # windows that were found, and wait to be noted
+WAITING = 1 << 18  # hits that are gathered before they are recorded
 
 
 class Hits:
-    """All that is known about the windows of items, after the documents so far.
+    """The hits in the documents so far, by window of an item and by document.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Hits:
         self._hits = 0
 
     def add(self, hits: WindowHits) -> None:
-        """Add the next documents. What was found waits until there is much of it, or until `settle`."""
+        """Add the hits of the next documents. They are recorded many at a time, the last ones by `settle`."""
         self.documents += hits.documents
         self.tokens += hits.tokens
         if len(hits.holders):
@@ -207,7 +207,7 @@ class Hits:
                 self.settle()
 
     def settle(self) -> None:
-        """Note what waits."""
+        """Record the hits that were gathered."""
         waiting, self._waiting, self._hits = self._waiting, [], 0
         if not waiting:
             return
@@ -221,7 +221,7 @@ class Hits:
         self._note(documents, sizes, rows, positions, numbers)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
-        """Note hits, in order of documents and positions. rows: the document of each hit among `documents`."""
+        """Record hits, in order of documents and positions. rows: the index in `documents` of the document of each hit."""
         new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # the first hit of a number is written last, and stays
         self.document[numbers[new]] = 1 + documents[rows[new]]
         self.position[numbers[new]] = positions[new]
@@ -231,7 +231,7 @@ class Hits:
 
 
 def _allocate_sparse(count: int) -> Ints:
-    """Return zeros, int64. They take memory only around those that are written: 4 KiB, where huge pages would take 2 MiB."""
+    """Allocate zeros, int64, of which only written pages take memory: 4 KiB each, not 2 MiB as huge pages would."""
     memory = mmap.mmap(-1, max(1, count) * 8)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)
@@ -245,7 +245,7 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
     """
     if not len(rows):
         return starts, ends, np.zeros(0, np.int64)
-    apart = np.int64(1) + ends.max()  # a document's ranges stand behind all of the one before
+    apart = np.int64(1) + ends.max()  # shifts the ranges of each document behind those of the one before
     last = np.maximum.accumulate(ends + rows * apart)
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1

@@ -1,4 +1,4 @@
-"""What is known about items after a corpus was looked through."""
+"""The result of `contamination`: counts of each item, its places, and the spans of the corpus."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _ContaminatedPlaces(NamedTuple):
 
 
 class ContaminatedPlaces(NamedColumns, _ContaminatedPlaces):  # type: ignore[misc]
-    """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
+    """The first places of items in the corpus: consecutive windows of an item at consecutive positions are one place.
 
     int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
     """
@@ -80,7 +80,7 @@ class ContaminatedDocuments(NamedColumns, _ContaminatedDocuments):  # type: igno
 
 
 class Benchmark(NamedTuple):
-    """The items with one label: how many there are and are contaminated, their tokens, and how many of them are covered."""
+    """The items with one label: their number, how many are contaminated, their tokens, and how many tokens are covered."""
 
     label: str
     items: int
@@ -126,7 +126,7 @@ class Contamination(Frozen):
 
     @classmethod
     def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
-        """Count what was found."""
+        """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
         numbers = grams.numbers[begins].astype(np.int64) - 1

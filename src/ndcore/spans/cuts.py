@@ -26,7 +26,7 @@ Kind = TypeVar("Kind")
 
 
 def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> list[Text]:
-    """Return what is left of a text without ranges of tokens, ascending and apart, and the blanks that follow each.
+    """Cut ranges of tokens, ascending and apart, out of a text, with the blanks that follow each; return the pieces left.
 
     The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
     stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
@@ -49,7 +49,7 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole:
 
 
 def find_cut_spans(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[tuple[int, int]]:
-    """Return where cutting ranges of tokens begins and ends, in characters (code points): what `cut_text` leaves out.
+    """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans that `cut_text` removes.
 
     The ranges ascend and do not overlap. Where one follows another without a token between them, the first goes up to it.
     A range is empty where nothing is cut. Of bytes the whole characters are listed.
@@ -123,7 +123,7 @@ def _map_corpus(
     work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges,
     threads: int | None,
 ) -> Iterator[Kind]:
-    """Yield what `work` makes of each document and its ranges of tokens, in order. See `cut_corpus`."""
+    """Apply `work` to each document and its ranges of tokens; yield the results in order. See `cut_corpus`."""
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
                          "at tokens")
@@ -132,7 +132,7 @@ def _map_corpus(
 
 
 def _yield_all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
-    """Yield what was made of documents, and raise ValueError at the end if there were not n."""
+    """Yield the results of documents, and raise ValueError at the end if there were not n."""
     count = 0
     for each in made:
         yield each
@@ -145,7 +145,7 @@ def _map_piece(
     work: Callable[[Text, Shingling, Ints, Ints], Kind], shingling: Shingling, ranges: Ranges,
     piece: tuple[int, Sequence[Text]],
 ) -> list[Kind]:
-    """Return what `work` makes of the texts of a piece."""
+    """Apply `work` to the texts of a piece."""
     documents, firsts, lasts = ranges
     first, texts = piece
     positions = np.arange(first, first + len(texts))

@@ -50,7 +50,7 @@ class TokenReading(Protocol):
         """Return a checksum (CRC-32) of the content of each document of a piece; in any thread."""
 
     def symbols(self, piece: Any, secret: int) -> Symbols:
-        """Return 64-bit values that stand for the tokens of a piece; in any thread.
+        """Return a 64-bit value for each token of a piece; in any thread.
 
         Different tokens may have the same value, with a probability of about 2^-64 for a random secret.
         """

@@ -48,12 +48,12 @@ def repeats(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Repeats:
-    """Find the passages of a collection that stand at an earlier place too, exactly.
+    """Find the passages of a collection that occur at an earlier place too, exactly.
 
     A token is repeated if one of the windows of `min_tokens` tokens that cover it equals a window at an earlier place: in an
     earlier document in keep order, or in the same document before it, without overlap. No window crosses the bounds of a
     document. The repeated tokens of a document are cut into rows from left to right: each is the longest run from there that
-    stands at an earlier place, and its source is the earliest of these places.
+    occurs at an earlier place, and its source is the earliest of these places.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def repeats(
     within : bool
         False: only places in other documents are sources.
     min_copies, max_copies : int, optional
-        The fewest and the most places in the collection of a window that counts. A run counts if it stands at `min_copies`
+        The fewest and the most places in the collection of a window that counts. A run counts if it occurs at `min_copies`
         or more.
     exceptions : as texts, optional
-        Windows that stand in one of these do not count: licences, for example.
+        Windows that occur in one of these do not count: licences, for example.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
     work : path, optional
@@ -110,7 +110,7 @@ def repeats(
     -----
     Fingerprints with secret polynomials find the windows, and tokens confirm them, so there are neither false positives nor
     false negatives. Texts are read once, and twice more if they have windows that may be repeated. Takes O(tokens) time, and
-    O(n log n) for n units, which are windows that stand together at all of their places. Memory: 1.2 bytes a token at L = 50
+    O(n log n) for n units, which are windows that occur together at all of their places. Memory: 1.2 bytes a token at L = 50
     to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on disk.
 
     References
@@ -161,7 +161,7 @@ def _divide_limit(memory_limit: int | str | None) -> int | None:
 
 
 def _open_reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
-    """Return what reads the documents: texts, against, exceptions."""
+    """Open the documents for reading: texts, against, exceptions."""
     if collections["texts"] is None:
         raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
     if not are_ids(**collections):

@@ -1,4 +1,4 @@
-"""Places of the tokens of a collection, and what must be true of ranges and runs of its windows."""
+"""The layout of a collection: a place for each token, end to end in keep order; and checks of ranges and runs in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Layout:
     labels : ndarray of uint64, shape (n,)
         A number for the label of each document.
     exempt : int
-        Windows that stand at a place below it do not count.
+        Windows that occur at a place below it do not count.
     """
 
     sizes: Ints
@@ -60,7 +60,7 @@ def bases_of(sizes: Ints) -> Ints:
 
 
 def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
-    """Find ranges that do not ascend, or one that is not of windows of a document; say so in words. Linear."""
+    """Check that ranges ascend and lie within documents; return the first fault in words, or None. Linear."""
     bases = bases_of(sizes)
     for some in _yield_steps(ranges):
         if not len(sizes) or (some[1:] < some[:-1]).any():
@@ -73,7 +73,7 @@ def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
 
 
 def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
-    """Find runs that overlap, or one that is not of windows of a document with an earlier place; say so in words. Linear."""
+    """Check that runs lie apart, within documents, with earlier places; return the first fault in words, or None. Linear."""
     total = int(layout.bases[-1])
     for some in _yield_steps(runs):
         places, firsts, windows = some.T

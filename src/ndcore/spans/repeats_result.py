@@ -35,10 +35,10 @@ class Repeats:
         Row i is the tokens starts[i] to ends[i] − 1 of documents[i]; ascending. Rows do not overlap, and cover exactly the
         repeated tokens.
     sources, source_starts : ndarray of int64, shape (rows,)
-        The same tokens stand in sources[i] from source_starts[i] on, earlier in keep order. Documents of `against` have the
+        sources[i] has the same tokens from source_starts[i] on, earlier in keep order. Documents of `against` have the
         numbers n, n + 1, …
     copies : ndarray of int64, shape (rows,)
-        Places in the collection where the row's run stands. A row of fewer than `min_tokens` tokens is the end of a longer
+        Places in the collection at which the row's run occurs. A row of fewer than `min_tokens` tokens ends a longer
         run, whose places are counted.
     sizes, repeated : ndarray of int64, shape (n,)
         Tokens, and repeated tokens, of each document.
@@ -130,7 +130,7 @@ class Repeats:
         ----------
         copies : "one" or "none"
             "one": the rows. Each token that is cut has an equal token at an earlier place that is not; a passage may be left
-            in pieces, at different places. "none": all places of what stands at several places.
+            in pieces, at different places. "none": all places of each passage that occurs at several places.
 
         Returns
         -------
@@ -172,7 +172,7 @@ class Repeats:
         return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[bases]
 
     def pieces(self, copies: Copies = "one") -> Iterator[list[Text]]:
-        """Yield what is left of each text, in order: pieces between the cuts, none of them empty.
+        """Yield the rest of each text, in order: the pieces between the cuts, none of them empty.
 
         As documents of their own the pieces are bounds for later runs: no passage of the result crosses a cut. A cut takes
         the blanks that follow it. See `cuts`.
@@ -194,8 +194,8 @@ class Repeats:
     def spans(self, copies: Copies = "one") -> Iterator[list[tuple[int, int, int]]]:
         """Yield what cutting removes from each text, in order: (first character, last character + 1, score).
 
-        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. What is outside of them
-        is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
+        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. The text outside of
+        them is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
         The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
         """
         ranges: Ranges = (self.documents, self.starts, self.ends)

@@ -1,4 +1,4 @@
-"""From runs of windows that stand at several places to rows, and to what is cut."""
+"""Make rows of the runs of windows that occur at several places, and the ranges that cutting removes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERYWHERE = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Choice:
-    """Which places are sources.
+    """Which places may be sources.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RepeatedRanges:
     rows : ndarray of uint64, shape (m, 5)
         (rank of the document, first token, last token + 1, place of the source, copies).
     everywhere : tuple of ndarray
-        (ranks, first tokens, last tokens + 1) of what stands at another place, earlier or later.
+        (ranks, first tokens, last tokens + 1) of the passages that occur at another place, earlier or later.
     """
 
     rows: UInts
@@ -107,7 +107,7 @@ def _sort_suffixes(cut: UInts, ends: UInts) -> UInts:
 
 
 def _list_everywhere(layout: Layout, cut: UInts, choice: Choice) -> tuple[Ints, Ints, Ints]:
-    """Return the tokens of units that stand at another place, earlier or later, which may be a source."""
+    """Return the tokens of units that occur at another allowed place, earlier or later."""
     places, first = cut[:, 0].astype(np.int64), cut[:, 1].astype(np.int64)
     ranks = np.searchsorted(layout.bases, places, "right") - 1
     _, inverse = np.unique(first, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Windows of tokens that stand at several places of a collection: found by fingerprints, confirmed by tokens."""
+"""Search a collection for windows of tokens that occur at several places: by fingerprints, confirmed by tokens."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
-from ndcore.spans.parts import Parts, SpooledParts
 from ndcore.spans.reading import TokenReading, UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of
 from ndcore.spans.repeats_work import RepeatsWork
+from ndcore.spans.window_entries import SpooledEntries, WindowEntries
 from ndcore.storage.spill import SpooledArray
 
 __all__ = ["WindowCounts", "find_runs"]
@@ -24,13 +24,13 @@ JOINED = 1 << 20  # bytes of short arrays
 ATTEMPTS = 8  # with other secret polynomials each
 CHANGED = "each time the collection is read, it must have the same documents"
 
-# Positions of documents, their checksums, and of new documents tokens, entries and starts of the groups of these.
+# Positions of documents and their checksums; for new documents also numbers of tokens, entries, and starts of their groups.
 Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, UInts, Ints] | None]
 
 
 @dataclass(frozen=True)
 class WindowCounts:
-    """Which windows count: their tokens, how often they occur, and how much memory may be used for them."""
+    """Which windows count: their length, the fewest and most places; and the bytes of memory for their entries."""
 
     tokens: int
     fewest: int
@@ -42,22 +42,22 @@ def find_runs(
     reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork, *,
     threads: int | None, report: Progress,
 ) -> tuple[Layout, UInts]:
-    """Find the runs of windows that stand at several places.
+    """Find the runs of windows that occur at several places.
 
     Parameters
     ----------
-    reading : Reading
+    reading : TokenReading
     counted : WindowCounts
     lay_out : callable
         Gets the tokens of each document, int64 (n,), and returns their layout.
-    work : Work
-        What an interrupted search has finished; what this one finishes is put there.
+    work : RepeatsWork
+        The finished steps of an interrupted search, to which this one adds its own.
 
     Returns
     -------
     layout : Layout
     runs : ndarray of uint64, shape (runs, 3)
-        Windows place + i that first stand at the place first + i, 0 <= i < windows; (place, first, windows) ascending.
+        (place, first, windows), ascending: for 0 <= i < windows, the window at place + i occurs first at first + i.
 
     Raises
     ------
@@ -66,8 +66,8 @@ def find_runs(
 
     Notes
     -----
-    Fingerprints have 64 bits and secret polynomials. Where tokens show that different windows have the same fingerprint, all
-    is done again with other polynomials.
+    Fingerprints have 64 bits and secret polynomials. Where different windows turn out to have the same fingerprint, the
+    search begins anew with other polynomials.
     """
     layout: Layout | None = None
     for _ in range(ATTEMPTS):
@@ -87,7 +87,7 @@ def find_runs(
 
 
 class Finder:
-    """One search, with secret polynomials."""
+    """One attempt of the search, with its secret polynomials."""
 
     def __init__(
         self, reading: TokenReading, counted: WindowCounts, work: RepeatsWork, threads: int | None, report: Progress
@@ -121,8 +121,8 @@ class Finder:
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
 
-    def _anchors_of(self, entries: Parts, known: int) -> Callable[[Any], Read]:
-        """Return what reads a piece of documents: the first `known` were read before, so that only checksums are made."""
+    def _anchors_of(self, entries: WindowEntries, known: int) -> Callable[[Any], Read]:
+        """Return the function that reads a piece of documents; it only makes checksums of the `known` ones, read before."""
         slide, window = Windows(self.width, self.secrets.polynomial), self.counted.tokens - self.width + 1
 
         def work(piece: Any) -> Read:
@@ -145,14 +145,14 @@ class Finder:
             yield from self.reading.cut(piece, known)
 
     def windows(self, layout: Layout, ranges: UInts) -> UInts:
-        """Read the documents of ranges again; return the runs of their windows that stand at several places."""
+        """Read the documents of these ranges again, and return the runs of their windows that occur at several places."""
         runs = self.work.runs(layout)
         if runs is None:
             runs = self._runs(layout, self._entries(layout, ranges))
             self.work.put_runs(layout, runs)
         return runs
 
-    def _entries(self, layout: Layout, ranges: UInts) -> Parts:
+    def _entries(self, layout: Layout, ranges: UInts) -> WindowEntries:
         """Return the entries (fingerprint, place) of windows in ranges."""
         bases = bases_of(layout.sizes)
         which = np.searchsorted(bases, (ranges >> np.uint64(RANGE_BITS)).astype(np.int64), "right") - 1
@@ -185,9 +185,9 @@ class Finder:
                              f"{CHANGED}")
         return gathered
 
-    def _runs(self, layout: Layout, entries_of_windows: Parts) -> UInts:
-        """Return runs of windows that stand at several places, of the entries of all windows."""
-        by_place = SpooledParts(int(layout.bases[-1]).bit_length(), self.counted.limit)
+    def _runs(self, layout: Layout, entries_of_windows: WindowEntries) -> UInts:
+        """Sort the entries of all windows, and join windows that occur at several places to runs."""
+        by_place = SpooledEntries(int(layout.bases[-1]).bit_length(), self.counted.limit)
         for entries in entries_of_windows.sorted(self.threads):
             by_place.append(*by_place.group(firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)))
         last = np.zeros(3, np.uint64)
@@ -207,7 +207,7 @@ class Finder:
         for some in _join_short(self.reading.numbers(cover, len(layout.sizes), self.threads)):
             numbers.append(some.view(np.uint8))
             size = some.itemsize
-        at = np.empty(len(begins), np.int64)  # where the numbers of each range are
+        at = np.empty(len(begins), np.int64)  # index of the first number of each range
         lengths = (ends - begins)[sequence].astype(np.int64)
         at[sequence] = np.cumsum(lengths) - lengths
         later = runs[runs[:, 0] != runs[:, 1]]
@@ -216,7 +216,7 @@ class Finder:
 
     @staticmethod
     def _index(places: UInts, begins: UInts, at: Ints) -> Ints:
-        """Return where the numbers of tokens at these places are."""
+        """Return the indexes of the tokens at these places among the numbers."""
         which = np.searchsorted(begins, places, "right") - 1
         index: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return index
@@ -236,7 +236,7 @@ def _join_short(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
 
 
 def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:
-    """Raise ValueError where a document has not as many tokens as when it was read first."""
+    """Raise ValueError if a document has another number of tokens than at the first reading."""
     changed = np.flatnonzero(now != sizes[positions])
     if len(changed):
         at = int(positions[changed[0]])

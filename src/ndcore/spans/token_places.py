@@ -1,4 +1,4 @@
-"""Where ranges of tokens stand in a text: in characters and in bytes."""
+"""Find the characters and the bytes of ranges of tokens in a text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TokenPlaces(NamedTuple):
 
 
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> TokenPlaces:
-    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i, without characters that others share.
+    """Find the places of the tokens firsts[i] to lasts[i] − 1 of a text, for all i, without characters that others share.
 
     Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
     is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels
@@ -79,7 +79,7 @@ def _find_characters(data: bytes) -> Spans:
 def place_all(
     pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> TokenPlaces:
-    """Find where ranges of tokens stand in their documents, which come in pieces (positions, texts).
+    """Find the places of ranges of tokens in their documents, which come in pieces (positions, texts).
 
     The ranges are in any order; the pieces ascend, and hold all documents of ranges.
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore.spans import parts as room
-from ndcore.spans.parts import KeptParts, SpooledParts
+from ndcore.spans.window_entries import KeptEntries, SpooledEntries
 
 
 def entries(n: int, bits: int = 64) -> np.ndarray:
@@ -20,14 +20,14 @@ def expected(found: np.ndarray) -> list[list[int]]:
 
 @pytest.mark.parametrize("limit", [None, 100])
 def test_entries_are_sorted_in_parts(limit):
-    parts, given = SpooledParts(64, limit), entries(1000)
+    parts, given = SpooledEntries(64, limit), entries(1000)
     parts.append(*parts.group(given))
     assert not parts.keep({}, dict)
     assert np.concatenate(list(parts.sorted(2))).tolist() == expected(given)
 
 
 def test_narrow_keys_have_fewer_parts():
-    parts, given = SpooledParts(3, None), entries(50, 3)
+    parts, given = SpooledEntries(3, None), entries(50, 3)
     parts.append(*parts.group(given))
     assert np.concatenate(list(parts.sorted(1))).tolist() == expected(given)
 
@@ -40,7 +40,7 @@ def test_what_is_kept_comes_back(monkeypatch):
         files.append((header, arrays))
         return lambda: arrays["entries"], arrays["starts"]
 
-    parts, given, times = KeptParts(64, [], put), entries(1000), []
+    parts, given, times = KeptEntries(64, [], put), entries(1000), []
     for start in range(0, 1000, 100):
         parts.append(*parts.group(given[start : start + 100]))
         if parts.keep({"rows": start + 100}, lambda: {"more": np.arange(3)}):
@@ -48,12 +48,12 @@ def test_what_is_kept_comes_back(monkeypatch):
     assert times == [300, 600, 900] == [header["rows"] for header, _ in files]
     assert all(set(arrays) == {"more", "entries", "starts"} for _, arrays in files)
     assert np.concatenate(list(parts.sorted(2))).tolist() == expected(given)
-    again = KeptParts(64, [(lambda arrays=arrays: arrays["entries"], arrays["starts"]) for _, arrays in files], put)
+    again = KeptEntries(64, [(lambda arrays=arrays: arrays["entries"], arrays["starts"]) for _, arrays in files], put)
     again.append(*again.group(given[900:]))
     assert np.concatenate(list(again.sorted(1))).tolist() == expected(given)
 
 
 def test_nothing_is_kept_of_nothing():
-    parts = KeptParts(64, [], lambda *_: pytest.fail("a file of nothing"))
+    parts = KeptEntries(64, [], lambda *_: pytest.fail("a file of nothing"))
     assert not parts.keep({}, dict)
     assert len(np.concatenate(list(parts.sorted(1)))) == 0
