@@ -24,18 +24,18 @@ def to_json(value: Any, **options: Any) -> bytes:
 
 
 def to_string(value: str | int | None) -> str | None:
-    """Return a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
+    """Convert a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
 
 
 def finite(value: Any) -> float | None:
-    """Return a float for JSON: None for nan, which stands for a document without shingles."""
+    """Convert to a float for JSON; nan, the value of documents without shingles, becomes None."""
     number = float(value)
     return number if math.isfinite(number) else None
 
 
 def finite_all(values: Floats) -> list[float | None]:
-    """Return floats for JSON, as `finite` does."""
+    """Convert floats for JSON, as `finite` does."""
     numbers: list[float | None] = values.tolist()
     for i in np.flatnonzero(~np.isfinite(values)).tolist():
         numbers[i] = None

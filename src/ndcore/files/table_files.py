@@ -27,7 +27,7 @@ Kind = Literal["id", "string", "integer", "number", "truth", "time"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `kind` is the type of its values, besides None. An id is an int of 64 bits or a str."""
+    """A column: `kind` is the type of its values, which may also be None. An id is an int of 64 bits or a str."""
 
     name: str
     kind: Kind
@@ -86,7 +86,7 @@ class TableFile(OutputFile):
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
 
     def write(self, table: Table) -> int:
-        """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
+        """Write all rows to a temporary file, and return their number. Memory: 2^15 rows."""
         with self.making() as new:
             return WRITERS[self._format](new, table)
 
