@@ -478,10 +478,7 @@ class FileDocuments:
         except RecordError as error:
             self._reject(index, DocumentError(source.path, record.number, str(error)))
             return False
-        ident = record.id
-        if ident is None:
-            ident = source.label if record.number is None else f"{source.label}:{record.number}"
-        self.ids.append(ident)
+        self.ids.append(source.make_id(record.number) if record.id is None else record.id)
         self._places.append(record.number, record.offset, record.date)
         self._store(len(self.ids) - 1, record.text, source.kind == "archive")
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from typing import Any
@@ -26,6 +27,11 @@ def to_json(value: Any, **options: Any) -> bytes:
 def to_string(value: str | int | None) -> str | None:
     """Convert a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def write_time(moment: datetime.datetime) -> str:
+    """Write a time in UTC as ISO 8601, with a final Z."""
+    return moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
 
 
 def finite(value: Any) -> float | None:

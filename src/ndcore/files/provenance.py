@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import AnyArray, Ints
+from ndcore.files.json_values import write_time
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.spill import SpooledColumn
 
@@ -56,7 +57,7 @@ class Place(NamedTuple):
         if self.offset is not None:
             fields[f"{prefix}offset"] = self.offset
         if self.date is not None:
-            fields[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+            fields[f"{prefix}date"] = write_time(self.date)
         return fields
 
 

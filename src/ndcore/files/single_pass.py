@@ -141,9 +141,7 @@ class SinglePass:
     def _add_dates(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
         for record in records:
-            ident = record.id
-            if ident is None:
-                ident = source.label if record.number is None else f"{source.label}:{record.number}"
+            ident = source.make_id(record.number) if record.id is None else record.id
             try:
                 date = self._find_date(record)
             except RecordError as error:

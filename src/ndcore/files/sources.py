@@ -97,6 +97,10 @@ class Source:
     readable: int | None = None
     annotated_in_utf8: bool = False
 
+    def make_id(self, number: int | None) -> str:
+        """Make the id of a document that has none, from the label and its line, row or record."""
+        return self.label if number is None else f"{self.label}:{number}"
+
     def set_encoding(self, encoding: str) -> None:
         """Set the encoding that the text was read in, and note it where it is not UTF-8."""
         self.encoding = encoding

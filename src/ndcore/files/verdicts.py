@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,7 +11,7 @@ from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite_all, to_json
+from ndcore.files.json_values import finite_all, to_json, write_time
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
 from ndcore.pairs.assignments import largest_clusters
@@ -161,7 +160,7 @@ class NamedVerdicts:
     def _get_place_columns(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
         """Return the fields of the places of documents, as columns."""
         file, line, offset, date = self.places(positions)
-        dates = [None if when is None else when.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z") for when in date]
+        dates = [None if when is None else write_time(when) for when in date]
         return {f"{prefix}file": file, f"{prefix}line": line, f"{prefix}offset": offset, f"{prefix}date": dates}
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
