@@ -93,9 +93,9 @@ def test_a_long_header_field_is_read(tmp_path: Path) -> None:
 
 def test_header_fields() -> None:
     lines = [b"HTTP/1.1 200: OK\r", b"A: b:c\r", b"a: d", b"Folded : one\r", b"\t two", b"no field", b"Empty:\r", b"\r", b""]
-    fields = archived_pages.header_fields(b"\n".join(lines))
+    fields = archived_pages.parse_header_fields(b"\n".join(lines))
     assert fields == {"a": "b:c", "folded": "one two", "empty": ""}
-    assert archived_pages.header_fields(b"L\nA: \xff\n") == {"a": "\xff"}
+    assert archived_pages.parse_header_fields(b"L\nA: \xff\n") == {"a": "\xff"}
 
 
 DAMAGED_PAYLOADS: dict[str, tuple[bytes, dict[str, str]]] = {

@@ -45,7 +45,7 @@ def test_arrow_is_read_and_kept(tmp_path: Path, name: str, form: str, codec: str
     assert table.to_pylist() == [ROWS[i] for i in KEPT]
     assert table.schema.metadata == {b"made by": b"a test"}
     with ArrowFile(source(kept, "arrow")) as file:
-        assert file._codec() == codec
+        assert file._find_codec() == codec
 
 
 def test_arrow_that_is_damaged_forged_or_old(tmp_path: Path) -> None:

@@ -351,10 +351,10 @@ def extractions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | bytes]]:
     """The pages that are extracted."""
     pytest.importorskip("resiliparse", reason="the extra html is not installed")
     seen: list[str | bytes] = []
-    html_reader = html_workers.html_reader
+    make_html_reader = html_workers.make_html_reader
 
     def counted(path: str, part: str) -> Any:
-        read = html_reader(path, part)
+        read = make_html_reader(path, part)
 
         def text(html: str | bytes, charset: str | None) -> Extracted:
             seen.append(html)
@@ -362,7 +362,7 @@ def extractions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | bytes]]:
 
         return text
 
-    monkeypatch.setattr(html_workers, "html_reader", counted)
+    monkeypatch.setattr(html_workers, "make_html_reader", counted)
     yield seen
 
 

@@ -123,7 +123,7 @@ def test_little_html_starts_no_process() -> None:
 HOSTILE_PARSER = """
 import collections, itertools, os
 from ndcore.files import html_workers as h
-def html_reader(path, part, make=h.html_reader):
+def html_reader(path, part, make=h.make_html_reader):
     read = make(path, part)
     def text(page, charset):
         page = page if isinstance(page, bytes) else page.encode()
@@ -133,7 +133,7 @@ def html_reader(path, part, make=h.html_reader):
             os.abort()
         return read(page, charset)
     return text
-h.SECONDS, h.html_reader = 0.5, html_reader
+h.SECONDS, h.make_html_reader = 0.5, html_reader
 """
 
 

@@ -27,8 +27,9 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files import archived_pages, rewritten_inputs, web_archive
+from ndcore.files import archived_pages, rewritten_inputs
 from ndcore.files.document_fields import GroupingField, RankingField
+from ndcore.files.web_archive import iterate_entries
 
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
@@ -40,7 +41,8 @@ KEPT = [0, 1, 2, 3, 4, 6]
 def test_an_archive_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
     for module in (archived_pages, rewritten_inputs):
-        monkeypatch.setattr(module, "entries", lambda source: passes.append(source) or web_archive.iterate_entries(source))
+        monkeypatch.setattr(
+            module, "iterate_entries", lambda source: passes.append(source) or iterate_entries(source))
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"".join(gz(data, 1) for data in RECORDS))
     kept, _ = dedup(tmp_path, str(path))

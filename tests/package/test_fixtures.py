@@ -18,8 +18,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.storage.container import MAGIC, peek
-from ndcore.storage.container_header import PREAMBLE, START
+from ndcore.storage.container import MAGIC, PREAMBLE, START, peek
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 ANSWERS = json.loads((FIXTURES / "answers.json").read_text("utf-8"))

@@ -1,7 +1,8 @@
 """Documents in files: formats recognised by their first bytes, records, archives and pages read, results written.
 
-The way of a document: `discovery` finds files, `formats` recognises them, `source_reader` calls the module of the format,
-`documents` makes passes over all of them. The way out: `kept_output`, `annotated_output`, `jsonl_output`, `table_files`.
+A document comes in through `discovery`, which lists files, `formats`, which recognises them, `source_reader`, which calls
+the module of the format, and `documents`, which makes passes over all of them. It goes out through `rewritten_inputs`,
+`jsonl_output` and `table_files`.
 
-Imports `collection`, only to recognise its directories, `pairs`, `text`, `storage` and what these stand on.
+Imports `dedup`, `pairs`, `text`, `storage`, `store` (only to recognise its directories) and the rooms below them.
 """

@@ -31,7 +31,7 @@ from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, itera
 
 FIELDS = ("url", "host", "date")
 _PIECE = 1 << 16  # bytes of brotli that are decoded at a time
-Decoder = Callable[[bytes, bool, int], bytes | None]  # of a payload, whether it was cut, and its most bytes decoded
+Decoder = Callable[[bytes, bool, int], bytes | None]  # from a payload, whether it was cut, and the most bytes to decode
 MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _TEXT = {"text/plain", "text/markdown"}
@@ -44,7 +44,7 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
 
 class Contents:
-    """What a pass over an archive notes of its records; 17 bytes for each that is sound.
+    """Record spans and kinds that a pass over an archive collects; 17 bytes for each sound record.
 
     Attributes
     ----------
@@ -57,14 +57,14 @@ class Contents:
         self._bounds, self._are_documents, self._apart = array("q"), bytearray(), True
 
     def append(self, span: tuple[int, int] | None, is_document: bool) -> None:
-        """Note where a record stands in the file; None where compression does not keep records apart."""
+        """Add the offsets of a record in the file; None where several records share a compressed member."""
         self._apart = self._apart and span is not None
         if self._apart and span is not None:
             self._bounds.extend(span)
             self._are_documents.append(is_document)
 
     def spans(self) -> tuple[Ints, Ints, Bools] | None:
-        """Return where each record begins and ends, and whether it is a document; None where records do not stand apart."""
+        """Return starts, ends and is-a-document of all records; None where several records share a compressed member."""
         if not self._apart:
             return None
         bounds = np.array(self._bounds, np.int64)
@@ -130,8 +130,10 @@ def _examine_response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | s
     return _examine_page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
 
 
-def _examine_page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
-    """Make a Page of a payload with HTML or plain text; name the kind of any other."""
+def _examine_page(
+    entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]
+) -> ArchivedPage | str:
+    """Make an ArchivedPage of a payload with HTML or plain text; name the kind of any other payload."""
     kind = media.partition(";")[0].strip().lower()
     is_html = kind in _HTML
     if not is_html and kind not in _TEXT:
@@ -205,7 +207,7 @@ def _decode_brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
 
 def _inflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
-    for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
+    for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
             inflated = stream.decompress(data, longest + 1)
@@ -264,9 +266,9 @@ def read_documents(
     workers : HtmlWorkers
         Extract the text of HTML.
     wanted : callable
-        Asked once for each document, in order, with the number of its record; some documents before they are yielded.
+        Called once for each document, in order, with its record number; up to a few batches before it is yielded.
     contents : Contents
-        Gets what is known of each sound record.
+        Collects the span and the kind of each sound record.
 
     Raises
     ------
@@ -282,7 +284,7 @@ def read_documents(
 def _read_pages(
     source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Html | Record | tuple[int | None, str]]:
-    """Yield what `read_documents` does, before the text of HTML is extracted."""
+    """Yield the items of `read_documents`, with the text of HTML still to be extracted."""
     for entry in iterate_entries(source):
         try:
             if entry.problem is not None:

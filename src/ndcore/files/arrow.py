@@ -65,9 +65,9 @@ class ArrowFile:
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
     def _read_stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
-        """Yield each record batch of the file, validated, and where it ends in bytes, up to damage that an earlier pass met.
+        """Yield (validated record batch, its end in bytes), up to the damage that an earlier pass met.
 
-        Arrow files do not say where; their batches are taken to be of one size.
+        Arrow files do not record where batches end, so all batches are taken to have one size.
         """
         pa, left = self._pa, self._source.readable
         try:
@@ -92,7 +92,7 @@ class ArrowFile:
     def _refuse_bombs(self) -> None:
         """Raise DocumentError where the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
 
-        What is damaged is passed over: pyarrow says so when it is read.
+        Damaged messages are skipped: pyarrow reports them when they are read.
         """
         with self._pa.memory_map(self._source.location) as file:
             for number, message in enumerate(_iterate_messages(self._pa, file, self._is_file), 1):
@@ -106,7 +106,7 @@ class ArrowFile:
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:
         """Yield record batches of about 8 MiB; ``source.seen`` follows. `columns`: the fields to read, None for all.
 
-        Of a struct whose field is asked for the whole column is read.
+        To read a field of a struct, the whole column is read.
         """
         tops = ((find_field(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
@@ -120,7 +120,7 @@ class ArrowFile:
             begin = end
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
-        """Write what `select` makes of each batch, a table with this schema, to a new file of the same form.
+        """Write a new file of the same form, with the table that `select` returns for each batch; all have this schema.
 
         Record batches stay apart; the compression of buffers stays the same.
         """
@@ -137,7 +137,7 @@ class ArrowFile:
                     raise DocumentError(self._source.path, None, reason) from error
 
     def _find_codec(self) -> str | None:
-        """Find the compression of the first record batch, which pyarrow does not tell, in its metadata."""
+        """Find the compression of the first record batch in its metadata, because pyarrow does not expose it."""
         self._map.seek(len(_FILE) if self._is_file else 0)
         try:
             for message in self._pa.ipc.MessageReader.open_stream(self._map):
@@ -145,7 +145,7 @@ class ArrowFile:
                 if kind == _RECORD_BATCH:
                     return codec
         except (self._pa.ArrowException, OSError, struct.error, IndexError):
-            pass  # `_read_stored` says what is damaged
+            pass  # `_read_stored` reports the damage
         return None
 
 
@@ -173,7 +173,7 @@ class _Flat:
         return table + offset if offset else 0
 
     def follow(self, place: int) -> int:
-        """Return where the table or vector is that this place points to."""
+        """Follow the offset at `place` to its table or vector."""
         return place + int(struct.unpack_from("<I", self.data, place)[0])
 
     def rows(self, place: int, form: str) -> list[tuple[int, ...]]:
@@ -189,7 +189,7 @@ class _Flat:
 
 
 def _record_batch(message: _Flat) -> tuple[int, int]:
-    """Return the kind of a message, and where its record batch, or the one of its dictionary, begins: 0 for others."""
+    """Return the kind of a message and the offset of its record batch, or of its dictionary's; 0 for other messages."""
     kind, header = message.field(message.root, 1), message.field(message.root, 2)
     number = message.data[kind] if kind else 0
     if number not in (_DICTIONARY_BATCH, _RECORD_BATCH) or not header:
@@ -213,7 +213,7 @@ def _read_codec(metadata: bytes) -> tuple[int, str | None]:
 
 
 def _measure_expanded(metadata: bytes, body: memoryview) -> int:
-    """Return the bytes of the buffers of a message when they are decompressed: each says so in its first 8 bytes."""
+    """Add up the decompressed sizes of a message's buffers, which each buffer declares in its first 8 bytes."""
     message = _Flat(metadata)
     _, batch = _record_batch(message)
     if not batch or not message.field(batch, 3):
@@ -224,7 +224,7 @@ def _measure_expanded(metadata: bytes, body: memoryview) -> int:
 
 
 def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
-    """Yield the messages of a stream; of a file those that its footer names, which are the ones that are read."""
+    """Yield all messages of a stream, or the messages of a file that its footer lists: pyarrow reads no others."""
     try:
         if not is_file:
             yield from pa.ipc.MessageReader.open_stream(file)
@@ -265,20 +265,20 @@ def find_field(schema: Any, field: str) -> list[str] | None:
     return None
 
 
-_BOMB = 100  # times its size that data may grow beyond the bytes of a record; text grows twentyfold at most
+_BOMB = 100  # data longer than a record may expand by this factor at most; text expands twentyfold
 
 
 def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
-    """Raise DocumentError where data grow beyond the bytes of a record, and more than texts do."""
+    """Raise DocumentError where data expand to more than the longest record, and by more than text can."""
     if expanded > source.longest and expanded > _BOMB * stored:
         reason = f"{what} has {stored:,} bytes and grows to {expanded:,}; a --max-record larger than this has it read"
         raise DocumentError(source.path, None, reason)
 
 
 def split_batch(batch: Any) -> Iterator[Any]:
-    """Yield a batch in slices in which no column of strings in a dictionary has more than about 8 MiB when decoded.
+    """Cut a batch so that decoding dictionaries of strings takes about 8 MiB a slice.
 
-    A row of a dictionary is a number, even of a long string: a small batch may hold many long strings.
+    A row refers to its string by a number, so a small batch may decode to many long strings.
     """
     import numpy as np
     import pyarrow as pa
@@ -298,7 +298,7 @@ def split_batch(batch: Any) -> Iterator[Any]:
 
 
 def _has_length(pa: Any, kind: Any) -> bool:
-    """Tell whether values of an Arrow type are strings or binary, of which `binary_length` is known."""
+    """Tell whether an Arrow type holds strings or binary, which `binary_length` accepts."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
@@ -309,5 +309,5 @@ def choose_batch_rows(rows: int, size: int) -> int:
 
 
 def get_first_line(error: BaseException) -> str:
-    """Return the first line of a message of Arrow; the others tell places in its own source."""
+    """Return the first line of an error of Arrow; the other lines name places in its source code."""
     return str(error).partition("\n")[0] or type(error).__name__

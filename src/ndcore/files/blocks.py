@@ -1,4 +1,4 @@
-"""Blocks of documents that were lines of a file: what is known of each, where they stand, and batches of texts."""
+"""Blocks of documents read from lines of a file: ids, texts and byte offsets, and batches of texts for sketching."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.storage.spill import SpooledColumn
 
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
-_LEAST_BLOCK = 1 << 17  # bytes of text that are worth a batch of their own
+_LEAST_BLOCK = 1 << 17  # a block with this many bytes of text is a batch by itself
 _GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
 
 
@@ -29,7 +29,7 @@ class Block(NamedTuple):
     texts : sequence of str or bytes
     ids : list of str, int or None, or Lines
     values : list of tuples
-        Of the other fields that were asked for, a tuple for each document; empty where there are none.
+        The other requested fields, a tuple for each document; empty where none were requested.
     """
 
     numbers: Ints
@@ -49,19 +49,19 @@ class Block(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Lines to read again: their numbers, ascending, and where each begins and ends in the decompressed file."""
+    """Lines to read again: their numbers, ascending, and their offsets in the decompressed file."""
 
     numbers: Ints
     starts: Ints
     ends: Ints
 
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
-        """Yield ranges of the file that hold the lines, (start, stop, lines); ones with a small gap between are one."""
+        """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with a small gap between are joined."""
         yield from join_ranges(self.starts, self.ends, _GAP)
 
 
 def join_ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
-    """Yield (start, stop, which) of spans, ascending, that are at most `gap` apart, as one."""
+    """Join ascending spans that are at most `gap` apart; yield (start, stop, which spans)."""
     first = 0
     for at in range(1, len(starts), BATCH_DOCUMENTS):
         last = min(at + BATCH_DOCUMENTS, len(starts))
@@ -73,12 +73,12 @@ def join_ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, i
 
 
 class LineSpans:
-    """Where the lines of documents stand in their file, for each source; 16 bytes a document."""
+    """Byte offsets of the lines of documents, for each source; 16 bytes a document."""
 
     def __init__(self, limit: int | None = None) -> None:
         """`limit`: bytes of a column that stay in memory."""
         self._starts, self._ends = SpooledColumn("q", limit), SpooledColumn("q", limit)
-        self._rows: dict[int, slice] = {}  # of each source, one source after another
+        self._rows: dict[int, slice] = {}  # by source; the rows of one source are consecutive
 
     def extend(self, index: int, block: Block) -> None:
         """Add the documents of a block of source `index`."""
@@ -88,12 +88,12 @@ class LineSpans:
         self._rows[index] = slice(self._rows[index].start if index in self._rows else first, len(self._starts))
 
     def __getitem__(self, index: int) -> tuple[Ints, Ints]:
-        """Return the offsets where the lines of source `index` begin and end, int64 (n,) each."""
+        """Return the offsets where the lines of source `index` begin and where they end, two int64 arrays (n,)."""
         rows = self._rows.get(index, slice(0))
         return self._starts.values()[rows], self._ends.values()[rows]
 
     def wanted(self, index: int, numbers: Ints, mask: Bools) -> Wanted:
-        """Return the lines of source `index` that a mask selects; `numbers` has the number of each."""
+        """Select lines of source `index` by a mask; `numbers` are the line numbers of its documents."""
         starts, ends = self[index]
         if mask.all():  # no copies
             return Wanted(numbers, starts, ends)
@@ -101,9 +101,9 @@ class LineSpans:
 
 
 def gather_batches(items: Iterable[tuple[Any, Record | Block]]) -> Iterator[tuple[Any, Sequence[Text]]]:
-    """Gather records and blocks, with the position or positions of each, into (positions, texts) of about 8 MiB.
+    """Gather (position, record) and (positions, block) into batches (positions, texts) of about 8 MiB.
 
-    A single longer document is a batch of its own, and a large block with its buffers too.
+    A longer document is a batch by itself, and so is a large block, whose buffers are not copied.
     """
     positions: list[int] = []
     batch: list[Text] = []

@@ -60,7 +60,7 @@ def read_rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, st
 
 
 def _read_until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches. Behind rows that were read, damage is an error of the next row, and noted."""
+    """Yield batches up to damage, which becomes an error of the next row; note in `source` how many rows are readable."""
     count = 0
     try:
         for batch in batches:
@@ -114,14 +114,14 @@ class _NotUtf8(bytes):
 
 
 def _check_utf8(value: Any) -> Any:
-    """Pass a value on; RecordError where it is a string that is not UTF-8."""
+    """Return a value unchanged; RecordError where it is a string that is not UTF-8."""
     if isinstance(value, _NotUtf8):
         raise RecordError("a string of the row is not UTF-8; store the column as binary to have it read as bytes")
     return value
 
 
 def get_column_values(batch: Any, name: str) -> list[Any]:
-    """Convert a field to Python values, one by one where a string of it is not UTF-8."""
+    """Convert a field to Python values; one by one where a string in it is not UTF-8."""
     import pyarrow.compute
 
     first, *below = find_field(batch.schema, name) or [name]
@@ -137,7 +137,7 @@ def get_column_values(batch: Any, name: str) -> list[Any]:
 
 
 def needs_check(kind: Any, is_text: bool) -> bool:
-    """Tell whether a column may hold values that JSON does not have. Rows are rejected whose text is not UTF-8."""
+    """Tell whether a column may hold values that JSON lacks. (Rows whose text is not UTF-8 are rejected anyway.)"""
     import pyarrow.types as types
 
     plain = ("is_integer", "is_floating", "is_boolean", "is_null", "is_decimal")
@@ -172,7 +172,7 @@ def _convert_scalar(value: Any) -> Any:
 
 
 def _take_rows(table: Any, rows: Ints) -> Any:
-    """Return some rows of a table, ascending."""
+    """Take rows of a table, given in ascending order."""
     import pyarrow as pa
 
     try:

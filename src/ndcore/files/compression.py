@@ -36,7 +36,7 @@ class DamagedData(Exception):
 
 
 class Frame(NamedTuple):
-    """A piece of decompressed data. `start`, `end`: offset in the file where a frame begins (still without data) or ends."""
+    """A piece of decompressed data. `start`: offset of a frame that begins here, before its data; `end`: where it ends."""
 
     start: int | None
     data: bytes
@@ -53,11 +53,10 @@ def recognise_compression(head: bytes) -> str:
 
 
 def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
-    """Decompress the members of a compressed file, one after another, from where `file` stands.
+    """Decompress the members of a compressed file, one after another, from the current position of `file`.
 
-    Everything that can be decompressed of an unfinished last frame comes before its EOFError; invalid data raise
-    DamagedData. (The readers of ``gzip`` and ``zstandard`` either hold back such data or end a truncated file without an
-    error.)
+    An unfinished last frame yields all data that can be decompressed, then raises EOFError; invalid data raise DamagedData.
+    (The readers of ``gzip`` and ``zstandard`` hold back such data, or end a truncated file without an error.)
     """
     padding = b"\0" if compression in ("gz", "xz") else b""
     offset, frame, first, data = file.tell(), None, True, b""
@@ -105,7 +104,7 @@ class _Bounded:
 class _ZstdFrame:
     """A decompressor of one zstd frame that gets at most _ZST_BLOCKS blocks at once, of at most 128 KiB each.
 
-    ``decompressobj`` returns all that its input holds, and three bytes may hold a block (RFC 8878, section 3.1.1.2).
+    ``decompressobj`` decompresses its whole input, and three bytes may hold a block (RFC 8878, section 3.1.1.2).
     """
 
     def __init__(self, decompressor: Any) -> None:
@@ -124,7 +123,7 @@ class _ZstdFrame:
         return made
 
     def _count_blocks(self) -> int:
-        """Return the end of the blocks to pass on now."""
+        """Count the pending bytes that make up the next whole blocks."""
         at = blocks = 0
         while True:
             step = min(self._left, len(self._pending) - at)
@@ -162,7 +161,7 @@ class _ZstdFrame:
 
     @property
     def unused_data(self) -> bytes:
-        """What follows the frame."""
+        """The bytes after the frame."""
         unused: bytes = self._decompressor.unused_data
         return unused + self._pending
 
@@ -226,12 +225,12 @@ class _Frames(io.RawIOBase):
 
 
 def open_decompressed(file: IO[bytes], compression: str, path: str) -> io.BufferedReader:
-    """Return the decompressed bytes of `file` as a buffered file. Reading it raises Damaged and EOFError."""
+    """Return the decompressed bytes of `file` as a buffered file. Reading it raises DamagedData and EOFError."""
     return io.BufferedReader(_Frames(read_frames(file, compression, path)), _BUFFER)
 
 
 def compress(data: bytes, compression: str) -> bytes:
-    """Return one gzip member, zstd frame, bzip2 or xz stream of `data`; equal data give equal bytes."""
+    """Compress `data` into one gzip member, zstd frame, bzip2 or xz stream; equal data give equal bytes."""
     if not compression:
         return data
     if compression == "zst":  # in one piece, so that the frame says how much it holds
@@ -245,7 +244,7 @@ def compress(data: bytes, compression: str) -> bytes:
 
 @contextlib.contextmanager
 def open_compressor(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
-    """Give a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
+    """Open a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
     if compression == "zst":
         compressor = import_zstandard(path).ZstdCompressor(level=3, write_checksum=True)
         with compressor.stream_writer(target, closefd=False) as frame:

@@ -1,4 +1,4 @@
-"""CSV and TSV with a header line: rows as they stand in the file, and rows as records.
+"""CSV and TSV with a header line: rows as raw bytes, and rows as records.
 
 CSV: RFC 4180, *Common Format and MIME Type for Comma-Separated Values (CSV) Files*, with LF or CRLF at the end of lines.
 TSV: the same with tabs for commas. Files named .csv may have semicolons, tabs or bars for commas: `settle` detects them, and
@@ -30,7 +30,7 @@ _SPECIAL = re.compile(rb'["\r\n]')
 
 
 class Rows:
-    """The rows of a file below its header, as `raw_records` gives them; the header gets the columns `added`."""
+    """The rows of a file below its header, as `RawRecords`; the columns `added` are appended to the header."""
 
     def __init__(self, source: Source, added: Sequence[str] = ()) -> None:
         self._source, self._added = source, added
@@ -51,8 +51,8 @@ def read_raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield the line where a row begins (from 1) and its bytes, line end included; the first row is the header.
 
     A field that begins with a quote ends at the next quote that is not doubled, and may hold line ends. Elsewhere a quote
-    is a character like others. A TooLong stands for a row longer than ``source.longest``, which is passed over; where its
-    quoted fields end is told by counting quotes.
+    is an ordinary character. A row longer than ``source.longest`` is skipped, and a TooLong is yielded for it: counting its
+    quotes tells where its quoted fields end.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield rows as `read_raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
+    """Yield rows as `read_raw_rows` does, for a given delimiter. Rows are scanned in UTF-8, whatever their encoding."""
     encoding, following = source.encoding, read_lines(source)
     quote = '"'.encode(encoding)
     for number, line in following:
@@ -99,7 +99,7 @@ def convert_to_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes
 
 
 def settle(source: Source) -> None:
-    """Find out the encoding and the delimiter of a table, once. Reads the file to its end where nobody named the encoding.
+    """Detect the encoding and the delimiter of a table, once. Reads the whole file where the user named no encoding.
 
     Raises
     ------
@@ -122,7 +122,7 @@ _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def _detect_encoding(source: Source) -> str:
-    """Detect the encoding of a table: UTF-8 where all of it is, else what its lines beyond ASCII are in."""
+    """Detect the encoding of a table: UTF-8 where all of it is valid, else the encoding of its first lines beyond ASCII."""
     decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
     try:
         with open_reader(source) as stream:
@@ -138,13 +138,13 @@ def _detect_encoding(source: Source) -> str:
         with open_reader(source) as stream:
             while len(sample) < _SAMPLE and (line := stream.readline(_SAMPLE)):
                 sample += line if b"\x1b" in line or not line.isascii() else b""
-    except (EOFError, DamagedData, OSError):  # reported by who reads the rows
+    except (EOFError, DamagedData, OSError):  # reading the rows reports them
         pass
     return detect_encoding(bytes(sample))
 
 
 def _detect_delimiter(source: Source) -> str:
-    """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
+    """Detect the delimiter: the one that splits the header and the first rows into equally many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
         rows = list(itertools.islice(_count_first_fields(source, candidate), _FIRST_ROWS))
@@ -180,15 +180,16 @@ def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
 def split_row(source: Source, row: bytes) -> list[str]:
     """Split a row of a table that is settled into its fields. RecordError where it is not one."""
     try:
-        return [cell.decode() for cell in split_cells(convert_to_utf8(row, source.encoding, "strict"), source.delimiter.encode())]
+        body = convert_to_utf8(row, source.encoding, "strict")
+        return [cell.decode() for cell in split_cells(body, source.delimiter.encode())]
     except UnicodeDecodeError:
         raise RecordError(f"the row is not {source.encoding.upper()}; convert the file: iconv -t UTF-8") from None
 
 
 def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
-    """Append fields to a row of a table, which stays as it is, or is brought into UTF-8 (``source.annotated_in_utf8``).
+    """Append fields to a row of a table and leave its bytes unchanged, or convert it (``source.annotated_in_utf8``).
 
-    Raises UnicodeEncodeError for what its encoding does not have.
+    Raises UnicodeEncodeError for a character that the encoding of the table lacks.
     """
     encoding = source.encoding
     if encoding == "utf-8" or source.annotated_in_utf8:
@@ -202,7 +203,7 @@ def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
 def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int, bool]:
     """Scan a row from `at`, where a field begins or, with `inside`, within a quoted one.
 
-    Return (where to go on once more of the row is there, whether a quoted field is still open).
+    Return (the position to resume from when more bytes have been added, whether a quoted field is still open).
     """
     while True:
         if not inside and row.startswith(b'"', at):
@@ -243,8 +244,8 @@ def split_cells(row: bytes, delimiter: bytes) -> list[bytes]:
             if end < len(body) and not body.startswith(delimiter, end):
                 follows = body[end : end + 10].decode("utf-8", "replace")
                 raise RecordError(
-                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field is "
-                    "written twice"
+                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field "
+                    "is written twice"
                 )
         else:
             end = body.find(delimiter, start)
@@ -279,7 +280,7 @@ def read_header(source: Source) -> list[str]:
 
 
 class CsvHeader:
-    """The header of a file, which says where the fields of its records are.
+    """The header of a table, which gives the columns of the requested fields.
 
     Parameters
     ----------

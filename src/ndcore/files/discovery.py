@@ -88,7 +88,7 @@ def name_inputs(inputs: Sequence[str]) -> list[str]:
 
 
 def _split_path(path: str) -> list[str]:
-    """Split the path of an input into its names; standard input and streams get names with a suffix."""
+    """Split the path of an input into its components; standard input and streams get a name with a suffix."""
     if path == STDIN:
         return [STDIN_NAME]
     if is_url(path):
@@ -174,7 +174,7 @@ def find(
 
 
 def _explain_missing(path: str) -> str:
-    """Say why a path does not exist."""
+    """Explain why a path does not exist."""
     if os.path.islink(path):
         leads = "leads back to itself" if _is_link_loop(path) else "does not exist"
         return f"symbolic link to {os.readlink(path)}, which {leads}"
@@ -209,7 +209,7 @@ def _make_source(path: str, name: str, label: str, file_format: Format, named: b
 def _find_remote(
     url: str, name: str, prefix: str, result: Inputs, selection: Selection, binary: bool, form: TextForm
 ) -> None:
-    """Find the files of a URL. They are streams: the first pass copies them."""
+    """Find the files of a URL. They are treated as streams: the first pass copies them."""
 
     def formats(urls: list[str]) -> Iterator[Format]:
         for path, head in zip(urls, read_beginnings(urls), strict=True):
@@ -247,7 +247,7 @@ def _add_files(
     result: Inputs,
     formats: Callable[[list[str]], Iterator[Format]],
 ) -> None:
-    """Add the files of a directory, given as (path, path below the directory, why it is not read or empty)."""
+    """Add the files of a directory, given as (path, path below the directory, reason to skip it or an empty string)."""
     descriptions = _find_descriptions([relative for _, relative, ignored in entries if not ignored])
     formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
     for path, relative, ignored in entries:
@@ -265,9 +265,9 @@ def _add_files(
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
-    """List URL and kind of the outermost folders that ndcore wrote, by their paths with ``/`` behind.
+    """Map the outermost folders that ndcore wrote, each with a final ``/``, to (URL, kind).
 
-    UsageError where that is the directory itself.
+    UsageError where the directory itself is one.
     """
     marks = [pair for pair in below if posixpath.basename(pair[1]) in NAMES]
     own: dict[str, tuple[str, str]] = {}
@@ -285,7 +285,7 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
 
 
 def _explain_exclusion(relative: str, selection: Selection) -> str:
-    """Tell from its path why a file of a directory is not read; empty where it is read."""
+    """Explain from its path why a file of a directory is not read; empty where it is read."""
     if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
     return "" if _is_searched(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
@@ -309,9 +309,9 @@ def _find_descriptions(files: list[str]) -> set[str]:
 
 
 def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
-    """Yield (relative path, why it is not read or empty) of every file below `directory`, in no particular order.
+    """Yield (relative path, reason to skip it or an empty string) of files below `directory`, in no particular order.
 
-    A folder that is not entered is one path.
+    A folder that is not searched is yielded as one path.
     """
     pending = [""]
     while pending:

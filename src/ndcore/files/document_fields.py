@@ -1,4 +1,4 @@
-"""What the first pass remembers of every document: ids, and the fields that order or group documents."""
+"""Columns that the first pass collects: ids, and the fields that order or group documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 from ndcore.storage.spill import SpooledColumn
 
-LEAST_LONG = 19  # characters of an integer that may be beyond 64 bits
+LEAST_LONG = 19  # an integer with this many characters may exceed 64 bits
 
 
 class Ids:
@@ -28,7 +28,7 @@ class Ids:
 
     def __init__(self, limit: int | None = None) -> None:
         self._text, self._ends, self._is_int = (SpooledColumn(typecode, limit) for typecode in "BqB")
-        self._repeated = 0, 0  # how many of the first ids
+        self._repeated = 0, 0  # the count, and the number of ids at that time
 
     def append(self, value: str | int) -> None:
         """Add one id."""
@@ -37,7 +37,7 @@ class Ids:
         self._is_int.append(isinstance(value, int))
 
     def extend(self, values: Sequence[str | int | None] | Lines, numbers: Ints, label: str) -> None:
-        """Add the ids of lines with these numbers; None, or none among `Lines`, becomes ``<label>:<number>``."""
+        """Add the ids of lines with these numbers; a missing id becomes ``<label>:<number>``."""
         if isinstance(values, Lines) and values.id_kinds.all():
             ends = values.id_ends + len(self._text)
             self._text.extend(values.ids)
@@ -69,7 +69,7 @@ class Ids:
         return self._restore_types(PackedStrings.between(True, self._text.values(), starts, ends[positions]), positions)
 
     def _restore_types(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
-        """Return the ids at positions, whose texts these are."""
+        """Decode ids from their texts; integers at these positions become int."""
         ids: list[str | int] = packed.tolist()
         for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
             ids[i] = int(ids[i])
@@ -92,7 +92,7 @@ class Ids:
         return self._repeated[0]
 
     def _count_repeated(self) -> int:
-        """Count them anew."""
+        """Count repeated ids. Ids are compared only where their hashes are equal."""
         hashes = np.empty(len(self), np.int64)
         for first, packed in self._iterate_runs():
             hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))
@@ -114,7 +114,7 @@ class Ids:
 
 
 def list_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
-    """Return ids as a sequence."""
+    """Return ids of `Lines` as a list; other sequences unchanged."""
     if not isinstance(values, Lines):
         return values
     ends, kinds = values.id_ends.tolist(), values.id_kinds.tolist()

@@ -34,7 +34,7 @@ _DIGEST = 16  # bytes, before a text that was extracted
 
 
 class ExtractedTexts:
-    """Texts by the positions of their documents, with the digests of their originals; 17 bytes of memory each.
+    """Stores extracted texts by position, with the digests of their originals; 17 bytes of memory each.
 
     Texts after the first EXTRACTED_LIMIT bytes, or after the first for which the disk has no room, are not stored: they are
     extracted again when they are needed.
@@ -46,7 +46,7 @@ class ExtractedTexts:
         self._full = False
 
     def append(self, position: int, text: Text, costly: bool = False) -> bool:
-        """Store a text that was extracted, or another `costly` one, where there is place; positions ascend.
+        """Store an extracted text, or any other `costly` one, while there is room; positions ascend.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class ExtractedTexts:
             if self._file is None:
                 self._file = temporary_file(self)
             self._file.write(data)
-        except OSError:  # of buffered writing: earlier texts may be lost, too
+        except OSError:  # writes are buffered, so earlier texts may be lost too
             self._forget()
             return
         self._positions.append(position)
@@ -77,7 +77,7 @@ class ExtractedTexts:
         self._kinds += kind
 
     def _forget(self) -> None:
-        """Give the disk back, and store nothing more."""
+        """Close the file, which frees its disk space, and store nothing more."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -110,13 +110,13 @@ class ExtractedTexts:
         return Record(None, text, None, (), len(data))
 
 
-Located = tuple[int, Record] | tuple[Ints, Block]  # with the position of a document, or of each
+Located = tuple[int, Record] | tuple[Ints, Block]  # a document with its position, or a block with positions
 
 
 class FileDocuments:
     """The documents of some files, as ``near_duplicates`` reads them: every pass the same, in the same order.
 
-    The first complete pass collects what later steps need of each document: its id, its place, its fields.
+    The first complete pass collects the id, the place and the requested fields of each document for later steps.
 
     Parameters
     ----------
@@ -150,11 +150,11 @@ class FileDocuments:
     threads : int or None
         Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
     memory_limit : int, optional
-        Bytes. Given, what is noted of many documents goes to temporary files.
+        Bytes. Given, ids, places and line offsets of many documents go to temporary files.
     form : TextForm, optional
         Where `inputs` are paths: the encoding and the delimiter of text. None: they are detected.
     told : callable, optional
-        Gets the sources when the documents are closed, to tell how they were read.
+        Called with the sources when the documents are closed, to report how they were read.
     named_by : (str, str)
         The options of a command that name `text_field` and `id_field`, for messages.
 
@@ -220,7 +220,7 @@ class FileDocuments:
         self._reset()
 
     def _reset(self) -> None:
-        """Forget everything that a pass has noted."""
+        """Discard everything that a pass has collected."""
         limit = column_limit(self._memory_limit)
         self.ids, self._places, self._spans = Ids(limit), Places(limit), LineSpans(limit)
         self._columns.clear()
@@ -249,7 +249,7 @@ class FileDocuments:
             self._told = None
 
     def __len__(self) -> int:
-        """Count the documents without the rejected ones. Reads everything where no pass has been made yet."""
+        """Count the documents without the rejected ones. Reads everything if no pass has been made yet."""
         self.scan()
         return len(self.ids)
 
@@ -286,12 +286,12 @@ class FileDocuments:
                 pass
 
     def position(self) -> tuple[int, int] | None:
-        """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
+        """Return the approximate progress, (bytes of files read, bytes of all files), or None, as `Position.now` does."""
         return self._position.now()
 
     @property
     def text_bytes(self) -> int | None:
-        """About how many bytes of text there are: of all files as they are stored; None where nothing is known."""
+        """Approximate bytes of text: the size of all files as stored; None where no size is known."""
         return sum(get_sizes(self.sources)) or None
 
     def span(self, index: int) -> range:
@@ -299,7 +299,7 @@ class FileDocuments:
         return range(self._firsts[index], self._firsts[index + 1])
 
     def line_spans(self, index: int) -> tuple[Ints, Ints]:
-        """Return where the lines of the documents of the JSONL file ``sources[index]`` begin and end, int64 (n,) each."""
+        """Return the offsets where the lines of the JSONL file ``sources[index]`` begin, and where they end, int64 (n,)."""
         return self._spans[index]
 
     def counts(self, index: int) -> tuple[int, int, int]:
@@ -311,7 +311,7 @@ class FileDocuments:
         return {kind: number for kind, number in sorted(self.contents(index).kinds.items()) if kind != MISNAMED}
 
     def contents(self, index: int) -> Contents:
-        """Return what is known of the records of the archive ``sources[index]``."""
+        """Return the record spans and kinds of the archive ``sources[index]``."""
         return self._contents.get(index, Contents())
 
     @property
@@ -320,23 +320,23 @@ class FileDocuments:
         return sum(contents.kinds[MISNAMED] for contents in self._contents.values())
 
     def place(self, position: int) -> Place:
-        """Return where a document stands. O(log files)."""
+        """Return the place of a document. O(log files)."""
         return self._places.place(position, self._source(position).path)
 
     def places(self, positions: Ints) -> tuple[list[Any], ...]:
-        """Return where documents stand, as the columns of `Place`."""
+        """Return the places of documents, as the columns of `Place`."""
         behind = np.searchsorted(np.frombuffer(self._firsts, np.int64), positions, "right")
         files = [self.sources[index - 1].path for index in np.minimum(behind, len(self.sources)).tolist()]
         return files, *self._places.columns(positions)
 
     def saved_places(self) -> SavedPlaces:
-        """Return where all documents stand, for storage. Reads everything where no pass has been made yet."""
+        """Return the places of all documents, for storage. Reads everything if no pass has been made yet."""
         self.scan()
         counts = np.array([len(self.span(index)) for index in range(len(self.sources))], np.int64)
         return self._places.saved([source.path for source in self.sources], counts)
 
     def own_id(self, position: int) -> str | int | None:
-        """Return the id of a document, None where it was made from the file and the line. O(log files)."""
+        """Return the id that a document has in its file; None where ndcore made it from file and line. O(log files)."""
         return self.place(position).own_id(self.ids[position], self._source(position).label)
 
     def _source(self, position: int) -> Source:
@@ -374,8 +374,8 @@ class FileDocuments:
         """Yield (positions, texts) of the wanted documents, in batches as of `gather_batches`.
 
         Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
-        Texts of HTML and of archives come from where the first pass stored them, with the digests of their originals.
-        The first pass is made before, unless it has been made.
+        Texts of HTML and of archives are read from the store of the first pass, with the digests of their originals.
+        Makes the first pass before, unless it has been made.
         """
         self.scan()
         records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
@@ -390,7 +390,7 @@ class FileDocuments:
         self._position.at = len(self.sources)
 
     def _read_first(self, index: int) -> Iterator[Located]:
-        """Yield position and record of each document of a source, and note all that is asked for later."""
+        """Yield position and record of each document of a source, and collect ids, places and fields."""
         source, blanks = self.sources[index], 0
         try:
             self._open(source)
@@ -455,13 +455,13 @@ class FileDocuments:
             self.check_unchanged(index)
 
     def _refuse_known(self) -> None:
-        """Raise DocumentError, before anything is read, where the first bytes of a file tell that it cannot be."""
+        """Raise DocumentError, before anything is read, for a file whose first bytes show that it cannot be read."""
         for source in self.sources:
             if source.problem and not self._skip:
                 raise DocumentError(source.path, None, f"{source.problem}; or leave it out: --exclude, or --on-error skip")
 
     def _open(self, source: Source) -> None:
-        """Make a file of a stream, and raise DocumentError where its first bytes tell that it cannot be read."""
+        """Copy a stream to a file; raise DocumentError where its first bytes show that it cannot be read."""
         is_stream, kind, compression = not source.location, source.kind, source.compression
         copy_stream(source, self._work)
         if source.problem:
@@ -472,22 +472,19 @@ class FileDocuments:
                 source.name = name
 
     def _collect(self, source: Source, index: int, record: Record) -> bool:
-        """Note what is asked for later of a document; False where its fields cannot be used, so that it is rejected."""
+        """Collect id, place and fields of a document; False where its fields cannot be used, so that it is rejected."""
         try:
             self._columns.append(record.values)
         except RecordError as error:
             self._reject(index, DocumentError(source.path, record.number, str(error)))
             return False
-        ident = record.id
-        if ident is None:
-            ident = source.label if record.number is None else f"{source.label}:{record.number}"
-        self.ids.append(ident)
+        self.ids.append(source.make_id(record.number) if record.id is None else record.id)
         self._places.append(record.number, record.offset, record.date)
         self._store(len(self.ids) - 1, record.text, source.kind == "archive")
         return True
 
     def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:
-        """Note what is asked for later of documents; return the ones whose fields can be used, and their positions."""
+        """Collect ids, places and fields of a block; return the positions and documents whose fields can be used."""
         first, refused = len(self.ids), self._columns.extend(block.values)
         for i, reason in refused.items():
             self._reject(index, DocumentError(source.path, int(block.numbers[i]), reason))
@@ -502,13 +499,13 @@ class FileDocuments:
         return np.arange(first, len(self.ids)), block
 
     def _store(self, position: int, text: Text, costly: bool = False) -> None:
-        """Store a text that was extracted, or another `costly` one, and note how it was read."""
+        """Store an extracted or otherwise `costly` text, and count how it was extracted."""
         self.without_main += self._extracted.append(position, text, costly)
         if is_by_tags(text):
             self.by_tags.append(position)
 
     def _reject(self, index: int, error: DocumentError) -> None:
-        """Raise the error, or note it where errors are skipped."""
+        """Raise the error, or record it where errors are skipped."""
         if not self._skip:
             raise error
         self.rejected.append(Rejected(error.path, error.number, error.reason))

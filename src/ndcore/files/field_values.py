@@ -22,7 +22,7 @@ ACCEPTED = ("ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z), a month (2024-05), RFC
             "YYYYMMDDhhmmss, or seconds since 1970")
 
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
-_STAMP = re.compile(r"[0-9]{14}")  # of ARC and of indexes of archives
+_STAMP = re.compile(r"[0-9]{14}")  # in ARC files and in indexes of archives
 _SECONDS = re.compile(r"-?[0-9]{9,11}(?:\.[0-9]+)?")  # fewer digits are a year or a day
 # RFC 2822, §3.3, with the comment that follows many zones.
 _MAIL = re.compile(r"(?:[A-Za-z]{3}, *)?[0-9]{1,2} +[A-Za-z]{3} +[0-9]{4} +[0-9]{2}:[0-9]{2}(?::[0-9]{2})? +"
@@ -89,12 +89,12 @@ _MIDDLE = 1 << 63  # of exponents
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether there is nothing to order: null, or a blank string, as an empty cell of CSV."""
+    """Tell whether a value is missing: null, or a blank string, as an empty cell of CSV."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def make_comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return what each text is compared by, a number, a date or itself; and if it is itself, examples that say why."""
+    """Map each text to its sort key: a number, a date or itself; return also examples of why it is itself."""
     first: dict[str, str] = {}
     for name, convert in (("number", _parse_number), ("date", parse_date)):
         keys = {}
@@ -129,16 +129,16 @@ def kind_of(value: Any) -> str:
 
 
 class SortKeys(NamedTuple):
-    """What a value is compared by. All are None of a missing one.
+    """Sort keys of a value. A missing value has None for all.
 
     Attributes
     ----------
     kind : str or None
         As `kind_of` names it.
     number, date : bytes or None
-        Of a number, and of a string that is one; the same of dates.
+        For a number or date, and for a string that is one.
     text : bytes or None
-        Of a string, in UTF-8.
+        For a string, in UTF-8.
     """
 
     kind: str | None = None
@@ -178,20 +178,17 @@ def _make_number_key(number: Decimal) -> bytes:
 
 
 def _make_date_key(value: Any) -> bytes:
-    """Return bytes that sort as dates do. RecordError where the value is none."""
+    """Return bytes that sort as dates do. RecordError if the value is not a date."""
     return ((parse_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
 
 
-# ---- what is said of them
-
-
 def describe_string_order(field: str, examples: Sequence[str]) -> str:
-    """Say that a field is compared as strings: dates or numbers may be meant."""
+    """Warn that a field is compared as strings: dates or numbers may be meant."""
     shown = " and ".join(f'"{printable(text, 40)}"' for text in examples)
     return (f"--keep compares the field '{printable(field)}' as strings, letter by letter: its values, for example {shown}, "
             "are not all numbers, nor all dates in ISO 8601 or RFC 2822")
 
 
 def describe_missing_values(field: str, documents: int) -> str:
-    """Say that no document has a value of a field."""
+    """Explain that no document has a value of a field."""
     return f"no field {field!r} to keep documents by: of {documents:,} none has it, but for nulls and blanks"

@@ -3,7 +3,7 @@
 Damage becomes a DocumentError.
 """
 
-# A Path for each check of each file would cost more than the check.
+# Making a Path would cost more than the check itself.
 # ruff: noqa: PTH116
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
     number : callable or None
         Returns the number of the record that is being read; None for a file that is one document.
     what : str
-        The part that is lost at an error, for messages.
+        The part of the file that an error makes unreadable, for messages.
     """
     rest = f"; {what} on cannot be read" if number else ""
     try:
@@ -79,7 +79,7 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
     LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
-    than ``source.longest`` is passed over: a TooLong stands for it.
+    than ``source.longest`` is skipped, and a TooLong is yielded for it.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def read_whole(source: Source) -> bytes:
 
 
 class FileStamps:
-    """Size, modification time and inode of `count` files when they were first read; 24 bytes each."""
+    """Records size, modification time and inode of `count` files when they are first read; 24 bytes each."""
 
     def __init__(self, count: int) -> None:
         self._stamps = array("q", [0, 0, -1]) * count
@@ -146,7 +146,7 @@ class FileStamps:
         return self._stamps[3 * index + 2] != -1
 
     def check(self, index: int, source: Source) -> None:
-        """Note the state of file `index` when first asked; later raise DocumentError where it has changed."""
+        """Record the state of file `index` in the first call; later raise DocumentError if it has changed."""
         try:
             status = os.stat(source.location)
         except OSError as error:

@@ -12,7 +12,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.text_encoding import UTF8_MARK, detect_wide_encoding, find_marked_encoding, remove_mark
 
 HEAD = 1 << 13  # decompressed bytes that are examined
-_LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
+_LONGEST_HEAD = 1 << 20  # compressed bytes that hold them (a block of bzip2 has 900,000), or bytes of a line of JSON
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -38,7 +38,7 @@ COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
 
-_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # of those that texts and terminals use
+_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # without those of texts and terminals
 _CONTROLS_AMONG = 32  # a file is binary where more than one byte in 32 is a control character
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 _ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
@@ -124,7 +124,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (128, b"DICM", "DICOM image"),
     (0, b"\x89NDCORE\n", "file of ndcore"),
 )
-_PROSE = set(b"ID3 FORM LZIP wOFF wOF2 GGUF 070701 WEBP WAVE fLaC xar!".split()) | {b"AVI "}  # a text may begin so
+_PROSE = set(b"ID3 FORM LZIP wOFF wOF2 GGUF 070701 WEBP WAVE fLaC xar!".split()) | {b"AVI "}  # a text may begin with these
 UNKNOWN = "binary data"
 
 
@@ -155,7 +155,7 @@ class Format(NamedTuple):
 
 
 def guess_from_name(name: str) -> tuple[str, str]:
-    """Return the kind (empty for an unknown suffix) and the compression that a file name says.
+    """Guess the kind (empty for an unknown suffix) and the compression of a file from its name.
 
     >>> guess_from_name("a.JSONL.gz"), guess_from_name("a.txt.xz"), guess_from_name("README")
     (('jsonl', 'gz'), ('', 'xz'), ('', ''))
@@ -176,8 +176,10 @@ def _get_suffix(name: str) -> str:
 def change_suffix(name: str, kind: str, compression: str) -> str:
     """Return the name of a file with its suffix changed to this kind and compression.
 
-    >>> change_suffix("a.jsonl.gz", "csv", "gz"), change_suffix("stdin.jsonl", "archive", "gz"), change_suffix("b.warc.gz", "json", "")
-    ('a.csv.gz', 'stdin.warc.gz', 'b.json')
+    >>> change_suffix("a.jsonl.gz", "csv", "gz"), change_suffix("stdin.jsonl", "archive", "gz")
+    ('a.csv.gz', 'stdin.warc.gz')
+    >>> change_suffix("b.warc.gz", "json", "")
+    'b.json'
     """
     stem = _strip_compression(name)
     stem = stem.removesuffix(_get_suffix(stem))
@@ -186,10 +188,10 @@ def change_suffix(name: str, kind: str, compression: str) -> str:
 
 
 def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str = "") -> Format:
-    """Recognise the format of a file called `name` by what it begins with.
+    """Recognise the format of a file called `name` by its first bytes.
 
-    A few KiB are read, up to 1 MiB of compressed data and of the first line of ``.json``. An empty file has the format that
-    its name says. Damaged data are reported when they are read.
+    Reads a few KiB, or up to 1 MiB of compressed data and of the first line of ``.json``. An empty file has the format of
+    its name. Damaged data are reported when they are read.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
-    # A suffix that hides the compression says nothing of the data.
+    # A name without the suffix of its compression tells nothing about the data.
     file_format = _recognise_content("" if untold else name, head, default, encoding)
     if file_format.kind == "object":
         more = _read_beginning(file, compression, _LONGEST_HEAD, name) or head
@@ -242,7 +244,7 @@ def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) ->
 
 
 def _recognise_content(name: str, head: bytes, default: str, named: str) -> Format:
-    """Recognise decompressed data; "object" where more are needed to tell lines of JSON from one object."""
+    """Recognise decompressed data; "object" where more data must tell JSON Lines from one object."""
     kind, _ = guess_from_name(name)
     if head.startswith(b"PAR1"):
         return Format("parquet")
@@ -306,7 +308,7 @@ def _can_be_mail(name: str) -> bool:
 
 
 def _is_mail(head: bytes) -> bool:
-    """Tell whether a message begins here: only fields of a header, From among them, and one that transport adds."""
+    """Tell whether a message begins here: header fields only, with From and a field that mail transport adds."""
     fields = _MAIL_HEADER.match(head)
     return fields is not None and bool(_FROM.search(fields[0]) and _TRANSPORT.search(fields[0]))
 
@@ -318,7 +320,7 @@ def _strip_compression(name: str) -> str:
 
 
 def _tell_lines_from_object(head: bytes, named: str) -> str:
-    """Tell JSONL, JSON that spans lines, and text (where the name says nothing) apart, all beginning with an object."""
+    """Tell JSONL, JSON that spans lines, and text (where the name has no suffix) apart; all begin with an object."""
     first, newline, rest = remove_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
@@ -381,7 +383,7 @@ def _check_controls(head: bytes) -> str:
 
 
 def _explain_refusal(binary: str) -> str:
-    """Say why a binary file is not read, and what to do."""
+    """Explain why a binary file is not read, and what to do."""
     if binary == UNKNOWN:
         return ("not text: NUL bytes, or many other control characters, begin it; convert it to UTF-8, or name its encoding "
                 "with --encoding")

@@ -24,10 +24,10 @@ _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 
 
 def make_html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
-    """Return a function from (HTML, charset that its sender named or None) to the text.
+    """Make a function from (HTML, charset named by its sender or None) to the text.
 
     Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``. Where a parser
-    would have more than MOST_WORK, it is what stands between the tags, marked by ``by_tags``.
+    would have more than MOST_WORK, it is the text between the tags, marked by ``by_tags``.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def decode_html(data: bytes, charset: str | None) -> str:
 
 
 def decode_plain_text(data: bytes, charset: str | None) -> str | bytes:
-    """Decode plain text as `decode_html` does, without ``meta``; UTF-8 is returned as it is."""
+    """Decode plain text as `decode_html` does, without ``meta``; return UTF-8 unchanged."""
     encoding = decide_encoding(data, charset) or "utf-8"
     return data if encoding == "utf-8" else Extracted.of(_decode(data, encoding), data)
 

@@ -1,7 +1,8 @@
-"""Processes that extract the text of HTML, which holds the GIL; they talk through pipes and end with them.
+"""Worker processes that extract the text of HTML, because extraction holds the GIL.
 
-They are started by a command of their own, not by ``multiprocessing``, so nobody's main module is imported again. A worker
-ends when its standard input does: also where its parent was killed. The system ends a worker that spends more than SECONDS
+A pool of ``multiprocessing`` would import the main module of the caller again, and one of ``concurrent.futures`` breaks as
+a whole when a worker dies, without naming the page; so these workers are started here and answer over pipes. A worker ends
+when its standard input is closed, also if its parent was killed. The system ends a worker that spends more than SECONDS
 of CPU on one page (`signal.setitimer`, which Windows does not have): this page is refused, and the others are read again.
 CPU and not the clock is counted, so a job that was stopped or a busy machine refuses nothing.
 """
@@ -27,7 +28,7 @@ from ndcore.parallel import thread_count
 from ndcore.text.inputs import Extracted
 
 BATCH = 1 << 20  # bytes of HTML that a worker gets at a time, about
-ITEMS = 4096  # in a batch, at most
+ITEMS = 4096  # in a batch at most
 ALONE = 32 << 20  # bytes of HTML that are read without workers, about what one takes to start
 SECONDS = 30  # of CPU for a page; the worst page that a parser sees takes about one
 _SERVE = "import sys; sys.path[:] = sys.argv[2:]; from ndcore.files.html_workers import serve; serve(sys.argv[1])"
@@ -39,9 +40,9 @@ Answer = tuple[str, bool, str, bool] | Exception  # what `Extracted.of` needs, o
 
 
 class Html(NamedTuple):
-    """HTML whose text is wanted, the charset that its sender named, and what makes a document of the text.
+    """A page whose text is to be extracted, the charset named by its sender, and a function that makes the document.
 
-    `finish` gets a RecordError where there is no text.
+    `finish` gets the text, or a RecordError where extraction failed.
     """
 
     source: str | bytes
@@ -50,14 +51,14 @@ class Html(NamedTuple):
 
 
 def with_text(record: Record, text: str | bytes | RecordError) -> Record | tuple[int | None, str]:
-    """Replace the HTML of a record by its text; (number, reason) where there is none."""
+    """Replace the HTML of a record by its text; return (number, reason) where extraction failed."""
     if isinstance(text, RecordError):
         return record.number, str(text)
     return record._replace(text=text, size=max(record.size, len(text)))
 
 
 class HtmlWorkers:
-    """Extract the texts of much HTML in `threads` processes (None: one for each CPU), of the first HTML here.
+    """Extracts HTML in `threads` processes (None: one for each CPU); the first ALONE bytes in this process.
 
     Parameters
     ----------
@@ -76,9 +77,9 @@ class HtmlWorkers:
         self._lock, self._closing = threading.Lock(), False  # no worker starts after `close` has killed them
 
     def texts(self, path: str, items: Iterable[Html | Other]) -> Iterator[Any]:
-        """Yield the items in their order, each Html as what its `finish` makes of its text.
+        """Yield the items in order; for each Html, the result of its `finish`.
 
-        An error of `items` comes after the items before it. At most two batches for each worker are in flight.
+        An error raised by `items` is raised after the items before it. At most two batches for each worker are in flight.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class HtmlWorkers:
             raise problem
 
     def _is_enough(self, item: object) -> bool:
-        """Tell whether there is enough HTML for workers, this item included."""
+        """Tell whether there has been enough HTML, this item included, to start workers."""
         if isinstance(item, Html) and self._alone < ALONE:
             self._alone += len(item.source)
         return self._count > 0 and self._alone >= ALONE
@@ -132,9 +133,9 @@ class HtmlWorkers:
         return self._threads.submit(self._get_answers, path, pages)
 
     def _get_answers(self, path: str, pages: list[Page]) -> list[Answer]:
-        """Return what a free worker answers for each page.
+        """Return the answers of a free worker for some pages.
 
-        Where a worker ends, its pages have a second try, one by one; a page at which it ends again is refused.
+        If the worker dies, its pages are tried again one by one; a page at which a worker dies again is refused.
         """
         answers: list[Answer] = []
         tries = [(pages, False)]
@@ -227,7 +228,7 @@ class _Worker:
 
 
 def _finish_batch(batch: list[Any], answers: Future[list[Answer]] | None) -> Iterator[Any]:
-    """Yield the items of a batch when its texts are there."""
+    """Wait for the texts of a batch, and yield its items."""
     texts = iter(() if answers is None else answers.result())
     for item in batch:
         if not isinstance(item, Html):

@@ -1,7 +1,7 @@
-"""A JSON array, or JSON objects one after another, cut into elements as they stand in the file.
+"""Cut a JSON array, or consecutive JSON objects, into elements without parsing them.
 
 RFC 8259, *The JavaScript Object Notation (JSON) Data Interchange Format*. Refused are files in which the brackets or commas
-between elements are wrong, from there on. Elements longer than ``source.longest`` are passed over. `json_records` checks
+between elements are wrong, from there on. Elements longer than ``source.longest`` are passed over. `json_lines` checks
 the elements themselves.
 """
 
@@ -25,7 +25,7 @@ _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]
 _NEXT_FLAT = re.compile(  # a comma between blanks, and an object without others in it
     rb'([ \t\r\n]*+,[ \t\r\n]*+)(\{[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+\})', re.DOTALL
 )
-_MARK = re.compile(rb'["{}\[\]]')  # of what is passed over: outside of strings, and within
+_MARK = re.compile(rb'["{}\[\]]')  # while skipping: outside of strings, and inside
 _STRING_MARK = re.compile(rb'["\\]')
 _SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.DOTALL)
 
@@ -94,7 +94,7 @@ class Elements:
 
 
 class _Buffer:
-    """The part of a stream that has been read and not yet passed. `fail` raises."""
+    """The part of a stream that has been read and not yet consumed. `fail` raises."""
 
     def __init__(self, stream: io.BufferedReader, fail: Callable[[str], NoReturn], longest: int) -> None:
         self._stream, self._fail, self._longest = stream, fail, longest
@@ -111,14 +111,14 @@ class _Buffer:
         try:
             while self._error is None and len(self._buffer) < wanted and (more := self._stream.read1(_CHUNK)):
                 self._buffer += more
-        except (EOFError, DamagedData) as error:  # once what came before it has been passed
+        except (EOFError, DamagedData) as error:  # raised once the bytes before it are consumed
             self._error = error
         if len(self._buffer) == before and self._error is not None:
             raise self._error
         return len(self._buffer) > before
 
     def _pass(self, end: int) -> bytes:
-        """Pass over the buffer up to `end`, and return the bytes."""
+        """Consume the buffer up to `end`, and return the bytes."""
         passed = bytes(self._buffer[self._at : end])
         self._at = end
         return passed
@@ -130,14 +130,14 @@ class _Buffer:
         return bytes(self._buffer[self._at : self._at + 1])
 
     def take(self, expected: bytes) -> bytes:
-        """Pass over `expected` and return it; return nothing where something else stands."""
+        """Skip `expected` and return it; return nothing if other bytes follow."""
         while len(self._buffer) - self._at < len(expected) and self._fill():
             pass
         is_next = self._buffer.startswith(expected, self._at)
         return self._pass(self._at + len(expected)) if is_next else b""
 
     def blanks(self) -> bytes:
-        """Pass over white space and return it."""
+        """Consume white space and return it."""
         passed = b""
         while True:
             match = _BLANKS.match(self._buffer, self._at)
@@ -149,7 +149,7 @@ class _Buffer:
                 self._fail(f"more than {show_bytes(self._longest)} of white space")
 
     def flat(self) -> tuple[bytes, bytes] | None:
-        """Pass over a comma and an object without brackets in it, and return both, if they are in the buffer."""
+        """Consume a comma and an object without inner brackets, and return both, if the buffer holds them."""
         match = _NEXT_FLAT.match(self._buffer, self._at)
         if match is None:
             return None
@@ -157,9 +157,9 @@ class _Buffer:
         return match[1], self._check_length(match[2])
 
     def value(self) -> bytes:
-        """Pass over a value and return it: balanced brackets, or all before a comma or bracket.
+        """Consume a value and return it: up to its closing bracket, or up to a comma or bracket.
 
-        A TooLong stands for a value longer than `longest`.
+        A value longer than `longest` is returned as a TooLong.
         """
         nested = self.peek() in (b"{", b"[")
         depth, end = 0, 0
@@ -183,11 +183,11 @@ class _Buffer:
                 return self._check_length(self._pass(match.end()))
 
     def _check_length(self, element: bytes) -> bytes:
-        """Return an element, or a TooLong for it."""
+        """Return an element, or a TooLong if it is too long."""
         return element if len(element) <= self._longest else TooLong.of("the element", self._longest)
 
     def _pass_over(self, depth: int) -> bytes:
-        """Pass over the rest of a value, from a place outside of strings within this many brackets."""
+        """Skip the rest of a value, from a position outside of strings and inside `depth` brackets."""
         inside = False
         while depth:
             match = (_STRING_MARK if inside else _MARK).search(self._buffer, self._at)

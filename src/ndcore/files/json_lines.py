@@ -4,7 +4,7 @@ Lines that are not one JSON object in UTF-8, and records whose text is not a str
 
 `_jsonl` reads plain lines without the GIL. `RecordParser` reads everything else: JSON files, lines that `_jsonl` leaves, and
 fields inside objects. Where ``msgspec`` is installed, short records are parsed up to four times faster. A line that it
-refuses is decided by the standard ``json`` module, and what it does not check (UTF-8 in fields that nobody asked for) is
+refuses is decided by the standard ``json`` module, and what it does not check (UTF-8 in fields that are not requested) is
 checked here, so both installations accept the same lines. The one exception is nesting deeper than about a thousand levels:
 each parser follows as many as its stack allows.
 """
@@ -43,7 +43,7 @@ Decoder = Callable[[bytes], Decoded | None]
 
 
 class RecordParser:
-    """Turn lines of JSON into records. One text field with a plain name is decoded fastest.
+    """Parses lines of JSON into records. One text field with a plain name is fastest.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class RecordParser:
             return None
         every = (*self._fields.text, *self._names)
         if any(character < " " or character in '"\\' for name in every for character in name):
-            # msgspec does not rename to these
+            # msgspec cannot rename fields to these
             return None
         if len(self._fields.text) > 1 or any("." in name for name in every):
             return self._make_lookup_decoder(msgspec)
@@ -138,15 +138,16 @@ class RecordParser:
         return fast
 
     def _make_lookup_decoder(self, msgspec: Any) -> Decoder:
-        """Return a decoder for several text fields and for names with dots, which `lookup` would look for in objects."""
+        """Build a decoder for several text fields, and for names with dots, which may name fields of objects."""
         wanted = (*self._fields.text, *self._names)
         names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in split_field(name))]))
         attributes = {name: f"f{i}" for i, name in enumerate(names)}
         struct = msgspec.defstruct("Line", [(attribute, Any, MISSING) for attribute in attributes.values()],
                                    rename={attribute: name for name, attribute in attributes.items()}, gc=False)
         decode = msgspec.json.Decoder(struct).decode
-        ways = {name: (attributes[name], [(attributes[first], rest) for first, rest in split_field(name)]) for name in wanted}
-        texts, others = [ways[name] for name in self._fields.text], [(name, *ways[name]) for name in self._names]
+        paths = {name: (attributes[name], [(attributes[first], rest) for first, rest in split_field(name)])
+                 for name in wanted}
+        texts, others = [paths[name] for name in self._fields.text], [(name, *paths[name]) for name in self._names]
 
         def get(line: Any, attribute: str, inner: list[tuple[str, str]]) -> Any:  # as `lookup`
             value = getattr(line, attribute)
@@ -183,7 +184,7 @@ def _load(body: bytes) -> Any:
         raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_hint_at_lines(text)}") from None
     except RecursionError:
         raise RecordError("invalid JSON: nested too deeply") from None
-    except ValueError:  # more digits than int() takes; msgspec does not mind where nobody asked for the field
+    except ValueError:  # more digits than int() takes; msgspec accepts them in fields that are not requested
         return json.loads(text, parse_int=_convert_int)
 
 
@@ -196,7 +197,7 @@ def _convert_int(digits: str) -> int | float:
 
 
 def _hint_at_lines(text: str) -> str:
-    """Add a hint where a line looks like the beginning of a document over many lines."""
+    """Return a hint where a line looks like the beginning of a JSON document that spans many lines."""
     if text.strip() in ("{", "[", "[{"):
         return " (one JSON object per line is expected, not one document over many lines)"
     return ""
@@ -212,7 +213,7 @@ def _list_fields(record: Any) -> str:
 
 
 def _suggest_field(record: dict[str, Any], fields: Fields) -> str:
-    """Propose the longest string of a record, which is most likely its text, if it is more than a word."""
+    """Suggest the field with the longest string of more than one word, which is most likely the text."""
     strings = [(len(value), name) for name, value in _iterate_strings(record, "", 3) if " " in value.strip()]
     return f"; use {fields.named_by[0]} {max(strings)[1]}" if strings else ""
 
@@ -256,9 +257,9 @@ class JsonLines:
         self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
-        """Yield the documents of a file in blocks, and what else is found, in the order of the lines.
+        """Yield the documents of a file in blocks, and rejected and blank lines, in the order of the lines.
 
-        With `wanted` only these lines are read: where the file is not compressed, nothing else of it but small gaps.
+        With `wanted` only these lines are parsed; of a file that is not compressed, only they and small gaps are read.
 
         Raises
         ------
@@ -286,7 +287,7 @@ class JsonLines:
         at.number += 1
 
     def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
-        """Read the lines in the first `end` bytes of the buffer, which stand at `offset` in the file."""
+        """Read the lines in the first `end` bytes of the buffer, whose offset in the file is `offset`."""
         begin, run = 0, 1
         while begin < end and not at.done:
             if self._reader is not None:
@@ -329,14 +330,14 @@ class JsonLines:
 
 
 class _LineCursor:
-    """Where reading stands: the number of the next line, and how many of the wanted lines were found."""
+    """The position of the reader: the number of the next line, and how many of the wanted lines were read."""
 
     def __init__(self, number: int, wanted: Wanted | None) -> None:
         self.number, self.passed, self._end = number, 0, 0
         self._numbers = None if wanted is None else wanted.numbers
 
     def begin(self, lines: slice) -> None:
-        """Go to the beginning of a part, with these of the wanted lines."""
+        """Go to the beginning of a range of the file that holds these wanted lines."""
         if self._numbers is not None:
             self.passed, self._end = lines.start, len(self._numbers) if lines.stop is None else lines.stop
             if lines.stop is not None:
@@ -344,12 +345,12 @@ class _LineCursor:
 
     @property
     def left(self) -> Ints | None:
-        """The wanted lines of this part that were not found yet; None: all are wanted."""
+        """The wanted lines of this range that were not read yet; None: all are wanted."""
         return None if self._numbers is None else self._numbers[self.passed : self._end]
 
     @property
     def done(self) -> bool:
-        """Whether all wanted lines of this part were found."""
+        """Whether all wanted lines of this range were read."""
         return self._numbers is not None and self.passed == self._end
 
     def takes(self) -> bool:
@@ -357,12 +358,12 @@ class _LineCursor:
         return self._numbers is None or (not self.done and self.number == int(self._numbers[self.passed]))
 
     def pass_to(self, number: int, wanted: int) -> None:
-        """Go to the line with this number; `wanted` of the lines before it were wanted."""
+        """Go to the line with this number, past `wanted` lines that were wanted."""
         self.number, self.passed = number, self.passed + wanted
 
 
 def _make_line_reader(fields: Fields) -> LineReader | None:
-    """Return a reader for one text field and the id; None where more or other names are asked for."""
+    """Make a reader for one text field and the id; None where other fields are requested."""
     names = (*fields.text, fields.id)
     if fields.others or len(fields.text) > 1 or len(set(names)) < 2 or any("." in name for name in names):
         return None
@@ -373,7 +374,7 @@ def _make_line_reader(fields: Fields) -> LineReader | None:
 
 
 def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
-    """Yield a block of these records, which stand at these offsets, if there are any; empty the list."""
+    """Yield these (offset, record) pairs as a block, if there are any, and empty the list."""
     if not records:
         return
     starts, parsed = zip(*records, strict=True)
@@ -387,7 +388,7 @@ def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
 
 
 def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
-    """Return the offset behind this number of lines, or `end`."""
+    """Return the offset after this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1
         if not begin:
@@ -396,7 +397,7 @@ def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
 
 
 def _choose_buffer_size(source: Source, start: int, stop: int | None) -> int:
-    """Return the bytes of the first buffer, into which a small file fits."""
+    """Choose the size of the first buffer, so that a small file fits."""
     size = next(get_sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
     return min(BLOCK, size + 1)
 
@@ -406,8 +407,8 @@ def _read_whole_lines(
 ) -> Iterator[tuple[bytearray, int, int]]:
     """Yield (buffer, bytes of whole lines in it, their offset in the file) from `start` to `stop`.
 
-    The last line may be without a line end. The lines before a place that cannot be read come before its error. Of a line
-    that does not fit into a block and is longer than `longest`, no bytes are yielded: it is passed over.
+    The last line may lack a line end. Lines before damage are yielded before its error is raised. A line longer than a
+    block and than `longest` is skipped: 0 bytes are yielded for it.
     """
     if start or stop is not None:
         stream.seek(start)
@@ -424,7 +425,7 @@ def _read_whole_lines(
         except (EOFError, DamagedData, OSError) as error:
             problem = error
         begin = 0
-        if passing:  # go on behind the end of the line, if it is here
+        if passing:  # resume after the end of the line, if the buffer has it
             begin = buffer.find(b"\n", 0, filled) + 1
             passing = not begin
             begin = begin or filled

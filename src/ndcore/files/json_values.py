@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from typing import Any
@@ -24,18 +25,23 @@ def to_json(value: Any, **options: Any) -> bytes:
 
 
 def to_string(value: str | int | None) -> str | None:
-    """Return a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
+    """Convert a value for a column of strings; lone surrogates are escaped, as ``\\udc80``."""
     return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
 
 
+def write_time(moment: datetime.datetime) -> str:
+    """Write a time in UTC as ISO 8601, with a final Z."""
+    return moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+
+
 def finite(value: Any) -> float | None:
-    """Return a float for JSON: None for nan, which stands for a document without shingles."""
+    """Convert to a float for JSON; nan, the value of documents without shingles, becomes None."""
     number = float(value)
     return number if math.isfinite(number) else None
 
 
 def finite_all(values: Floats) -> list[float | None]:
-    """Return floats for JSON, as `finite` does."""
+    """Convert floats for JSON, as `finite` does."""
     numbers: list[float | None] = values.tolist()
     for i in np.flatnonzero(~np.isfinite(values)).tolist():
         numbers[i] = None

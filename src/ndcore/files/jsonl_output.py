@@ -36,7 +36,7 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 
 
 def with_text(record: bytes, field: str, text: str) -> bytes:
-    """Replace the string that a field of a JSON object has, in UTF-8; all other bytes stay.
+    """Replace the string value of a field in a JSON object, in UTF-8; all other bytes stay.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def with_text(record: bytes, field: str, text: str) -> bytes:
 
 
 def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
-    """Return where the value of a field begins and ends in the object that begins at a position; see `records.lookup`."""
+    """Find the bounds of the value of a field in the object at `at`; see `records.lookup`."""
     places = _find_values(whole, at)
     if field in places:
         return places[field]
@@ -77,7 +77,7 @@ def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
 
 
 def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
-    """Return where the value of each name begins and ends in the object that begins at a position."""
+    """Map each name in the object at `at` to the bounds of its value."""
     places: dict[str, tuple[int, int]] = {}
     at = _skip_mark(whole, at, "{")
     if whole[at : at + 1] == "}":
@@ -96,7 +96,7 @@ def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
 
 
 def _skip_mark(whole: str, at: int, mark: str) -> int:
-    """Return the position behind a mark, and behind the blanks around it. Raises ValueError where it is not there."""
+    """Return the position after a mark and the blanks around it. ValueError if the mark is missing."""
     at = _skip_blanks(whole, at)
     if whole[at : at + 1] != mark:
         raise ValueError(f"no {mark!r} at character {at}")
@@ -104,7 +104,7 @@ def _skip_mark(whole: str, at: int, mark: str) -> int:
 
 
 def _skip_blanks(whole: str, at: int) -> int:
-    """Return the end of the blanks that begin at a position."""
+    """Return the end of the blanks at a position."""
     blanks = _BLANKS.match(whole, at)
     return at if blanks is None else blanks.end()
 
@@ -113,7 +113,7 @@ Annotation = Callable[[int], dict[str, Any]]
 
 
 class Edited(NamedTuple):
-    """Texts that replace what documents had.
+    """New texts for documents.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Edited(NamedTuple):
     text: Callable[[int], Text | None]
 
     def change(self, record: dict[str, Any], position: int) -> bool:
-        """Put the new text of a document into its record; return False where it is the old one."""
+        """Put the new text of a document into its record; return False if the text has not changed."""
         text = self.text(position)
         if text is None:
             return False
@@ -137,7 +137,7 @@ class Edited(NamedTuple):
 
 
 def _put(record: dict[str, Any], field: str, text: str) -> None:
-    """Replace the value of a field, which is there; see `records.lookup`."""
+    """Replace the value of a field, which must exist; see `records.lookup`."""
     if field in record:
         record[field] = text
         return
@@ -307,7 +307,7 @@ def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, ann
     for source in documents.sources:
         if source.problem or not source.location:
             continue
-        with contextlib.suppress(DocumentError):  # of what cannot be read, which the search reports
+        with contextlib.suppress(DocumentError):  # the search reports files that cannot be read
             if source.kind in DELIMITERS:
                 _check_names(source, read_header(source), annotated)
             elif source.kind in COLUMNAR:
@@ -366,7 +366,7 @@ def _replace_constant(name: str) -> None:
 
 
 def _convert_value(value: Any) -> Any:
-    """Convert a value that the json module does not know."""
+    """Convert a value that the json module cannot encode."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):

@@ -54,13 +54,13 @@ class _Leaf(NamedTuple):
 
 
 class _End(NamedTuple):
-    """What follows the texts of a message: what makes a document of them."""
+    """Ends the texts of a message; `finish` makes a document of them."""
 
     finish: Callable[[Sequence[str | RecordError]], Record | tuple[int | None, str]]
 
 
 class Messages:
-    """The messages of an mbox as `raw_records` gives them; a TooLong stands for one that is too long."""
+    """The messages of an mbox as `RawRecords`, with a TooLong for each that is too long."""
 
     opening = closing = b""
 
@@ -112,7 +112,7 @@ def read_documents(
     workers : HtmlWorkers
         Extract the text of HTML.
     wanted : callable
-        Asked once for each message, in order, with its number (None for a file of one message).
+        Called once for each message, in order, with its number (None for a file of one message).
 
     Raises
     ------
@@ -170,7 +170,7 @@ class _Values:
         self._message, self._attachments, self._encoding = message, attachments, encoding
 
     def record(self, fields: Fields, number: int | None, offset: int | None, data: bytes) -> Record:
-        """Make a document whose text is the bytes of the message as yet. RecordError where a field is missing."""
+        """Make a record, whose text is still the raw message. RecordError where a field is missing."""
         for name in fields.text:
             if name.lower() not in _BODY and self.value(name) is MISSING:
                 raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
@@ -188,7 +188,7 @@ class _Values:
         )
 
     def value(self, name: str, as_written: bool = False) -> Any:
-        """Look up a field; MISSING without it. A date that cannot be read is missing, but for `as_written`."""
+        """Look up a field, or MISSING. A date that cannot be parsed is MISSING too, unless `as_written` is set."""
         if name.lower() == _ATTACHMENTS and name not in self._message:
             return self._attachments
         raw = next((value for key, value in self._message.raw_items() if key.lower() == name.lower()), None)
@@ -201,7 +201,7 @@ class _Values:
 def _finish_record(
     record: Record, values: _Values, fields: Fields, pieces: Sequence[str | RecordError]
 ) -> Record | tuple[int | None, str]:
-    """Give a document its text; (number, reason) where a piece has none. How a piece was read is said of the whole."""
+    """Put the text into a record; (number, reason) where a piece has none. The flags of all pieces are combined."""
     texts: list[str] = []
     for piece in pieces:
         if isinstance(piece, RecordError):
@@ -232,7 +232,7 @@ def _decode_header(raw: str, encoding: str = "") -> str:
 
 
 def _parse_date(text: str) -> Any:
-    """Convert a date of RFC 5322 to UTC; MISSING where it is none."""
+    """Convert a date of RFC 5322 to UTC; MISSING where it is not a date."""
     try:
         date = parsedate_to_datetime(text[:200])
         return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
@@ -277,7 +277,8 @@ def _parse_message(data: bytes) -> tuple[Message, list[_Leaf], str]:
             inner, begin = _parse_header(data, start, end, False)
             walk(inner, begin, end, depth + 1, leaves_of_part)
         elif kind in ("text/plain", "text/html") and not attached:
-            leaves_of_part.append(_Leaf(_decode_payload(part, data[start:end]), _get_parameter(part, "charset"), kind == "text/html"))
+            payload, charset = _decode_payload(part, data[start:end]), _get_parameter(part, "charset")
+            leaves_of_part.append(_Leaf(payload, charset, kind == "text/html"))
         else:
             name = _get_parameter(part, "filename", "content-disposition") or _get_parameter(part, "name") or kind
             digest = hashlib.blake2b(_decode_payload(part, data[start:end]), digest_size=8).hexdigest()
@@ -295,7 +296,7 @@ def _has_words(leaves: Sequence[_Leaf]) -> bool:
 def _parse_header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
     """Parse the header at `start`; return it and where the body begins.
 
-    RecordError where it is too long, or `needed` and not there.
+    RecordError where it is too long, or where it is `needed` and missing.
     """
     if data.startswith((b"\n", b"\r\n"), start) and not needed:
         return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
@@ -318,7 +319,7 @@ def _get_media_type(part: Message) -> str:
 
 
 def _get_disposition(part: Message) -> str:
-    """Return how a part is to be shown."""
+    """Return the disposition of a part, as "inline" or "attachment"."""
     return str(part.get("content-disposition", ""))[:_VALUE].partition(";")[0].strip().lower()
 
 
@@ -336,9 +337,9 @@ def _get_parameter(part: Message, name: str, header: str = "content-type") -> st
 
 
 def _split_multipart(data: bytes, part: Message, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where each part of a multipart begins and ends, without the line end before the next boundary.
+    """Yield the bounds of each part of a multipart, without the line end before the next boundary.
 
-    The last part may lack the closing boundary: mail is often cut there by lists.
+    The last part may lack the closing boundary: mailing lists often cut mail there.
     """
     boundary = _get_parameter(part, "boundary").rstrip()
     if not boundary:

@@ -34,7 +34,7 @@ def check_output(
     folder: bool = False,
     inputs: Iterable[str] = (),
 ) -> None:
-    """Check that an output can be written to `path`, and that nothing is lost by it.
+    """Check that an output can be written to `path` without losing anything.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_output(
     if path == STDOUT:
         raise UsageError(f"the output -: {_choose_article(what)} {what} cannot be written to standard output; name a "
                          f"{'directory' if folder else 'file'} (a file called - is ./-)")
-    if not path:  # to the system the current directory, which nobody means
+    if not path:  # the system takes it for the current directory
         raise UsageError(f"the output has an empty name; name a {'directory' if folder else 'file'}")
     if is_remote(path):
         raise UsageError(f"the output {path} is a URL; ndcore writes to local disks: name a path, and copy it afterwards")
@@ -75,8 +75,8 @@ def check_output(
         if folder and (place.is_symlink() or not place.is_dir()):
             raise UsageError(f"the output {path} exists and is not a directory; give another name")
         if ours is not None and not (folder and not any(place.iterdir())) and not ours(place):
-            raise UsageError(f"the output {path} exists and is not {_choose_article(what)} {what}; --overwrite replaces nothing "
-                             "else: give another name, or remove it yourself")
+            raise UsageError(f"the output {path} exists and is not {_choose_article(what)} {what}; --overwrite replaces "
+                             "nothing else: give another name, or remove it yourself")
     for other in inputs:
         if other != STDIN and lies_in(path, other):
             raise UsageError(f"the output {path} lies in the input {other}; name a place that is not read next time")
@@ -91,7 +91,7 @@ def check_apart(paths: Iterable[str | None]) -> None:
 
 
 def lies_in(path: str, place: str) -> bool:
-    """Tell whether a path is a place, or lies below it. Links are followed; one in a circle is a place of its own."""
+    """Tell whether `path` is `place`, or lies below it. Links are followed; a link to itself is a place of its own."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))
 
 
@@ -101,10 +101,10 @@ def _choose_article(noun: str) -> str:
 
 
 class OutputFile:
-    """A file whose path is checked before there is anything to write.
+    """A file whose path is checked before it is written.
 
     Use it in a ``with`` block: write inside `making`, then `commit`, or commit its `staging` together with other outputs.
-    Left without, the file does not change.
+    If the block ends without a commit, the file does not change.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class OutputFile:
 
     @contextlib.contextmanager
     def making(self, need: int = 0) -> Iterator[Path]:
-        """Give the path to write to, which has the name of the file; errors of writing name the file itself.
+        """Yield the temporary path to write to, with the final file name; errors of writing name the final path.
 
         `need`: the bytes that it takes, if known.
         """
@@ -145,16 +145,16 @@ class OutputFile:
             yield new
 
     def commit(self) -> None:
-        """Give the file its name."""
+        """Rename the file to its final name."""
         self.staging.commit()
 
 
 class OutputDirectory:
     """A directory that is built under a hidden name beside its final one and renamed at the end.
 
-    Use it in a ``with`` block, write below `building`, then commit its `staging`, together with other outputs. Left without,
-    for whatever reason, nothing is under the final name, and what stood there before still stands. One job at a time is in
-    the block.
+    Use it in a ``with`` block, write below `building`, then commit its `staging`, together with other outputs. If
+    the block ends without a commit, the final name keeps what it had before, or stays free. One job at a time is in the
+    block.
 
     Raises
     ------
@@ -213,7 +213,7 @@ class OutputDirectory:
         return self._building
 
     def below(self, *names: str) -> Path:
-        """Return the path of a file to write; its directories are made."""
+        """Return the path of a file to write, and make its directories."""
         path = self.building.joinpath(*self.inside, *names)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path

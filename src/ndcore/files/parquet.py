@@ -3,8 +3,8 @@
 Apache Parquet, https://parquet.apache.org/docs/file-format/. Files compressed as a whole are refused, because Parquet
 compresses its own pages, and so is what pyarrow cannot read.
 
-pyarrow allocates what the headers of pages declare, and does not show them. So `read_page_headers` reads them first: parquet.thrift,
-PageHeader; Apache Thrift, *Thrift Compact protocol encoding*,
+pyarrow allocates what the headers of pages declare, and does not show them. So `read_page_headers` reads them first:
+parquet.thrift, PageHeader; Apache Thrift, *Thrift Compact protocol encoding*,
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
 
@@ -34,10 +34,10 @@ _DEEPEST = 64  # structs and lists within one another, as in the readers of Thri
 
 
 class ParquetPage(NamedTuple):
-    """What the header of a page says: its bytes in the file, and decompressed, and how its values are written.
+    """The header of a page: its size in the file, its size decompressed, and the encoding of its values.
 
-    In a dictionary, values are written once for all rows that have them. In a delta, a value is written without the
-    beginning that it shares with the one before.
+    A dictionary stores a value once for all rows that have it. A delta stores a value without the prefix that it shares
+    with the value before.
     """
 
     stored: int
@@ -47,7 +47,7 @@ class ParquetPage(NamedTuple):
 
 
 def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
-    """Yield the pages of a column chunk from `start` to `end`, up to damage, which pyarrow meets too. O(pages)."""
+    """Yield the page headers of a column chunk from `start` to `end`, up to damage, which pyarrow reports. O(pages)."""
     while 0 <= start < end:
         file.seek(start)
         try:
@@ -64,7 +64,7 @@ def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[Parquet
 
 
 def _read_struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
-    """Read a struct, to whose field the numbers in `path` lead, and note the integers in _WANTED."""
+    """Read the struct at `path`, a list of field numbers, and collect the integers in _WANTED."""
     number = 0
     while head := _read_byte(file):
         kind = head & 15
@@ -79,7 +79,7 @@ def _read_struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int,
 
 
 def _skip_value(file: IO[bytes], kind: int, path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
-    """Pass over a value; of a struct read the fields. Every value has bytes, so a list takes no more steps than the file."""
+    """Skip a value, but read the fields of a struct. Every value has bytes, so a list takes no more steps than the file."""
     if len(path) > _DEEPEST:
         raise ValueError("too deep")
     within = (*path, 0)  # leads to no field of a PageHeader
@@ -131,11 +131,11 @@ def _read_integer(file: IO[bytes]) -> int:
 
 
 _GROUP_BYTES = 64 << 20
-_SHARED_BYTES = 64 << 20  # of a batch whose rows all have the longest value that they may share
+_SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
 
 
 def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
-    """List the columns of strings that stand in dictionaries in the file, and not in the schema."""
+    """List the string columns that the file encodes with dictionaries, although the schema has plain strings."""
     metadata, schema, names = file.metadata, file.schema_arrow, []
     for i in range(metadata.num_columns if metadata.num_row_groups else 0):
         name = metadata.row_group(0).column(i).path_in_schema
@@ -229,9 +229,9 @@ class ParquetFile:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {get_first_line(error)}") from error
 
     def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
-        """Return the bytes of a column chunk when it is decompressed, and of the longest string that its rows may share.
+        """Measure a column chunk: its decompressed size, and the longest string that its rows may share.
 
-        Both are bounds, from what its pages say; of lists no string is told. DocumentError where they grow too much.
+        Both are upper bounds from the page headers; for lists the second is 0. DocumentError where they grow too much.
         """
         column, size = self._file.metadata.row_group(group).column(index), os.fstat(file.fileno()).st_size
         stored, what = column.total_compressed_size, f"the column {column.path_in_schema!r} of row group {group + 1}"
@@ -255,7 +255,7 @@ class ParquetFile:
         return expanded, shared if form.physical_type.endswith("BYTE_ARRAY") and not form.max_repetition_level else 0
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
-        """Write what `select` makes of each batch, a table with this schema, to a new file with the same compression.
+        """Write a new file with the same compression, with the table that `select` returns for each batch.
 
         Row groups stay apart and are at most about 64 MiB each.
         """

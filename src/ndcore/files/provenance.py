@@ -1,4 +1,4 @@
-"""Where documents come from: file, line, and in archives the offset and the date of capture."""
+"""Places of documents: file, line, and in archives the offset and the date of capture."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._types import AnyArray, Ints
+from ndcore.files.json_values import write_time
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.spill import SpooledColumn
 
@@ -19,7 +20,7 @@ _NOWHERE = 2**32 - 1
 
 
 class Place(NamedTuple):
-    """Where one document stands. Its str, FILE or FILE:LINE, is what ``ndcore compare`` takes.
+    """The place of one document. Its str, FILE or FILE:LINE, is an argument of ``ndcore compare``.
 
     Attributes
     ----------
@@ -42,21 +43,21 @@ class Place(NamedTuple):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def own_id(self, ident: str | int, label: str | None = None) -> str | int | None:
-        """Return the id of the document that stands here, None where it was made from the file and the line.
+        """Return the id of the document at this place; None where ndcore made the id from file and line.
 
-        `label` is the part of such an id before the line; None where all that is known is that it ends the path.
+        `label` is the part of a made id before the line; None if it is only known to be the end of the path.
         """
         if label is None:
             return None if f"/{self}".endswith(f"/{ident}") else ident
         return None if ident == (label if self.line is None else f"{label}:{self.line}") else ident
 
     def fields(self, prefix: str = "") -> dict[str, Any]:
-        """Return the place as fields for JSON; offset and date only where there are any."""
+        """Convert the place to fields for JSON; without a missing offset or date."""
         fields: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
         if self.offset is not None:
             fields[f"{prefix}offset"] = self.offset
         if self.date is not None:
-            fields[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+            fields[f"{prefix}date"] = write_time(self.date)
         return fields
 
 
@@ -86,7 +87,7 @@ class Places:
         return self._lines.values()[span.start : span.stop]
 
     def place(self, position: int, file: str) -> Place:
-        """Return where a document stands; the caller knows its file."""
+        """Return the place of a document; the caller knows its file."""
         date = _get_entry(self._dates, position)
         return Place(
             file, _get_entry(self._lines, position), _get_entry(self._offsets, position),
@@ -100,7 +101,7 @@ class Places:
                 [None if date is None else _EPOCH + date * _MICROSECOND for date in dates] if len(self._dates) else dates)
 
     def saved(self, files: Sequence[str], counts: Ints) -> SavedPlaces:
-        """Return the places for storage; the documents of each file stand together, `counts` of them."""
+        """Return the places for storage; the documents of a file are consecutive, `counts` has their numbers."""
         n = len(self._lines)
         arrays: dict[str, AnyArray] = {
             "file": np.repeat(np.arange(len(files), dtype=np.uint32), counts), "line": self._lines.values(),
@@ -119,8 +120,8 @@ class SavedPlaces:
     header : dict
         ``files``, a list of str.
     arrays : dict of arrays
-        ``file``, uint32 (n,): positions in `files`, or 2^32 − 1 for a document whose place is not known. ``line``, and where
-        there are archives ``offset`` and ``date`` (microseconds since 1970), int64 (n,): −2^63 stands for none.
+        ``file``, uint32 (n,): positions in `files`, or 2^32 − 1 for a document whose place is unknown. ``line``, and where
+        there are archives ``offset`` and ``date`` (microseconds since 1970), int64 (n,), with −2^63 for a missing value.
 
     Raises
     ------
@@ -145,16 +146,16 @@ class SavedPlaces:
 
     @property
     def of_archives(self) -> bool:
-        """Some places have an offset or a date."""
+        """Whether some places have an offset or a date."""
         return "offset" in self.arrays or "date" in self.arrays
 
     @classmethod
     def unknown(cls, n: int) -> SavedPlaces:
-        """Return the places of n documents as not known."""
+        """Make places for n documents whose places are unknown."""
         return cls({"files": []}, {"file": np.full(n, _NOWHERE, np.uint32), "line": np.full(n, _NONE)}, n)
 
     def followed_by(self, others: SavedPlaces) -> SavedPlaces:
-        """Return these places followed by others."""
+        """Concatenate these places and others."""
         later, shift = others.arrays["file"], len(self.header["files"])
         shifted = np.where(later == _NOWHERE, np.uint32(_NOWHERE), later + np.uint32(shift)).astype(np.uint32)
         arrays = {"file": np.concatenate([self.arrays["file"], shifted])}
@@ -165,7 +166,7 @@ class SavedPlaces:
         return SavedPlaces({"files": self.header["files"] + others.header["files"]}, arrays, self.n + others.n)
 
     def place(self, position: int) -> Place | None:
-        """Return where a document stands, None where it is not known. CorruptFile for an impossible date."""
+        """Return the place of a document, None where it is unknown. CorruptFile for an impossible date."""
         file = int(self.arrays["file"][position])
         if file == _NOWHERE:
             return None

@@ -1,4 +1,4 @@
-"""Documents as records with fields, in any format: which fields are read, how they are found, and what is refused."""
+"""Records with fields, in any format: which fields are read, how a field is looked up, and what is refused."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Record(NamedTuple):
     text : str or bytes
     id : str, int or None
     values : tuple
-        Of the other fields that were asked for.
+        The other requested fields.
     size : int
         Its bytes, about; of HTML the bytes of the page.
     offset : int or None
-        Of a record of an archive: its first byte in the file.
+        For a record of an archive: its first byte in the file.
     date : datetime or None
-        Of a record of an archive.
+        For a record of an archive: its date of capture.
     """
 
     number: int | None
@@ -64,7 +64,7 @@ class Fields:
         Other fields to return. Each must be there unless it is `optional`: its value is None then.
     optional : frozenset of str
     annotated : bool
-        Refuse records that have a field already which annotation adds.
+        Refuse records that already have a field which annotation adds.
     named_by : (str, str)
         The options that name `text` and `id`, for messages.
     """
@@ -156,7 +156,7 @@ def lookup(record: Any, field: str) -> Any:
 
 
 def split_field(field: str) -> Iterator[tuple[str, str]]:
-    """Yield the ways to cut a field at one of its dots, the longest first part first."""
+    """Yield the ways to split a field at one of its dots, the longest first part first."""
     at = field.rfind(".")
     while at >= 0:
         yield field[:at], field[at + 1 :]

@@ -1,4 +1,4 @@
-"""Files elsewhere, named by URLs and read through fsspec: the extra ``remote``, and the package of each protocol."""
+"""Remote files, named by URLs and read through fsspec (the extra ``remote``, and a package for some protocols)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_remote(path: str) -> bool:
 
 
 def expand_pattern(url: str) -> list[str]:
-    """Return the URLs that match a pattern, sorted; a URL without ``*``, ``?`` and ``[`` as it is.
+    """List the URLs that match a pattern, sorted; a URL without ``*``, ``?`` and ``[`` is returned alone.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def expand_pattern(url: str) -> list[str]:
 
 
 def list_files(url: str) -> list[tuple[str, str]] | None:
-    """Return (URL, path below it) of every file below a directory, sorted by path; None for a file.
+    """List (URL, path below it) of every file below a directory, sorted by path; None for a file.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def list_files(url: str) -> list[tuple[str, str]] | None:
 
 
 def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
-    """Yield the first 64 KiB of each file; 1 MiB where bzip2 needs it. Raises DocumentError."""
+    """Yield the first 64 KiB of each file; 1 MiB if it is bzip2. Raises DocumentError."""
     for start in range(0, len(urls), _AT_ONCE):
         part = urls[start : start + _AT_ONCE]
         with _convert_errors(part[0]):

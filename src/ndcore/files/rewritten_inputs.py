@@ -48,12 +48,12 @@ def write_records(
     written: Callable[[int, bytes], bytes | None],
     added: Sequence[str] = (),
 ) -> None:
-    """Write the records of a file that is cut into records, and what stands around them.
+    """Write the records of a file, and the bytes before the first and after the last of them.
 
     Parameters
     ----------
     written : callable
-        From (position, record) of a document to the bytes to write for it, None to leave it out.
+        Maps (position, record) of a document to the bytes to write, or to None to leave it out.
     added : sequence of str
         Columns to add to the header of a table.
     """
@@ -67,7 +67,7 @@ def write_records(
 
 
 def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[bytes, bytes]]) -> None:
-    """Write some of the records of a file, each with the bytes before it, and what stands around all records."""
+    """Write some records of a file, each with its separator, and the opening and closing bytes of the file."""
     first = True
     for before, record in pieces:
         file.write((records.opening if first else before) + record)
@@ -78,7 +78,7 @@ def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[by
 def iterate_raw_documents(
     documents: FileDocuments, index: int, report: Progress, records: RawRecords | None = None
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield (position, bytes before the record, record) of each document of a file that is cut into records."""
+    """Yield (position, bytes before the record, record) of the documents of a file that is cut into records."""
     source = documents.sources[index]
     position = documents.span(index).start
     try:
@@ -146,7 +146,7 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
 
 
 def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
-    """Copy the files that describe kept documents to stand beside them again.
+    """Copy the files that describe a dataset beside its kept documents.
 
     The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
     fingerprint means the same data), and lists only the files that are there.
@@ -172,7 +172,7 @@ def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
 
 
 def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
-    """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
+    """Copy the lines of kept documents untouched; `flags` has one entry for each document of the file."""
     starts, ends = documents.line_spans(index)
     with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
         for start, stop, _ in join_ranges(starts[flags], ends[flags]):
@@ -180,9 +180,9 @@ def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path
 
 
 def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Path, report: Progress) -> None:
-    """Write the kept documents, and all sound records that are not documents, each as it stands in the file.
+    """Write the kept documents, and all sound records that are not documents, untouched.
 
-    Where compression does not keep the records of the file apart, each is compressed by itself here.
+    If several records share a compressed member, each is compressed by itself here.
     """
     source, span = documents.sources[index], documents.span(index)
     positions = iter(span)
@@ -211,9 +211,9 @@ def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Pa
 
 
 class ArchiveCopy:
-    """A new archive with some records of another, each as it stands there.
+    """A new archive with some records of another one, untouched.
 
-    Where compression does not keep the records apart, each is compressed by itself. Use it in a ``with`` block.
+    If several records share a compressed member, each is compressed by itself. Use it in a ``with`` block.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class ArchiveCopy:
     def __enter__(self) -> ArchiveCopy:
         self._original = self._stack.enter_context(Path(self._source.location).open("rb"))
         self._file = self._stack.enter_context(self._target.open("xb", buffering=_COPY))
-        if self.as_stored:  # with the dictionary that stands before the records
+        if self.as_stored:  # copy the dictionary at the beginning
             self.add_range(0, ArchiveStream(self._original, self._source.stored, self._source.path).first)
         return self
 
@@ -240,7 +240,7 @@ class ArchiveCopy:
         _copy_range(self._original, self._file, start, end)
 
     def add(self, entry: ArchiveEntry) -> None:
-        """Copy a record, or the bytes of a broken place, which are at hand."""
+        """Copy a record, or the bytes of a broken place, for which `is_at_hand` holds."""
         if entry.span is not None and self.as_stored:
             self.add_range(*entry.span)
         else:
@@ -281,12 +281,12 @@ def write_annotated(output: OutputDirectory, documents: FileDocuments, verdicts:
     """Write every input, in its own format, with the verdict on each document.
 
     JSON records get a field ``ndcore``, rows of tables get columns. `report` gets ("writing", documents gone through, n).
-    DocumentError where a file has changed, or has no place for annotations.
+    DocumentError if a file has changed, or cannot hold annotations.
     """
     for index, source in enumerate(documents.sources):
         if documents.is_left_out(index):
             continue
-        if source.kind not in RECORDS:  # of a stream, whose kind was not known before
+        if source.kind not in RECORDS:  # a stream, whose kind was unknown before
             raise DocumentError(source.path, None, "has no place for an annotation; --annotate needs records with fields")
         documents.check_unchanged(index)
         target = output.below("annotated", source.name)
@@ -314,7 +314,7 @@ def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
 
 
 def _choose_columns(verdicts: NamedVerdicts) -> dict[str, str]:
-    """Return the columns that annotation adds, and the fields of a verdict that they hold."""
+    """Map the columns that annotation adds to the fields of a verdict that they hold."""
     fields = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
     there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
     return {name: field for name, field in fields.items() if there.get(field, True)}
@@ -378,10 +378,10 @@ SavedRecords = dict[tuple[str, int | None], str]  # from path and number of a re
 
 
 def write_rejected(output: OutputDirectory, documents: FileDocuments) -> SavedRecords:
-    """Write the rejected records of every input, in its own format and under its name in ``kept/``, untouched.
+    """Write the rejected records of every input untouched, in its own format and under its name in ``kept/``.
 
-    Left out are records longer than ``source.longest``, and what lies behind a place from which on a file cannot be read.
-    Nothing is written of an input without rejected records.
+    Records longer than ``source.longest`` are left out, and so is everything after damage that ends the reading of a file.
+    Nothing is written for an input without rejected records.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""Choose the files of directories that are read: patterns of names, and hidden files."""
+"""Choose the files of directories that are read: patterns of names, and hidden files.
+
+Patterns are translated here, not by ``pathspec``: selection belongs to the base installation, whose only dependency is
+NumPy, and each pattern must tell whether it matched any file.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,7 @@ class Selection:
         return bool(matching)
 
     def checked(self, inputs: Sequence[str]) -> list[str]:
-        """Return the patterns of `exclude` that matched nothing in these inputs, which have been searched.
+        """Return the patterns of `exclude` that matched nothing; call it after these inputs have been searched.
 
         UsageError where a pattern of `include` matched nothing, or where no input is a directory.
         """

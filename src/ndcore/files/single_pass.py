@@ -1,7 +1,7 @@
-"""Documents that are read once, each with its id, its date and its place, for jobs that keep what they need themselves.
+"""Documents that are read once, each with its id, date and place.
 
-`FileDocuments` is for jobs that read again: it notes every id and place, and stores the text of pages. Here nothing is
-noted, so the memory does not grow with the inputs.
+`FileDocuments` is for jobs that read again: it collects every id and place, and stores the text of pages. `SinglePass`
+collects nothing, so its memory does not grow with the inputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Dated", "SinglePass"]
 
 
 class Dated(NamedTuple):
-    """A document, its id, its date (None where nothing names one) and where it stands."""
+    """A document with its id, its date (None where unknown) and its place."""
 
     id: str | int
     text: Text
@@ -98,7 +98,7 @@ class SinglePass:
         return self._given + len(self.rejected)
 
     def position(self) -> tuple[int, int] | None:
-        """Return about how far the pass is: (bytes of files read, bytes of all files), or None, as `Position.now` does."""
+        """Return the approximate progress, (bytes of files read, bytes of all files), or None, as `Position.now` does."""
         return self._position.now()
 
     def refuse(self, place: Place, reason: str) -> None:
@@ -141,9 +141,7 @@ class SinglePass:
     def _add_dates(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
         for record in records:
-            ident = record.id
-            if ident is None:
-                ident = source.label if record.number is None else f"{source.label}:{record.number}"
+            ident = source.make_id(record.number) if record.id is None else record.id
             try:
                 date = self._find_date(record)
             except RecordError as error:
@@ -168,7 +166,7 @@ class SinglePass:
             raise RecordError(f"the date field {self._field!r}: {error}") from None
 
     def _reject(self, error: DocumentError) -> None:
-        """Raise the error, or note it where errors are skipped."""
+        """Raise the error, or record it where errors are skipped."""
         if not self._skip:
             raise error
         self.rejected.append(Rejected(error.path, error.number, error.reason))

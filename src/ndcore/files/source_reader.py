@@ -26,14 +26,14 @@ SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are 
 
 
 class RawRecords(Protocol):
-    """The records of a file, and all that stands around them: written one after another they are the file again.
+    """The records of a file with the bytes between and around them, from which the file can be written again.
 
     Attributes
     ----------
     opening : bytes
-        What stands before the first record, once it has been read: a bracket, a header.
+        Bytes before the first record, known once it has been read: a bracket, a header.
     closing : bytes
-        What follows the last record, once it has been read.
+        Bytes after the last record, known once it has been read.
     """
 
     opening: bytes
@@ -42,7 +42,7 @@ class RawRecords(Protocol):
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield (number from 1, bytes between the record and the one before, record).
 
-        A blank line is an empty record; a TooLong stands for a record longer than ``source.longest``.
+        A blank line is an empty record; a record longer than ``source.longest`` is a TooLong.
         """
         ...
 
@@ -108,10 +108,10 @@ class SourceReader:
         Parameters
         ----------
         wanted : callable
-            Asked once for each record that may be a document, in their order, by its number (None for a whole file). What
-            is not wanted is not parsed where the format allows. Not asked for lines of JSONL files.
+            Called once for each record that may be a document, in order, with its number (None for a whole file); not for
+            lines of JSONL files. Unwanted records are not parsed if the format allows it.
         contents : Contents
-            Gets what is known of the records of an archive.
+            Collects the spans and kinds of the records of an archive.
         lines : Wanted, optional
             The wanted lines of a JSONL file. None: all.
 
@@ -174,7 +174,7 @@ class SourceReader:
 
 
 def decode_source(source: Source, data: bytes) -> str | bytes:
-    """Decode a text; UTF-8 stays as it is. DocumentError where its encoding cannot be told, or is not what was named."""
+    """Decode a text; UTF-8 stays bytes. DocumentError if its encoding cannot be detected, or is not the named one."""
     try:
         if not source.encoding:
             source.set_encoding(detect_encoding(data))
@@ -188,9 +188,9 @@ def decode_source(source: Source, data: bytes) -> str | bytes:
 
 
 def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
-    """Yield Html for each text of documents, which come one by one, and other items as they are.
+    """Yield an Html for the text of each document, and other items unchanged.
 
-    `charset` is the encoding of texts that are bytes, as columns of Parquet may have, if the user named it.
+    `charset` is the encoding, if the user named one, of texts that are bytes, as columns of Parquet may have.
     """
     for item in items:
         if isinstance(item, Record):
@@ -203,5 +203,5 @@ def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | It
 
 
 def _replace_block_text(block: Block, text: Extracted | RecordError) -> Item:
-    """Replace the HTML of a block of one document by its text; (number, reason) where there is none."""
+    """Replace the HTML of a block of one document by its text; return (number, reason) where extraction failed."""
     return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

@@ -61,21 +61,21 @@ class Source:
     encoding, problem : str
         As in `Format`. The encoding of text and tables is empty until it is detected, and ``utf-8`` then.
     named : bool
-        The user named this file; otherwise it was found in a directory.
+        The user named this file; otherwise it comes from a directory.
     longest : int
         Bytes that one record of it may have, decompressed; see `explain_too_long`.
     form : TextForm
-        What the user says of its text.
+        The encoding and delimiter that the user named.
     as_bytes : bool
-        A text is its bytes, in whatever encoding.
+        A text is its raw bytes, in any encoding.
     delimiter : str
         Of a table, once it has been detected.
     told : list of str
-        What is to be said of how it was read.
+        Notes for the user on how it was read.
     readable : int or None
-        Rows of a file of columns before its first damage, once that was met: later passes end there.
+        Rows of a columnar file before its first damage, once a pass has reached it: later passes end there.
     annotated_in_utf8 : bool
-        Its own encoding has been found to lack a character of the verdicts on its rows.
+        Its encoding lacks a character of the verdicts, so its annotated rows are in UTF-8.
     """
 
     path: str
@@ -97,6 +97,10 @@ class Source:
     readable: int | None = None
     annotated_in_utf8: bool = False
 
+    def make_id(self, number: int | None) -> str:
+        """Make the id of a document that has none, from the label and its line, row or record."""
+        return self.label if number is None else f"{self.label}:{number}"
+
     def set_encoding(self, encoding: str) -> None:
         """Set the encoding that the text was read in, and note it where it is not UTF-8."""
         self.encoding = encoding
@@ -105,7 +109,7 @@ class Source:
 
 
 def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
-    """Return how sources were read that are not UTF-8, or tables whose delimiter was detected, with their paths."""
+    """Map each note on how sources were read (an encoding, a detected delimiter) to the paths of these sources."""
     paths: dict[str, list[str]] = {}
     for source in sources:
         for how in source.told:
@@ -114,7 +118,7 @@ def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
 
 
 class TooLong(bytes):
-    """Stands for a record that was passed over because it is too long; it has no bytes itself.
+    """Empty bytes in place of a record that was skipped because it is too long.
 
     Attributes
     ----------
@@ -128,14 +132,14 @@ class TooLong(bytes):
 
     @classmethod
     def of(cls, what: str, longest: int, odd_quotes: bool = False) -> TooLong:
-        """Return the stand-in of a record; `what` names it, as in "the line"."""
+        """Make one for a record; `what` names the record, as in "the line"."""
         made = cls()
         made.reason, made.odd_quotes = explain_too_long(what, longest), odd_quotes
         return made
 
 
 def explain_too_long(what: str, longest: int) -> str:
-    """Say that something is longer than `longest` bytes, and how to have it read."""
+    """Explain that something is longer than `longest` bytes, and how to have it read."""
     return f"{what} is longer than {show_bytes(longest)}; a larger --max-record has it read"
 
 
@@ -203,7 +207,7 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
     try:
         with open(path, "rb", buffering=0) as file:
             return recognise_source(path, file, binary, encoding)
-    except OSError:  # reported by who reads it
+    except OSError:  # reading it reports the error
         kind, compression = guess_from_name(path)
         return Format(kind or "text", compression)
 
@@ -228,7 +232,7 @@ def starts_with(path: str, magic: bytes) -> bool:
 
 
 def get_sizes(sources: Iterable[Source]) -> Iterator[int]:
-    """Yield the bytes of each file as it is stored; 0 for a file that cannot be read, which reading it reports."""
+    """Yield the stored size of each file in bytes; 0 for a file that cannot be read, which is reported later."""
     for source in sources:
         try:
             yield os.stat(source.location).st_size
@@ -237,16 +241,16 @@ def get_sizes(sources: Iterable[Source]) -> Iterator[int]:
 
 
 class Position:
-    """How far a pass over sources is. `at` is the number of the source that is read."""
+    """The progress of a pass over sources. `at` is the number of the current source."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources, self.at = sources, 0
         self._ends: Ints | None = None
 
     def now(self) -> tuple[int, int] | None:
-        """Return (bytes of files read, bytes of all files), about, as they are stored. O(sources) when first asked.
+        """Return about (bytes of files read, bytes of all files), as stored. The first call takes O(sources).
 
-        None while a stream is not copied yet: its size is not known.
+        None while a stream is not copied yet: its size is unknown.
         """
         if self._ends is None:
             if not all(source.location for source in self._sources):

@@ -49,8 +49,8 @@ class WorkDirectory:
 def copy_stream(source: Source, work: WorkDirectory) -> None:
     """Copy the stream or the remote file of `source` into `work`, and point ``source.location`` at the copy.
 
-    The format of a stream is recognised here; the format of a remote file is known before. Sources with a file already are
-    left alone. A compressed stream is copied as it is; others are compressed, except Parquet and Arrow, which need random
+    The format of a stream is recognised here; the format of a remote file is known before. Sources that have a file already
+    are skipped. A compressed stream is copied as it is; others are compressed, except Parquet and Arrow, which need random
     access.
 
     Raises
@@ -106,7 +106,7 @@ def _read_beginning(stream: Iterator[bytes]) -> bytes:
 
 @contextlib.contextmanager
 def _open_packed(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
-    """Give `target`, or a file that compresses into it, fast."""
+    """Yield `target`, or a file that compresses into it with little work."""
     if packed:
         with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:
             yield file  # type: ignore[misc]

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
-from ndcore.files.json_values import to_json, to_string
+from ndcore.files.json_values import to_json, to_string, write_time
 from ndcore.files.outputs import OutputFile
 
 __all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
@@ -27,7 +27,7 @@ Kind = Literal["id", "string", "integer", "number", "truth", "time"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `kind` is the type of its values, besides None. An id is an int of 64 bits or a str."""
+    """A column: `kind` is the type of its values, which may also be None. An id is an int of 64 bits or a str."""
 
     name: str
     kind: Kind
@@ -86,7 +86,7 @@ class TableFile(OutputFile):
             raise UsageError(f"{missing('pyarrow', f'writing {path}')}; or write .csv or .jsonl")
 
     def write(self, table: Table) -> int:
-        """Write all rows beside the final name, and return their number. Memory: 2^15 rows."""
+        """Write all rows to a temporary file, and return their number. Memory: 2^15 rows."""
         with self.making() as new:
             return WRITERS[self._format](new, table)
 
@@ -98,7 +98,7 @@ def write_json_lines(file: IO[bytes], table: Table) -> int:
     for row in table.rows:
         record = dict(zip(names, row, strict=True))
         for at in times:
-            record[names[at]] = _write_time(row[at])
+            record[names[at]] = _convert_time(row[at])
         file.write(to_json(record) + b"\n")
         count += 1
     return count
@@ -116,7 +116,7 @@ def _write_csv(path: Path, table: Table) -> int:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in table.columns])
-        cells = {"truth": _write_truth, "time": _write_time}
+        cells = {"truth": _write_truth, "time": _convert_time}
         for block in table.blocks():
             changes = [cells.get(column.kind) for column in table.columns]
             values = [column if change is None else list(map(change, column))
@@ -163,11 +163,9 @@ def _write_truth(value: bool | None) -> str | None:
     return None if value is None else "true" if value else "false"
 
 
-def _write_time(value: Any) -> Any:
+def _convert_time(value: Any) -> Any:
     """Convert a time to ISO 8601; leave anything else as it is."""
-    if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
-    return value
+    return write_time(value) if isinstance(value, datetime.datetime) else value
 
 
 WRITERS: dict[str, Callable[[Path, Table], int]] = {  # by suffix

@@ -36,7 +36,7 @@ _SUPERSETS = {  # as browsers decode them
     "shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030", "iso8859-11": "cp874",
     "tis-620": "cp874",
 }
-_OF_SENDERS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}  # so too; a user who names them for a file means them
+_OF_SENDERS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}  # as browsers; a user who names these for a file means them
 _NO_TEXT = {"charmap", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem"}
 _SAMPLE = 1 << 20  # bytes that statistics see
 _LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
@@ -45,11 +45,11 @@ _HIGH = bytes(range(128, 256))
 
 
 class EncodingError(ValueError):
-    """A text is in no encoding that can be told, or not in the one that was named; the message is the reason alone."""
+    """The encoding of a text cannot be detected, or is not the one that was named; the message is the reason alone."""
 
 
 def check_encoding(name: str) -> str:
-    """Return the name of Python for an encoding of text.
+    """Normalize the name of an encoding of text to Python's name.
 
     Raises
     ------
@@ -67,13 +67,13 @@ def check_encoding(name: str) -> str:
     if encoding in _NO_TEXT:
         raise EncodingError(f"{name!r} does not name an encoding of text; examples are cp1252, gb18030, utf-16-le")
     if encoding in ("utf-16", "utf-32"):
-        raise EncodingError(f"{name!r} leaves the order of bytes open; name {encoding}-le or {encoding}-be (a byte order mark "
-                            "decides where there is one)")
+        raise EncodingError(f"{name!r} leaves the order of bytes open; name {encoding}-le or {encoding}-be (a byte order "
+                            "mark decides where there is one)")
     return "utf-8" if encoding == "utf-8-sig" else _SUPERSETS.get(encoding, encoding)
 
 
 def find_sender_encoding(charset: str) -> str:
-    """Return the encoding that a sender of mail means by a name, as browsers do; empty for other names, and for ASCII."""
+    """Find the encoding that browsers use for a charset named in mail; empty for unknown names and for ASCII."""
     try:
         encoding = check_encoding(charset)
     except EncodingError:
@@ -84,8 +84,8 @@ def find_sender_encoding(charset: str) -> str:
 def detect_wide_encoding(head: bytes) -> str:
     """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
 
-    More NULs must stand at the high ends of the units than elsewhere: U+4E00 and U+AC00, which are common, end in a NUL. The
-    units must be assigned characters, no controls.
+    Most NULs must be high bytes of units; not all, because the common U+4E00 and U+AC00 have a NUL as their low byte. The
+    units must be assigned characters that are not controls.
     """
     part = head[: min(_LOOK, len(head)) // 2 * 2]
     count = part.count(b"\0")
@@ -117,21 +117,21 @@ def is_utf8(data: bytes) -> bool:
 
 
 def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
-    """Decide the encoding of a text; None where nothing tells. O(len).
+    """Decide the encoding of a text; None where nothing indicates one. O(len).
 
     Parameters
     ----------
     data : bytes
     charset : str, optional
-        The one that its sender or the user named, read as browsers read the name, else as Python does. Other names tell
-        nothing.
+        The name given by the sender or the user, as browsers understand it, else as Python does. Unknown names are
+        ignored.
     is_html : bool
         The text is a page, which may name its encoding in a ``meta`` element.
 
     Raises
     ------
     EncodingError
-        It takes statistics to tell, and resiliparse is not installed.
+        Only statistics can decide, and resiliparse is not installed.
     """
     if data.startswith(UTF8_MARK):
         return "utf-8"
@@ -140,10 +140,10 @@ def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
         return told
     if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _can_decode(data, "iso2022_jp"):
         return "iso2022_jp"
-    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # pages in UTF-8 often name another encoding
+    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # pages in UTF-8 often declare another encoding
     if is_html and (not in_utf8 or (data.isascii() and b"\x1b" in data)):  # escapes: ISO-2022-JP, cut off or damaged
         declared = _ask_resiliparse(data, is_html=True)
-        if declared != "utf-8":  # it says so of EUC-KR too
+        if declared != "utf-8":  # which it also answers for EUC-KR
             return declared
     return "utf-8" if in_utf8 else _guess_encoding(data)
 
@@ -151,7 +151,7 @@ def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
 def detect_encoding(data: bytes) -> str:
     """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len).
 
-    Statistics have no say where there are NULs: they give UTF-16 that `detect_wide_encoding` does not recognize any name.
+    Statistics are ignored for data with NULs: they give arbitrary names to UTF-16 that `detect_wide_encoding` missed.
     """
     encoding = decide_encoding(data)
     guessed = encoding is not None and not encoding.startswith("utf-")
@@ -180,7 +180,7 @@ def _can_decode(data: bytes, encoding: str) -> bool:
 
 
 def _is_nearly_utf8(data: bytes) -> bool:
-    """Tell whether wrong bytes are so few among characters beyond ASCII that they are damage, not another encoding."""
+    """Tell whether invalid bytes are so rare among characters beyond ASCII that they are damage, not another encoding."""
     good = data.decode("utf-8", "ignore")
     wrong = len(data) - len(good.encode())
     return len(good) - len(data.translate(None, _HIGH)) > _GOOD * wrong
@@ -211,7 +211,7 @@ def _guess_encoding(data: bytes) -> str | None:
 
 
 def _ask_resiliparse(sample: bytes, is_html: bool = False) -> str:
-    """Return what resiliparse says of some bytes; of a page it reads the ``meta`` element first."""
+    """Detect the encoding of some bytes by resiliparse, which reads the ``meta`` element of a page first."""
     try:
         from resiliparse.parse.encoding import detect_encoding
     except ImportError:

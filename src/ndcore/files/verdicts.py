@@ -1,8 +1,7 @@
-"""The result of ``near_duplicates`` in the terms of the user: ids and places of documents instead of positions."""
+"""The result of ``near_duplicates`` with ids and places of documents instead of positions."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,7 +11,7 @@ from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite_all, to_json
+from ndcore.files.json_values import finite_all, to_json, write_time
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
 from ndcore.pairs.assignments import largest_clusters
@@ -22,16 +21,16 @@ ROWS = 1 << 14  # documents whose lines are made at a time
 DESCRIBED = 1 << 10  # documents that are described at a time
 SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
              "estimated")  # fields that are left out where there is no value
-ESTIMATED = ("shingle", "near", "contained", "chained")  # where sketches stand for texts
+ESTIMATED = ("shingle", "near", "contained", "chained")  # if only sketches were given
 
 
 PlaceColumns: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
 
 
 class ClusterSummary(NamedTuple):
-    """A representative and the documents that it stands for; `lowest` is their lowest resemblance, or score.
+    """A representative and the documents dropped for it; `lowest` is their lowest resemblance or score.
 
-    None: they have no shingles.
+    `lowest` is None where they have no shingles.
     """
 
     representative: int
@@ -52,7 +51,7 @@ class NamedVerdicts:
     sketched, against_sketched : bool
         Only sketches were given, so that resemblances are estimates.
     places, against_places : callable or None
-        From positions to where these documents stand, as the columns of `Place`; None where only sketches were given.
+        Map positions to the columns of `Place`; None where only sketches were given.
 
     Attributes
     ----------
@@ -101,11 +100,11 @@ class NamedVerdicts:
         return self._join_sides(positions, *sides)[0]
 
     def places(self, positions: Ints) -> list[list[Any]]:
-        """Return where documents stand, as columns of `Place`, all None where it is not known; positions as in `name`."""
+        """Return the columns of `Place` for documents, all None where a place is unknown; positions as in `name`."""
         return self._join_sides(positions, self._places or _make_empty_places, self._against_places or _make_empty_places)
 
     def _join_sides(self, positions: Ints, of_texts: PlaceColumns, of_against: PlaceColumns) -> list[list[Any]]:
-        """Return columns of what is known of documents, which a function for each side tells."""
+        """Look up columns for documents of both sides, by one function for each side."""
         beyond = positions >= len(self.labels)
         if not beyond.any():
             return list(of_texts(positions))
@@ -161,7 +160,7 @@ class NamedVerdicts:
     def _get_place_columns(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
         """Return the fields of the places of documents, as columns."""
         file, line, offset, date = self.places(positions)
-        dates = [None if when is None else when.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z") for when in date]
+        dates = [None if when is None else write_time(when) for when in date]
         return {f"{prefix}file": file, f"{prefix}line": line, f"{prefix}offset": offset, f"{prefix}date": dates}
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
@@ -175,11 +174,11 @@ class NamedVerdicts:
         return dropped if self.lost is None else dropped[np.argsort(-self.lost[dropped], kind="stable")]
 
     def largest(self, limit: int) -> list[ClusterSummary]:
-        """Return the `limit` representatives that stand for most documents; of equals, the first."""
+        """Return the `limit` representatives with most dropped documents; of equals, the first."""
         return [self._summarize_cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
     def clusters(self) -> int:
-        """Count the representatives that stand for other documents."""
+        """Count the representatives for which documents were dropped."""
         return len(np.unique(self.labels[~self.kept]))
 
     def _summarize_cluster(self, label: int, members: Ints) -> ClusterSummary:
@@ -209,14 +208,14 @@ def _take_ids(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int
 
 
 def _make_empty_places(positions: Ints) -> list[list[Any]]:
-    """Return the columns of places that are not known."""
+    """Return the columns of `Place` for documents whose places are unknown."""
     return [[None] * len(positions) for _ in Place._fields]
 
 
 def _iterate_records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield a record for each row of columns, without the fields that it does not have: see `SOMETIMES`.
+    """Yield a record for each row of columns, without the fields of `SOMETIMES` that are None.
 
-    A place has a line, which may be None, where it has a file.
+    A record has a line, which may be None, if it has a file.
     """
     there = {name: name not in SOMETIMES or any(value is not None for value in column) for name, column in columns.items()}
     for prefix in ("", "representative_"):

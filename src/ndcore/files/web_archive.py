@@ -45,11 +45,11 @@ class ArchiveStream:
     Attributes
     ----------
     buffer : bytearray
-        Bytes that have been read and not yet passed.
+        Bytes that have been read and not yet consumed.
     position : int
         Offset of the buffer in the decompressed data.
     damage : str or None
-        Why nothing follows the buffer, unless it is the end of the file.
+        Why nothing can be read after the buffer; None at the end of the file.
     first : int
         Offset of the first member in the file.
     """
@@ -68,7 +68,7 @@ class ArchiveStream:
         self._pieces = self._open()
 
     def _open(self) -> Iterator[Frame]:
-        """Decompress from where the file stands."""
+        """Decompress from the current position of the file."""
         if self._compression:
             return read_frames(self._file, self._compression, self._path, self._read_dictionary)
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
@@ -104,7 +104,7 @@ class ArchiveStream:
         return True
 
     def skip(self, count: int) -> bool:
-        """Pass over `count` bytes; where there are fewer, pass over all of them and return False."""
+        """Skip `count` bytes; if fewer remain, skip all of them and return False."""
         while count > len(self.buffer):
             count -= len(self.buffer)
             self._drop(len(self.buffer))
@@ -114,7 +114,7 @@ class ArchiveStream:
         return True
 
     def skip_newlines(self) -> bytes:
-        """Pass over CR and LF, and return them, a chunk of them at most."""
+        """Skip CR and LF, and return them, one chunk at most."""
         passed = b""
         while True:
             newlines = _NEWLINES.match(self.buffer)
@@ -143,7 +143,7 @@ class ArchiveStream:
                     return False
 
     def offset(self, position: int) -> int | None:
-        """Return the offset in the file of the data at `position`; with compression None unless a member begins there."""
+        """Return the file offset of the data at `position`; in a compressed file, None unless a member begins there."""
         if not self._compression:
             return position
         while self._begins and self._begins[0][0] < position:
@@ -152,7 +152,7 @@ class ArchiveStream:
         return offsets[-1] if offsets else None
 
     def end(self) -> int | None:
-        """Return the offset in the file where the data before the buffer end; with compression None unless a member ends."""
+        """Return the file offset where the data before the buffer end; in a compressed file, None unless a member ends."""
         if not self._compression:
             return self.position
         while self._ends and self._ends[0][0] < self.position:
@@ -160,9 +160,9 @@ class ArchiveStream:
         return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
 
     def boundary(self) -> int | None:
-        """Return the offset in the file of the data that follow; with compression None unless a member begins there.
+        """Return the file offset of the next data; in a compressed file, None unless a member begins there.
 
-        Behind the last data it is the size of the file, or where damaged data begin.
+        After the last data it is the size of the file, or the offset of damaged data.
         """
         if self.buffer:
             return self.offset(self.position)
@@ -173,7 +173,7 @@ class ArchiveStream:
         return self._invalid and not any(at >= position for at, _ in self._ends)
 
     def mend(self, begins: Callable[[bytes], bool]) -> bool:
-        """Go on, after `damage`, at the next member whose data `begins` recognises; False where there is none."""
+        """Resume after `damage` at the next member whose data `begins` recognises; False if there is none."""
         self._drop(len(self.buffer))
         if self.damage is None:
             return False
@@ -267,14 +267,14 @@ class RecordHead(NamedTuple):
 
 
 class ArchiveEntry(NamedTuple):
-    """A record, or something broken between records.
+    """A record, or a broken place between records.
 
     Attributes
     ----------
     number : int
         Counted from 1, broken places included.
     place : str
-        Where it stands, for messages.
+        Its offset in words, for messages.
     head : RecordHead or None
         None for a broken place.
     content : bytes
@@ -282,10 +282,10 @@ class ArchiveEntry(NamedTuple):
     problem : str or None
         What is broken.
     span : (int, int) or None
-        Offsets in the file between which this record stands alone, line ends after it included; None where compression
-        does not keep records apart. Of a broken place, up to where reading goes on.
+        Offsets in the file of the record alone, with the line ends after it; None if it shares a compressed member with
+        others. For a broken place, up to the offset where reading resumes.
     around : (bytes, bytes)
-        The head and the line ends after the content, as they stand in the file.
+        The head and the line ends after the content, untouched.
     """
 
     number: int
@@ -439,7 +439,7 @@ class _Reader:
             stream.skip_newlines()
 
     def _describe_place(self) -> str:
-        """Count the record at the beginning of the buffer, and describe where it stands."""
+        """Count the record at the beginning of the buffer, and describe its place."""
         self._number += 1
         offset = self._stream.offset(self._stream.position)
         if offset is None:
@@ -447,7 +447,7 @@ class _Reader:
         return f"the record at byte {offset:,}"
 
     def _skip_broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
-        """Go to the next record, and return an entry for the broken place, which begins at `start`."""
+        """Skip to the next record, and return an entry for the broken place that begins at `start`."""
         stream = self._stream
         if not stream.seek_match(self._format.next, _HEAD):
             stream.mend(lambda data: self._format.begin.match(data) is not None)
@@ -467,7 +467,7 @@ class _Reader:
         except BrokenHead as error:
             return self._skip_broken(place, str(error), start)
         stream.skip(size)
-        held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # which tells what it is
+        held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # enough to tell its kind
         problem = None
         if not stream.need(held):
             problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"

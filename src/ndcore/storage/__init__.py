@@ -1,4 +1,4 @@
-"""Arrays on disk: checksummed containers, temporary files, directories of jobs that go on, and errors of full disks.
+"""Arrays on disk: checksummed containers, temporary files, directories of resumable jobs, and errors of full disks.
 
 Imports `human` and nothing else.
 """

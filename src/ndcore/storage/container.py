@@ -77,7 +77,7 @@ class Entry(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands before the arrays."""
+    """The part of a file before the arrays."""
 
     kind: str
     revision: int
@@ -86,7 +86,7 @@ class Head(NamedTuple):
 
 
 def corrupt(path: AnyPath, reason: str) -> CorruptFile:
-    """Make the error of a file that cannot be read."""
+    """Make a CorruptFile that names the file and the reason."""
     return CorruptFile(f"{os.fspath(path)}: {reason}")
 
 
@@ -96,7 +96,7 @@ def aligned(offset: int) -> int:
 
 
 def read_head(file: BinaryIO, size: int, path: AnyPath) -> Head:
-    """Read and check what stands before the arrays of a file of `size` bytes. CorruptFile where it is unsound or newer.
+    """Read and check the header and the table of a file of `size` bytes. CorruptFile where they are unsound or newer.
 
     The checksum comes before the version, so that damage is not taken for a newer format.
     """
@@ -364,7 +364,7 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-            if os.name == "nt":  # which renames no open file
+            if os.name == "nt":  # Windows cannot rename an open file
                 file.close()
             temporary.replace(target)
     except BaseException as error:
@@ -375,7 +375,7 @@ def replacing(path: AnyPath, durable: bool, need: int = 0) -> Iterator[BinaryIO]
             name_place(error, path, inside=temporary or Path(os.fsdecode(error.filename or path)), need=need)
         raise
     if durable:
-        sync(target.parent)  # the renaming itself
+        sync(target.parent)  # makes the renaming durable
 
 
 # ---- reading
@@ -390,7 +390,7 @@ def _open_regular(path: AnyPath) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def _check_gaps(file: BinaryIO, entries: list[Entry], path: AnyPath) -> None:
-    """Check that the bytes between arrays are zero. `file` stands at the end of the JSON text."""
+    """Check that the bytes between arrays are zero. `file` is positioned at the end of the JSON text."""
     for entry in entries:
         gap = file.read(entry.start - file.tell())
         if any(gap):

@@ -1,4 +1,4 @@
-"""Wait until files are on disk; make errors of full disks useful: they name the path that the user gave, and the room."""
+"""Wait until files are on disk; add the path that the user gave, and the free space, to errors of full disks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def name_place(
     place = os.fspath(path)
     named = error.filename
     if error.errno in FULL and error.filename2 is not None:
-        named = error.filename2  # where it was copied to
+        named = error.filename2  # the destination of a copy
     if named is not None:
         named = Path(os.fsdecode(named))
         if inside is None or not named.is_relative_to(inside):
@@ -67,9 +67,9 @@ def naming(path: str | os.PathLike[str], *, inside: Path | None = None, need: in
 
 
 def sync(place: Path) -> None:
-    """Wait until a file or the entries of a directory are on disk, where the system can tell.
+    """Wait until a file, or the entries of a directory, are on disk, if the system supports it.
 
-    Raises OSError where the disk failed or is full; other errors mean that the system cannot tell.
+    OSError where the disk failed or is full; other errors mean that the system does not support it.
     """
     try:
         descriptor = os.open(place, os.O_RDONLY)
@@ -85,13 +85,13 @@ def sync(place: Path) -> None:
 
 
 def sync_tree(place: Path) -> None:
-    """Wait until everything below a directory is on disk, where the system can tell. Raises OSError as `sync`.
+    """Wait until everything below a directory is on disk, if the system supports it. Raises OSError as `sync`.
 
-    A file at a time takes 3 ms each on a disk that needs one; the whole file system is asked once instead.
+    Syncing one file takes about 3 ms, so the whole file system is synced once instead.
     """
     try:
         whole = ctypes.CDLL(None, use_errno=True).syncfs
-    except (TypeError, AttributeError):  # Windows, which tells nothing of directories, and macOS
+    except (TypeError, AttributeError):  # macOS, and Windows, which cannot sync directories
         getattr(os, "sync", lambda: None)()
         return
     descriptor = os.open(place, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""A directory of checksummed files, where a long job puts the outcomes of its steps, so that it can be interrupted."""
+"""A directory of checksummed files, where a long job saves the results of its steps, so that it can be interrupted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_misfit(form: Form, arrays: Arrays, sizes: Mapping[str, int], of: str) -
     sizes : dict of str to int
         Letters of dimensions that are known.
     of : str
-        What they are known from, for the message.
+        The source of these sizes, for the message.
     """
     if arrays.keys() != form.keys():
         return f"it has the arrays {', '.join(sorted(arrays)) or 'none'}, not {', '.join(sorted(form)) or 'none'}"
@@ -50,9 +50,9 @@ SUFFIX = ".ndc"
 
 
 class FileShelf:
-    """Named outcomes as files, each put in its place once complete, so that an interrupted job goes on after the last one.
+    """Named results as files, each renamed once complete, so that an interrupted job resumes after the last one.
 
-    Nothing waits for the disk until `sync`. Headers are checked whenever a file is opened, checksums of arrays by `verify`
+    Only `sync` waits for the disk. Headers are checked whenever a file is opened, checksums of arrays by `verify`
     and by `mend`, which read all files.
 
     Parameters
@@ -60,7 +60,7 @@ class FileShelf:
     path : path
         The directory.
     family : str
-        What the kinds of the files begin with: ``runs/00000000`` is of the kind ``<family>/runs``.
+        Prefix of the kinds of files: ``runs/00000000`` has the kind ``<family>/runs``.
     """
 
     path: Path
@@ -70,28 +70,28 @@ class FileShelf:
         self._family = family
 
     def _file(self, name: str) -> Path:
-        """Name the file of an outcome."""
+        """Return the file of a result."""
         return self.path / f"{name}{SUFFIX}"
 
     def has(self, name: str) -> bool:
-        """Tell whether an outcome is there."""
+        """Tell whether a result exists."""
         return self._file(name).exists()
 
     def put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Put an outcome there, in place of an older one."""
+        """Save a result, in place of an older one."""
         container.write(self._place(name), self._kind(name), header, arrays, durable=False, on_page=True)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return header and arrays of an outcome; the arrays are not to be written to. FileNotFoundError without it."""
+        """Return header and read-only arrays of a result. FileNotFoundError if it does not exist."""
         self._check_kind(name, self._kind(name))
         return container.read(self._file(name), self._kind(name), mmap=True, verify=False)
 
     def _kind(self, name: str) -> str:
-        """Return the kind of the file of an outcome."""
+        """Return the kind of the file of a result."""
         return f"{self._family}/{name.partition('/')[0]}"
 
     def _place(self, name: str) -> Path:
-        """Name the file of an outcome, and make its folder."""
+        """Return the file of a result, and make its folder."""
         file = self._file(name)
         file.parent.mkdir(exist_ok=True)
         return file
@@ -103,7 +103,7 @@ class FileShelf:
             raise container.CorruptFile(f"{self._file(name)}: the file holds {stored_kind!r}, not {kind!r}")
 
     def drop(self, name: str) -> None:
-        """Drop an outcome, if it is there."""
+        """Remove a result, if it exists."""
         self._file(name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> list[str]:
@@ -119,7 +119,7 @@ class FileShelf:
         return names[:whole]
 
     def where(self, name: str) -> str:
-        """Name the file of an outcome for a message."""
+        """Return the path of a result, for messages."""
         return str(self._file(name))
 
     def reserve(self, need: int, what: str) -> None:
@@ -137,7 +137,7 @@ class FileShelf:
         return sum(file.stat().st_size for file in self._list_files())
 
     def verify(self) -> int:
-        """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
+        """Verify all checksums, and count the files. CorruptFile names the first damaged file."""
         files = self._list_files()
         for file in files:
             container.read(file, mmap=True)
@@ -164,7 +164,7 @@ class FileShelf:
         self.sweep()
 
     def sync(self) -> None:
-        """Wait until the disk has all files."""
+        """Wait until all files are on disk."""
         for place in [*self._list_files(), *(file.parent for file in self._list_files()), self.path]:
             sync(place)
 
@@ -174,5 +174,5 @@ class FileShelf:
 
 
 def part_name(folder: str, number: int) -> str:
-    """Name a part of an outcome; names ascend as numbers do."""
+    """Name a part of a result; names are ordered as the numbers are."""
     return f"{folder}/{number:08d}"

@@ -1,4 +1,4 @@
-"""The description of a job in its directory, and whether one may be begun, or gone on with, there."""
+"""Describe a job by a file in its directory, and decide whether a job may be begun or resumed there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OtherJob(ValueError):
 
 @dataclass(frozen=True)
 class JobDescription:
-    """A file that says what a directory holds, finished or not: parameters, and the source they are applied to.
+    """A file that describes the job of a directory, finished or not: its parameters and its source.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class JobDescription:
     format: int
 
     def is_in(self, path: str | os.PathLike[str]) -> bool:
-        """Tell whether a directory has such a file, and not another one of its name."""
+        """Tell whether a directory has a description of this kind, and not just a file of its name."""
         try:
             with (Path(path) / self.file).open("rb") as file:
                 return self.begins(file.read(64))
@@ -54,7 +54,7 @@ class JobDescription:
             return False
 
     def begins(self, head: bytes) -> bool:
-        """Tell whether such a file begins with these bytes."""
+        """Tell whether a description of this kind can begin with these bytes."""
         return f'"{self.key}"'.encode() in head[:64]
 
     def read(self, place: Path) -> dict[str, Any]:
@@ -63,17 +63,17 @@ class JobDescription:
         FileNotFoundError without the file, CorruptFile where it is damaged, ValueError for a newer format.
         """
         try:
-            description = json.loads((place / self.file).read_text(encoding="utf-8"))
-            newer = description[self.key] > self.format
-            checked = {} if newer else {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
+            stored = json.loads((place / self.file).read_text(encoding="utf-8"))
+            newer = stored[self.key] > self.format
+            checked = {} if newer else {"finished": bool(stored["finished"]), "parameters": dict(stored["parameters"])}
         except FileNotFoundError:
             raise FileNotFoundError(2, f"holds no {self.what}: there is no {self.file}", str(place)) from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFile(f"{place / self.file}: not the description of a {self.what}: {error}") from error
         if newer:
-            raise ValueError(f"{place}: a {self.what} of format {description[self.key]!r:.40}; this ndcore reads {self.format}: "
+            raise ValueError(f"{place}: a {self.what} of format {stored[self.key]!r:.40}; this ndcore reads {self.format}: "
                              "upgrade ndcore")
-        return {**checked, "source": description.get("source")}
+        return {**checked, "source": stored.get("source")}
 
     def write(self, place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
         """Write the file, in place of an older one."""
@@ -84,9 +84,9 @@ class JobDescription:
             new.replace(place / self.file)
 
     def begin(self, place: Path, parameters: dict[str, Any], source: Any) -> None:
-        """Make a directory to work in: a new one, or one with an unfinished job of the same parameters and source.
+        """Make a new directory for a job, or take one with an unfinished job of the same parameters and source.
 
-        An unfinished job that has nothing but its description is begun anew, with any parameters.
+        An unfinished job without any results is begun anew, with any parameters.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class JobDescription:
             return
         for part, words, now in (("parameters", "other parameters", parameters), ("source", "another source", source)):
             if there[part] != now:
-                raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_describe_difference(there[part], now)}; go on "
+                raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_compare(there[part], now)}; go on "
                                "with the same, take another directory, or remove this one")
 
     def make(self, place: Path) -> None:
@@ -145,11 +145,11 @@ class JobDescription:
                 place.rmdir()
 
     def is_begun(self, place: Path) -> bool:
-        """Tell whether a job has an outcome of a step there."""
+        """Tell whether a job has written the results of a step."""
         return any(place.rglob(f"*{SUFFIX}"))
 
     def remove(self, place: Path) -> None:
-        """Remove what a job has put there, except the lock that `alone` holds, and the directory if it is empty then."""
+        """Remove the files of a job, except the lock that `alone` holds, and the directory if it is then empty."""
         FileShelf(place, "").clear()
         for file in (place / self.file, place / (self.file + NEW)):
             file.unlink(missing_ok=True)
@@ -162,17 +162,17 @@ COLLECTION = JobDescription("collection.json", "ndcore.collection", "collection"
 REPEATS = JobDescription("repeats.json", "ndcore.repeats", "search for repeated passages", 1)
 
 
-def _describe_difference(before: Any, now: Any, names: tuple[str, ...] = ()) -> str:
+def _compare(before: Any, now: Any, names: tuple[str, ...] = ()) -> str:
     """Describe the first difference between two descriptions."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted({*before, *now}):
             if before.get(name) != now.get(name):
-                return _describe_difference(before.get(name), now.get(name), (*names, name))
+                return _compare(before.get(name), now.get(name), (*names, name))
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for old, new in zip(before, now, strict=True):
             if old != new and isinstance(old, list):
                 named = old[:1] == new[:1] and isinstance(old[0], str)  # a file with its size and date
-                return _describe_difference(old[1:], new[1:], (*names, old[0])) if named else _describe_difference(old, new, names)
+                return _compare(old[1:], new[1:], (*names, old[0])) if named else _compare(old, new, names)
     return " ".join([*names, _shorten(before), "there,", _shorten(now), "here"])
 
 

@@ -1,4 +1,4 @@
-"""One writer to a directory, or to a new file: a lock that the system releases when its process ends, however it ends."""
+"""Lock a directory or a new file for one writer; the system releases the lock when the process ends in any way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ndcore._types import AnyPath
 
 __all__ = ["CannotLock", "Lock", "held_file"]
 
-TEMPORARY = ".ndcore.tmp"  # ends the name of what nobody needs once the process that made it has ended
+TEMPORARY = ".ndcore.tmp"  # suffix of files that are garbage once the process that made them has ended
 
 
 class CannotLock(OSError):
@@ -26,11 +26,11 @@ class Lock:
     ----------
     directory : path
     advice : str
-        What the message says to do where another process writes.
+        What to do if another process writes, for the message.
     name : str
-        Of the file in the directory that holds the number of the process that writes.
+        The file in the directory that holds the number of the writing process.
     create : bool
-        Make this file where there is none.
+        Make this file if it does not exist.
 
     Raises
     ------
@@ -73,16 +73,16 @@ class Lock:
             os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
     def remove(self) -> None:
-        """Let others write, and leave no file."""
+        """Release the lock, and remove its file."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):  # the directory is gone
-                os.unlink(self._path)  # noqa: PTH108 - before the lock ends: afterwards it may be of another process
+                os.unlink(self._path)  # noqa: PTH108 - before the release: afterwards it may belong to another process
             self.release()
 
     def __del__(self) -> None:
@@ -91,7 +91,7 @@ class Lock:
 
 
 def held_file(target: Path) -> tuple[Path, BinaryIO]:
-    """Make a temporary file beside `target`, which `sweep` leaves alone until it is closed; return its path and the file."""
+    """Open a temporary file beside `target`, which `sweep` spares until it is closed; return its path and the file."""
     while True:
         path = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}{TEMPORARY}")
         file = path.open("xb")
@@ -110,7 +110,7 @@ def held_file(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def _is(path: Path, descriptor: int) -> bool:
-    """Tell whether an open file is still the one of this name."""
+    """Tell whether a path still names this open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:

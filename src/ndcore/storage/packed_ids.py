@@ -55,7 +55,7 @@ class PackedStrings:
     def restored(cls, text: bool, data: AnyArray, ends: AnyArray, count: int, place: str = "strings") -> PackedStrings:
         """Wrap the arrays of a file, named by `place`. ValueError where they do not fit each other.
 
-        Only the first and the last end are read: `check` reads the others.
+        Reads only the first and the last end; `check` reads all.
         """
         fits = data.dtype == np.uint8 and data.ndim == 1 and ends.dtype == np.int64 and ends.shape == (count + 1,)
         if not (fits and ends[0] == 0 and ends[-1] == len(data)):
@@ -105,7 +105,7 @@ class PackedStrings:
         return self.data[begin:end].tobytes()
 
     def decode(self, encoded: bytes) -> str | bytes:
-        """Return the string that has these bytes."""
+        """Decode the bytes of one string."""
         return encoded.decode("utf-8", "surrogatepass") if self.text else encoded
 
     def tolist(self) -> list[Any]:

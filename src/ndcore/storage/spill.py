@@ -26,7 +26,7 @@ def temporary_file(owner: object) -> IO[bytes]:
 
 
 def _close(file: IO[bytes]) -> None:
-    with contextlib.suppress(OSError):  # of what could not be written
+    with contextlib.suppress(OSError):  # flushing may fail again
         file.close()
 
 
@@ -40,7 +40,7 @@ BLOCK = 48 << 20  # bytes of a block at most: malloc returns memory of this size
 
 
 def column_limit(memory_limit: int | None) -> int | None:
-    """Return the bytes of a column of some bytes a document that stay in memory: the limit is for what is larger."""
+    """Return how many bytes of a per-document column stay in memory; the rest of the limit is for larger data."""
     return None if memory_limit is None else min(COLUMN, memory_limit)
 
 
@@ -53,7 +53,7 @@ class SpooledArray:
     limit : int, optional
         Bytes to keep in memory; None keeps everything.
     shape : tuple of int
-        Of a row.
+        The shape of a row.
     """
 
     dtype: np.dtype[Any]
@@ -66,7 +66,7 @@ class SpooledArray:
         self._shape = shape
         self._rows = 0
         self._blocks: list[AnyArray] = []
-        self._free: AnyArray | None = None  # what is left of the last block
+        self._free: AnyArray | None = None  # the unused rows of the last block
         self._file: IO[bytes] | None = None
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ class SpooledArray:
             chunk, self._free = chunk[count:], self._free[count:]
 
     def _end_block(self) -> None:
-        """Leave the rows out of the last block that were not needed."""
+        """Cut the unused rows off the last block."""
         if self._free is not None:
             self._blocks[-1] = self._blocks[-1][: len(self._blocks[-1]) - len(self._free)]
             self._free = None
@@ -125,7 +125,7 @@ class SpooledArray:
         """
         shape = (self._rows, *self._shape)
         if self._file is not None and self.nbytes:
-            with writing_temporary():  # of what is still in memory
+            with writing_temporary():  # rows that are still buffered
                 self._file.flush()
             return np.memmap(self._file, self.dtype, mode, shape=shape)
         self._end_block()
@@ -142,12 +142,12 @@ class SpooledArray:
 
 
 class SpooledColumn:
-    """Numbers that are appended one by one or in blocks, and read in place. Past the limit (bytes) on disk.
+    """Numbers, appended one by one or in blocks and read in place; on disk once they exceed the limit (bytes).
 
     Parameters
     ----------
     typecode : str
-        Of the `array` module.
+        A type code of the `array` module.
     limit : int, optional
         Bytes to keep in memory; None keeps everything.
     """
@@ -174,7 +174,7 @@ class SpooledColumn:
         self._spill()
 
     def _spill(self, limit: int | None = None) -> None:
-        """Write what is in memory to the file where it is more than the limit."""
+        """Write the numbers in memory to the file if they exceed the limit."""
         limit = self._limit if limit is None else limit
         if limit is not None and len(self._tail) * self._tail.itemsize > limit:
             self._spooled.append(np.frombuffer(self._tail, self._spooled.dtype))
@@ -191,7 +191,7 @@ class SpooledColumn:
 
 
 class SpooledSets:
-    """Ascending sets of uint64, appended in order and read in place by number. Past the limit (bytes) on disk."""
+    """Ascending sets of uint64, appended and read in place by number; on disk once they exceed the limit (bytes)."""
 
     def __init__(self, limit: int) -> None:
         self._values = SpooledArray(np.uint64, limit)
@@ -209,7 +209,7 @@ class SpooledSets:
         return self._values.spilled
 
     def append(self, values: UInts, offsets: Ints) -> None:
-        """Append the sets values[offsets[i] : offsets[i + 1]], of values from offsets[0] = 0 on."""
+        """Append the sets values[offsets[i] : offsets[i + 1]]; offsets[0] is 0."""
         self._ends.append(offsets[1:] + self._total)
         self._total += int(offsets[-1])
         self._values.append(values[: int(offsets[-1])])
@@ -224,7 +224,7 @@ class SpooledSets:
     def values(self) -> UInts:
         """Return the members of all sets end to end, read-only. Nothing can be appended afterwards.
 
-        Spilled sets are mapped anew by each call: the memory of what was read is given back with the array.
+        Each call maps spilled sets anew, so that dropping the array frees the pages that were read.
         """
         if self.spilled:
             return np.asarray(self._values.array())
@@ -237,7 +237,7 @@ class SpooledSets:
         return _restore_sets, (np.asarray(self.values()), self.offsets)
 
     def sizes(self, numbers: Ints) -> Ints:
-        """Return the number of members of each of these sets. O(len(numbers)) after the first call."""
+        """Return the sizes of the sets with these numbers. O(len(numbers)) after the first call."""
         return self.offsets[numbers + 1] - self.offsets[numbers]
 
 

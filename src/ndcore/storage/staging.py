@@ -1,8 +1,8 @@
-"""A hidden directory beside an output, held by the one job that writes it; the next job clears what a killed one left.
+"""A hidden directory beside an output, locked by the job that writes it; the next job removes the remains of a killed one.
 
-``.NAME.ndcore.tmp`` has a file ``lock``, and the output in the making at ``new/NAME``. Where an output is replaced and the
-system cannot exchange two directories, the old one is moved to ``old/NAME`` first, and back again if that is as far as the
-job came.
+``.NAME.ndcore.tmp`` has a file ``lock``, and the unfinished output at ``new/NAME``. If an output is replaced and the system
+cannot exchange two directories, the old one is first moved to ``old/NAME``; if the job is killed then, the next one moves it
+back.
 
 A job with several outputs gives them their names together (`commit_together`).
 """
@@ -33,20 +33,20 @@ LOCK, NEW, OLD = "lock", "new", "old"
 
 
 class Staging:
-    """The right to write one output, and a place to make it in. Use it in a ``with`` block.
+    """The right to write one output, and a temporary place for it. Use it in a ``with`` block.
 
     Parameters
     ----------
     path : path
-        The output: a file or a directory, there or not, in a directory that is there.
+        The output: a file or a directory, which may exist, in a directory that exists.
     check : callable, optional
-        Raises an error where what has the name of the output may not be replaced; `commit` asks it.
+        Raises an error if the existing output must not be replaced; called by `commit`.
 
     Attributes
     ----------
     made : Path or None
-        A directory beside the output that was made instead of `new`, because it outlives a killed job. It is not exchanged
-        with the old output: after a kill nobody could tell which of the two has its name.
+        A directory beside the output, used instead of `new` because it outlives a killed job. It is not exchanged with the
+        old output: after a kill nobody could tell which of the two is which.
 
     Raises
     ------
@@ -55,8 +55,8 @@ class Staging:
 
     Notes
     -----
-    Where the system cannot lock files, each job has a directory of its own, nobody is refused, and what a killed job leaves
-    stays, but for an output that it was about to replace.
+    If the system cannot lock files, each job has a directory of its own, no job is refused, and the remains of killed jobs
+    stay, except an output that one was about to replace, which is put back.
     """
 
     def __init__(self, path: AnyPath, check: Callable[[], None] = lambda: None) -> None:
@@ -68,7 +68,7 @@ class Staging:
         self._held = False
 
     def recover(self) -> None:
-        """Clear what killed jobs left beside the output; put an output back that one was about to replace.
+        """Remove the remains of killed jobs beside the output; put back an output that one was about to replace.
 
         Raises BlockingIOError where another job writes this output.
         """
@@ -104,7 +104,7 @@ class Staging:
         return self
 
     def _take_own(self) -> None:
-        """Take a directory that no other job has, where the system cannot lock files."""
+        """Make a directory for this job alone, where the system cannot lock files."""
         with contextlib.suppress(OSError):
             (self._place / LOCK).unlink(missing_ok=True)
             self._place.rmdir()
@@ -116,7 +116,7 @@ class Staging:
             self._end()
 
     def _end(self) -> None:
-        """Remove everything, and let others write."""
+        """Remove the directory, and release the lock."""
         _clear(self._place)
         if self._lock is not None:
             self._lock.remove()
@@ -126,22 +126,22 @@ class Staging:
 
     @property
     def new(self) -> Path:
-        """Where to make the output, in a directory that is there; only inside the ``with`` block."""
+        """The temporary path of the output, in a directory that exists; only inside the ``with`` block."""
         assert self._held
         (self._place / NEW).mkdir(exist_ok=True)
         return self._place / NEW / self.target.name
 
     def commit(self) -> None:
-        """Give the output its name, in place of what has it now, which goes at the end of the block."""
+        """Rename the output to its final name; the output that it replaces is removed at the end of the block."""
         commit_together([self])
 
     @property
     def _made(self) -> Path:
-        """What gets the name."""
+        """The finished output before it is renamed."""
         return self.made or self.new
 
     def _prepare(self) -> None:
-        """Check the name, and wait until what was made is on disk."""
+        """Check the final name, and wait until the output is on disk."""
         self.check()  # another job may have ended since
         made = self._made
         with naming(self._named, inside=made):
@@ -149,7 +149,7 @@ class Staging:
             (sync_tree if made.is_dir() else sync)(made)
 
     def _take_name(self) -> None:
-        """Give the output its name; keep what had it."""
+        """Rename the output to its final name; keep the output that it replaces."""
         made = self._made
         if not os.path.lexists(self.target):
             made.rename(self.target)
@@ -163,7 +163,7 @@ class Staging:
             made.replace(self.target)
 
     def _give_back(self) -> None:
-        """Give the name back to what had it, if the output has it."""
+        """Restore the replaced output under the name, if the new output has taken it."""
         made = self._made
         if os.path.lexists(self.target) and os.path.samestat(self._identity, self.target.lstat()):
             if os.path.lexists(made):
@@ -174,10 +174,10 @@ class Staging:
 
 
 def commit_together(jobs: Sequence[Staging]) -> None:
-    """Give several outputs their names, the main one last; all of them, or none where one fails.
+    """Rename several outputs to their final names, the main one last; all of them, or none if one fails.
 
-    All are checked, and on disk, before the first one gets its name. A process that is killed between two names leaves the
-    later outputs as they were: where the main one is new, so are the others.
+    All are checked, and on disk, before the first one is renamed. If the process is killed in between, the later outputs are
+    the old ones: if the main one is new, so are the others.
     """
     for job in jobs:
         job._prepare()
@@ -190,9 +190,9 @@ def commit_together(jobs: Sequence[Staging]) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed jobs have left in a directory, and put back the outputs that they were about to replace.
+    """Remove the remains of killed jobs in a directory, and put back the outputs that they were about to replace.
 
-    Nothing is removed that a process holds, or that does not look like what `Staging` and `held_file` make.
+    Files and directories that a process holds, or that `Staging` and `held_file` would not make, are left alone.
     """
     left = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -208,7 +208,7 @@ def sweep(folder: Path) -> None:
 
 
 def _sweep_directory(place: Path) -> None:
-    """Clear the directory of a job that has ended. Raises OSError where it has not, or where it may be of somebody else."""
+    """Clear the directory of a job that has ended. OSError if it has not ended, or if the directory may be foreign."""
     names = {entry.name for entry in place.iterdir()}
     if not names <= {LOCK, NEW, OLD}:
         return
@@ -223,14 +223,14 @@ def _sweep_directory(place: Path) -> None:
 
 
 def _clear(place: Path) -> None:
-    """Remove what is in the directory of a job, except its lock; put the old output back where there is no other."""
+    """Empty the directory of a job, except its lock; put the old output back if there is no new one."""
     _put_back(place)
     for name in (NEW, OLD):
         shutil.rmtree(place / name, ignore_errors=True)
 
 
 def _put_back(place: Path) -> None:
-    """Give an output its name again, where a job was killed after it took the name away."""
+    """Move an output back to its name, if a job was killed after it had moved the output away."""
     with contextlib.suppress(OSError):
         for old in (place / OLD).iterdir():
             target = place.parent / old.name
