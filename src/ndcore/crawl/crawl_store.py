@@ -71,7 +71,7 @@ def crawl_store(crawler: Crawler) -> CrawlStore:
 
 
 class CrawlStore:
-    """The store of a crawler, and what this crawl did with the links of each cluster.
+    """The store of a crawler, with the depth at which this crawl followed the links of each cluster.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class CrawlStore:
         return await self._decide_and_count(url, self._decide, url, text, None)
 
     async def _decide_and_count(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
-        """Decide on the thread, and count what came of it. An error stops no crawl: its page counts as undecided."""
+        """Decide on the thread, and count the verdict. An error does not stop the crawl: its page counts as undecided."""
         try:
             decided = await run_on_thread(self._thread, decide, *arguments)
         except Exception:
@@ -228,7 +228,7 @@ HELD = ("drop", "last")
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """What the settings NDCORE_… of a Scrapy project say.
+    """The settings NDCORE_… of a Scrapy project, checked.
 
     Attributes
     ----------

@@ -378,13 +378,13 @@ class HammingIndex:
 
 
 class Recent(NamedTuple):
-    """Fingerprints that are in no table yet, from row `first` on."""
+    """The buffer: fingerprints from row `first` on, which are in no table yet."""
 
     values: UInts
     first: int
 
     def near(self, value: int, max_distance: int) -> tuple[list[int], list[int]]:
-        """Scan them: (rows, distances) within max_distance bits of a value, by row."""
+        """Scan the buffer: (rows, distances) within max_distance bits of a value, by row."""
         at = _hamming.scan(self.values, value, max_distance)
         if not len(at):
             return [], []
@@ -417,7 +417,7 @@ GROWTH = 8  # the least ratio of the sizes of neighbouring levels
 def take_small_levels(
     levels: Sequence[SortedTables], values: UInts, rows: Ints, everything: bool = False,
 ) -> tuple[list[SortedTables], UInts, Ints]:
-    """Take the levels that must be merged with new fingerprints: those too small to stay, or everything.
+    """Split off the levels to merge with new fingerprints: the ones too small to stay, or all.
 
     Returns the levels that stay, then the fingerprints and rows to sort into a new level.
     """

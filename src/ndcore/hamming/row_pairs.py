@@ -19,7 +19,7 @@ LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that an a
 
 
 def near_pairs(searcher: _hamming.Orders, plan: TablePlan, t: int, keys: UInts, most: int) -> UInts:
-    """Find the pairs among some keys of table t, without those that an earlier table finds; uint64 (m, 2).
+    """Find the pairs among some keys of table t that no earlier table finds; uint64 (m, 2).
 
     The search ends once there are more than `most`. All keys with the same prefix are compared with each other, which takes
     time quadratic in their number. So the pairs of a large run are estimated first, from the neighbours of `SAMPLED` random

@@ -92,7 +92,7 @@ def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[Permuted
 
 @lru_cache(maxsize=64)
 def find_missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
-    """Find at most k bits such that the prefix of every table has one of them: the tables miss what differs in these.
+    """Find at most k bits such that the prefix of every table has one of them: fingerprints that differ in these are missed.
 
     None where there are no such bits, or where SEARCH_STEPS steps find none: the question is a set cover. The search is
     complete for all designs of this module, except three of two levels for 9 and 10 bits of 64. At most about a second.
