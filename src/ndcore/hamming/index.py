@@ -248,11 +248,11 @@ class HammingIndex:
         if self._buffered + len(values) > BUFFER:
             self._merge(values, more, threads)
             return
-        removed = self._removed_of(more.count)
+        removed = self._removed_mask(more.count)
         self._buffer[self._buffered:self._buffered + len(values)] = values
         self._buffered, self._ids, self._removed = self._buffered + len(values), more, removed
 
-    def _removed_of(self, rows: int) -> Bools | None:
+    def _removed_mask(self, rows: int) -> Bools | None:
         """Return the mask of removed rows, at least `rows` long. Spare room may follow."""
         if self._removed is None or len(self._removed) >= rows:
             return self._removed
@@ -265,7 +265,7 @@ class HammingIndex:
         last, so that an error or an interruption leaves it as it was.
         """
         self._verify(threads)
-        removed = self._removed_of(ids.count)
+        removed = self._removed_mask(ids.count)
         values = np.concatenate([self._buffer[:self._buffered], values])
         rows = np.arange(ids.count - len(values), ids.count)
         levels, values, rows = take_small_levels(self._levels, values, rows, everything)
