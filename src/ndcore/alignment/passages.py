@@ -1,4 +1,4 @@
-"""Passages that two documents share, and passages of one document alone."""
+"""Align two texts: passages that both have, and passages of one text alone."""
 
 from __future__ import annotations
 

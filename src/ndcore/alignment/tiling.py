@@ -142,7 +142,7 @@ class _Tiling:
                     self._claim(i, j, length)
 
     def pieces(self, side: int) -> list[TilePiece]:
-        """Return all pieces of a sequence: its tiles, and the repeats of what is still free."""
+        """Return all pieces of a sequence: its tiles, and the repeats among the free elements."""
         tiles = [TilePiece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
         return sorted(tiles + self._repeats(side))
 
@@ -178,7 +178,7 @@ class _Tiling:
         return i - start
 
     def _ends(self, side: int, at: int) -> bool:
-        """Tell whether no longer run can include the element `at`: it is not there, in one sequence only, or in a tile."""
+        """Tell whether a run must end before the element `at`: it is outside, in one sequence only, or in a tile."""
         return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
 
     def _claim(self, i: int, j: int, length: int) -> None:

@@ -71,7 +71,7 @@ def crawl_store(crawler: Crawler) -> CrawlStore:
 
 
 class CrawlStore:
-    """The store of a crawler, and what this crawl did with the links of each cluster.
+    """The store of a crawler, with the depth at which this crawl followed the links of each cluster.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class CrawlStore:
         return await self._decide_and_count(url, self._decide, url, text, None)
 
     async def _decide_and_count(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
-        """Decide on the thread, and count what came of it. An error stops no crawl: its page counts as undecided."""
+        """Decide on the thread, and count the verdict. An error does not stop the crawl: its page counts as undecided."""
         try:
             decided = await run_on_thread(self._thread, decide, *arguments)
         except Exception:
@@ -228,7 +228,7 @@ HELD = ("drop", "last")
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """What the settings NDCORE_… of a Scrapy project say.
+    """The settings NDCORE_… of a Scrapy project, checked.
 
     Attributes
     ----------
@@ -298,13 +298,13 @@ class CrawlSettings:
         if shared and options:
             raise ValueError(f"NDCORE_SHARED is set, and so is {', '.join(sorted(options))}; the process that has the store "
                              "open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
-        if not shared and not _is_there(Path(store)):
+        if not shared and not _may_hold_store(Path(store)):
             options.setdefault("keys", "url")
         held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", PARTS[0])
         check_choice("NDCORE_HELD", held, HELD)
         check_choice("NDCORE_PART", part, PARTS)
         return cls(
-            store=str(store), shared=shared, options=options, drop=_dropped(settings), held=held, part=part,
+            store=str(store), shared=shared, options=options, drop=_read_drop(settings), held=held, part=part,
             field=settings.get("NDCORE_FIELD", "ndcore"), url_field=settings.get("NDCORE_URL_FIELD", "url"),
             text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
             min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),
@@ -313,12 +313,12 @@ class CrawlSettings:
             flush_seconds=settings.getfloat("NDCORE_FLUSH_SECONDS", 10.0))
 
 
-def _is_there(path: Path) -> bool:
+def _may_hold_store(path: Path) -> bool:
     """Tell whether a store, whose settings are fixed, may be at a path."""
     return path.is_dir() and any(path.iterdir())
 
 
-def _dropped(settings: BaseSettings) -> frozenset[str]:
+def _read_drop(settings: BaseSettings) -> frozenset[str]:
     """Read NDCORE_DROP: a bool, as Scrapy reads one, or verdicts. ValueError for an unknown verdict."""
     try:
         return frozenset(DUPLICATES if settings.getbool("NDCORE_DROP", False) else ())

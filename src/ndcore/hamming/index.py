@@ -248,11 +248,11 @@ class HammingIndex:
         if self._buffered + len(values) > BUFFER:
             self._merge(values, more, threads)
             return
-        removed = self._removed_of(more.count)
+        removed = self._removed_mask(more.count)
         self._buffer[self._buffered:self._buffered + len(values)] = values
         self._buffered, self._ids, self._removed = self._buffered + len(values), more, removed
 
-    def _removed_of(self, rows: int) -> Bools | None:
+    def _removed_mask(self, rows: int) -> Bools | None:
         """Return the mask of removed rows, at least `rows` long. Spare room may follow."""
         if self._removed is None or len(self._removed) >= rows:
             return self._removed
@@ -265,7 +265,7 @@ class HammingIndex:
         last, so that an error or an interruption leaves it as it was.
         """
         self._verify(threads)
-        removed = self._removed_of(ids.count)
+        removed = self._removed_mask(ids.count)
         values = np.concatenate([self._buffer[:self._buffered], values])
         rows = np.arange(ids.count - len(values), ids.count)
         levels, values, rows = take_small_levels(self._levels, values, rows, everything)
@@ -378,13 +378,13 @@ class HammingIndex:
 
 
 class Recent(NamedTuple):
-    """Fingerprints that are in no table yet, from row `first` on."""
+    """The buffer: fingerprints from row `first` on, which are in no table yet."""
 
     values: UInts
     first: int
 
     def near(self, value: int, max_distance: int) -> tuple[list[int], list[int]]:
-        """Scan them: (rows, distances) within max_distance bits of a value, by row."""
+        """Scan the buffer: (rows, distances) within max_distance bits of a value, by row."""
         at = _hamming.scan(self.values, value, max_distance)
         if not len(at):
             return [], []
@@ -417,7 +417,7 @@ GROWTH = 8  # the least ratio of the sizes of neighbouring levels
 def take_small_levels(
     levels: Sequence[SortedTables], values: UInts, rows: Ints, everything: bool = False,
 ) -> tuple[list[SortedTables], UInts, Ints]:
-    """Take the levels that must be merged with new fingerprints: those too small to stay, or everything.
+    """Split off the levels to merge with new fingerprints: the ones too small to stay, or all.
 
     Returns the levels that stay, then the fingerprints and rows to sort into a new level.
     """

@@ -77,12 +77,12 @@ def read_index(path: AnyPath, verify: bool) -> StoredIndex:
     """
     header, arrays = container.read(path, KIND, mmap=True, verify=verify)
     try:
-        return _stored_index(header, arrays, os.fspath(path))
+        return _read_stored(header, arrays, os.fspath(path))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
 
 
-def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
+def _read_stored(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
     recipe = None if header.get("recipe") is None else stored_recipe(header["recipe"])
     count = operator.index(header["count"])
     following = None if header["following"] is None else operator.index(header["following"])

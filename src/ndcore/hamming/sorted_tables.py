@@ -55,7 +55,7 @@ def joined(parts: Iterable[tuple[Ints, ...]]) -> RowMatches:
 
 
 def refused(place: str | None, what: str, n: int) -> CorruptFile:
-    """Make the error of a position in a file that is not among n."""
+    """Return the error for a position in a file that is out of range."""
     return CorruptFile(f"{place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
 
 

@@ -177,8 +177,8 @@ def nfkd(points: Iterable[int]) -> list[int]:
 def nfkc(points: Iterable[int]) -> list[int]:
     """Normalise code points to Normalization Form KC (The Unicode Standard, section 3.11, D117).
 
-    Every code point is tried on the last starter before it, unless another code point stands between them that is a
-    starter or has the same or a higher combining class.
+    Every code point is tried on the last starter before it, unless a code point between them is a starter or has the same
+    or a higher combining class.
     """
     result: list[int] = []
     starter = -1

@@ -186,7 +186,7 @@ def _list_parameters(result: Clustering) -> list[tuple[str, str]]:
 
 
 class _PairSurvey(NamedTuple):
-    """What the report shows of the counted pairs.
+    """Figures of the counted pairs for the report.
 
     `counts`: accepted pairs, in hundredths. `containing`: pairs in which one document is contained in the other; in `apart`
     of them the two resemble each other less than the threshold. `first`: the first of these, as (inner, outer, containment,
@@ -324,6 +324,6 @@ def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, 
 
 
 def _join_tokens(tokens: Sequence[Any], shingling: Shingling) -> str:
-    """Join the tokens of a shingle as they stand in a text."""
+    """Join the tokens of a shingle as in a text."""
     between = {"word": " ", "line": "\n", "paragraph": "\n\n", "sentence": " "}.get(str(shingling.unit), "")
     return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)

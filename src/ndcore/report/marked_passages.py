@@ -1,4 +1,4 @@
-"""A page of texts with passages marked, and where these passages stand in other documents."""
+"""A page of texts with marked passages, and of other documents that have these passages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Marked(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A document in which a passage stands: its name, a note, and the passage with what stands around it."""
+    """A document that has a passage: its name, a note, and the passage with its context."""
 
     name: str
     note: str
@@ -55,7 +55,7 @@ class Standing(NamedTuple):
 
 
 class MarkedText(NamedTuple):
-    """A text with its passages, a note, and some of the `total` documents in which they stand."""
+    """A text with its passages, a note, and some of the `total` documents that have them."""
 
     name: str
     note: str
@@ -77,9 +77,9 @@ class MarkedPage:
         Of the texts.
     texts : sequence of MarkedText
     total : int
-        Texts that there are; the page may show some.
+        Number of all texts, of which the page may show some.
     parameters : sequence of (str, str)
-        Names and values of what decides the result.
+        Names and values of the parameters that decide the result.
     """
 
     title: str
@@ -106,7 +106,7 @@ def marked_page(content: MarkedPage) -> str:
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:
-    """Cut a passage, with what stands around it, out of a text. `start` and `end` are in its own characters or bytes."""
+    """Cut a passage with its context out of a text. `start` and `end` are in its own characters or bytes."""
     first, last = max(0, start - AROUND), min(len(text), end + AROUND, start + PASSAGE)
     if isinstance(text, bytes):
         while first < start and text[first] & 0xC0 == 0x80:
@@ -126,7 +126,7 @@ def _show_texts(content: MarkedPage) -> str:
 
 
 def _show_text(number: int, text: MarkedText) -> str:
-    """Render a text and the documents in which its passages stand."""
+    """Render a text and the documents that have its passages."""
     standing = "".join(
         f'<div class="standing"><p><strong>{show_name(each.name)}</strong> <span class="faint">{show_text(each.note)}</span>'
         f"</p>{_show_marked(each.excerpt)}</div>" for each in text.standing

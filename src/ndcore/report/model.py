@@ -68,7 +68,7 @@ Excerpts = Callable[[Ints], dict[int, Excerpt]]
 class Member(NamedTuple):
     """A document that another represents; `resemblance` is to the representative, nan where undefined.
 
-    `score` is what was compared with the threshold, None where that is the resemblance.
+    `score` was compared with the threshold; None where the resemblance was.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownCluster:
-    """A representative and the documents that it stands for, as the report shows them.
+    """A representative and the documents that it represents, as the report shows them.
 
     `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance, or score, of a member.
     `members` are the least similar ones. `note` says what is special about the representative. `excerpt` is of its text;
@@ -117,7 +117,7 @@ class Loss(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What the drops cost: shingles that no kept document has, in how many documents, and the largest losses."""
+    """The cost of the drops: shingles that no kept document has, in how many documents, and the largest losses."""
 
     shingles: int
     documents: int
@@ -132,7 +132,7 @@ class ChosenClusters(NamedTuple):
 
 
 class ReportTable(NamedTuple):
-    """Some of `total` rows, under a heading, with a sentence about them; ints and floats stand to the right."""
+    """Some of `total` rows, under a heading, with a sentence about them; ints and floats are aligned to the right."""
 
     title: str
     text: str
@@ -227,7 +227,7 @@ def describe_shingling(shingling: Shingling | None) -> str:
 
 
 def never_refusing(shingling: Shingling) -> Shingling:
-    """Return the shingling with another rule for texts that are too short, as excerpts may be."""
+    """Return the shingling with a rule that refuses no short text, as excerpts may be."""
     if shingling.short != "error":
         return shingling
     return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))

@@ -1,4 +1,4 @@
-"""Two texts side by side as an HTML table."""
+"""Render two texts side by side as an HTML table."""
 
 from __future__ import annotations
 

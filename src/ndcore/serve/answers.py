@@ -1,6 +1,6 @@
-"""What the server answers: each answer is JSON as it is, and a page shows the same.
+"""The answers of the server: one dataclass a route, sent as JSON, or rendered as a page.
 
-The description of a field stands in its annotation: the OpenAPI document is made of it (`ndcore.serve.openapi`).
+The annotation of a field holds its description, from which `ndcore.serve.openapi` makes the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True)
 class ListPage:
-    """A part of a long list."""
+    """One page of a long list."""
 
     number: Annotated[int, "number of the page, from 1"]
     size: Annotated[int, "most entries of a page"]
@@ -57,7 +57,7 @@ class ListPage:
 
 @dataclass(frozen=True)
 class About:
-    """What is served."""
+    """The store or collection that is served."""
 
     kind: Annotated[str, "store or collection"]
     name: Annotated[str, "name of its directory"]
@@ -156,7 +156,7 @@ class Match:
 
 @dataclass(frozen=True)
 class DocumentAnswer:
-    """What is known of a key."""
+    """A document: its cluster, versions and text, or the documents that resemble it."""
 
     key: Annotated[Key, "key of the document"]
     cluster: Annotated[Cluster, "the first page of its cluster"]
@@ -188,7 +188,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Peeked:
-    """What is known of a text that is only looked at."""
+    """The verdict on a text that is not kept, or the documents of a collection that resemble it."""
 
     judgement: Annotated[TextJudgement | None, "its verdict; null in a collection"]
     cluster: Annotated[Cluster | None, "the first page of the cluster that it belongs to; null where it is new"]
@@ -203,7 +203,7 @@ def encode(answer: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold, one level deep: `json.dumps` asks again for what is inside."""
+    """Convert a value to JSON types, one level deep: `json.dumps` calls again for nested values."""
     if isinstance(value, Compared):
         return as_json(value.found)
     if isinstance(value, bytes):
@@ -214,7 +214,7 @@ def _plain(value: Any) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """Return None for nan, and other values as they are."""
+    """Replace nan by None."""
     return None if isinstance(value, float) and value != value else value
 
 
@@ -237,14 +237,14 @@ T = TypeVar("T")
 
 
 class ServedSource(Protocol):
-    """What is served. Each method answers the route of its name; a collection answers fewer routes."""
+    """The interface of a served store or collection: each method answers the route of its name."""
 
     kind: str
     name: str
 
 
 def cut_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
-    """Return the entries of the page that is asked for, and which page that is."""
+    """Return the entries of the requested page, and its number and size."""
     page, size = asked.get(number, 1), asked["size"]
     part = list(entries[(page - 1) * size : page * size])
     return part, ListPage(page, size, len(entries), page * size < len(entries))

@@ -1,4 +1,4 @@
-"""The application: routes of the table, as pages and as JSON, behind the guard."""
+"""The ASGI application: each route as a page and as JSON, behind the guard, answered on bounded threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger("ndcore.serve")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may take: bytes of a text, seconds of an answer and of the reading of a body."""
+    """Limits of a request: bytes of a text, and seconds to read a body or to answer."""
 
     text: int = MOST_TEXT
     seconds: float = SECONDS
@@ -72,7 +72,7 @@ def application(source: ServedSource, limits: Limits | None = None, hosts: Itera
 def _make_endpoint(
     source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads
 ) -> Callable[[Request], Any]:
-    """Make what answers a page or its JSON."""
+    """Make the endpoint of a page or of its JSON."""
     def answered(route: Route, asked: dict[str, Any]) -> bytes:
         answer = getattr(source, route.name)(asked)
         if not as_page:
@@ -101,7 +101,7 @@ def _make_endpoint(
     return endpoint
 
 
-# ---- what is not answered
+# ---- requests without an answer
 
 
 def _answer_problem(path: str, error: Refused, headers: dict[str, str] | None = None) -> Response:
@@ -116,6 +116,7 @@ def _answer_problem(path: str, error: Refused, headers: dict[str, str] | None = 
 
 
 async def _answer_refusal(request: Request, error: Refused) -> Response:
+    """Answer a request that was refused."""
     return _answer_problem(request.scope["path"], error)
 
 

@@ -1,4 +1,4 @@
-"""Answers from a collection: what resembles a text or a document, and clusters. A collection keeps no texts and no dates."""
+"""Answer requests from a collection: similar documents, and clusters. A collection keeps no texts and no dates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["CollectionSource"]
 
 
 class CollectionSource:
-    """A collection as the server asks it.
+    """The answers of a collection.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class CollectionSource:
                          for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:
-        """Find the id that a word stands for, and the first document with it. Raises Refused without one."""
+        """Find the first document whose id a word may denote. Return both; raise Refused if there is none."""
         for key in read_keys(asked["key"], asked.get("kind")):
             try:
                 return key, int(self._collection.names.positions(key)[0])

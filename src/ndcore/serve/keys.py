@@ -1,6 +1,6 @@
 """Keys of documents in addresses, in JSON and on pages.
 
-A key stands in the query of an address, never in its path: it is looked up, and names no file.
+A key is in the query of an address, never in its path: it is looked up, and never names a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_ADDRESS = 200_000  # characters of an address that servers and browsers tak
 
 
 def read_keys(word: Any, kind: str | None = None) -> list[Key]:
-    """Return the keys that a word of a request may stand for.
+    """Return the keys that a word of a request may denote.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The pages of the server: each shows an answer, in the style of the reports."""
+"""Render the answers of the server as pages, in the style of the reports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ CHANGES = {  # change of a version -> colour and words
 
 
 def wrap_served(title: str, main: str, heading: str = "", lead: str = "", route: str = "") -> str:
-    """Put the content of a page below the links to other pages and the field for a key; `main` is HTML."""
+    """Wrap the HTML `main` of a page in the frame of all pages: links, and a field for a key."""
     links = "".join(
         f'<a href="{"/" if name == "about" else "/" + name}"{" aria-current=page" if name == route else ""}>{words}</a>'
         for name, words in PAGES
@@ -181,16 +181,16 @@ def show_setting(value: Any) -> str:
 
 
 def show_about(answer: About, asked: Asked) -> str:
-    """Render the overview: what is served, and the forms that ask it."""
+    """Render the overview: figures, settings, and the forms for requests."""
     numbers = {"documents": answer.documents, **{
         name: value for name, value in answer.figures.items() if type(value) is int and name != "documents"
     }}
     figures = "".join(f"<div><dd>{human_bytes(value) if name.endswith('bytes') else f'{value:,}'}</dd>"
-                      f"<dt>{show_text(name_figure(name))}</dt></div>" for name, value in list(numbers.items())[:8])
-    main = f'<dl class="figures">{figures}</dl>' + show_section("ask", "Ask", show_forms(answer))
+                      f"<dt>{show_text(_name_figure(name))}</dt></div>" for name, value in list(numbers.items())[:8])
+    main = f'<dl class="figures">{figures}</dl>' + show_section("ask", "Ask", _show_forms(answer))
     rest = {**answer.settings, **{name: value for name, value in answer.figures.items() if name not in numbers}}
-    lines = "".join(f'<tr><th scope="row">{show_text(name_figure(name))}</th><td>{show_value(show_setting(value))}</td></tr>'
-                    for name, value in rest.items())
+    lines = "".join(f'<tr><th scope="row">{show_text(_name_figure(name))}</th>'
+                    f"<td>{show_value(show_setting(value))}</td></tr>" for name, value in rest.items())
     heads = ("Setting", False), ("Value", False)
     table = show_grid("What decides the verdicts", heads, lines, "making")
     main += show_section("settings", "Settings", f'<div class="card wide">{table}</div>')
@@ -198,12 +198,12 @@ def show_about(answer: About, asked: Asked) -> str:
     return wrap_served(answer.name, main, show_text(answer.name), lead, "about")
 
 
-def name_figure(name: str) -> str:
+def _name_figure(name: str) -> str:
     """Name a figure."""
     return FIGURES.get(name, name.replace("_", " "))
 
 
-def show_forms(answer: About) -> str:
+def _show_forms(answer: About) -> str:
     """Render the forms."""
     text = _show_text_form("", "" if answer.settings.get("scope") == "host" else None)
     if answer.kind == "collection":
@@ -256,7 +256,7 @@ def _show_pair_form() -> str:
 
 
 def show_document(answer: DocumentAnswer, asked: Asked) -> str:
-    """Render what is known of a key."""
+    """Render a document: its cluster, versions and text."""
     key, cluster = answer.key, answer.cluster
     alone = cluster.documents == 1
     own = "represents itself" if cluster.representative == key else f"represented by {link_key(cluster.representative)}"
@@ -376,7 +376,7 @@ def _show_located(located: Located) -> str:
 
 
 def show_peeked(answer: Peeked, asked: Asked) -> str:
-    """Render what is known of a text."""
+    """Render the verdict on a pasted text."""
     main, heading = "", "Text"
     judged = answer.judgement
     if judged is not None:
@@ -423,7 +423,7 @@ def _show_text_located(located: Located) -> str:
 
 
 def _make_marker(compared: Compared) -> Callable[[int], str]:
-    """Return what renders the passages of at most a number of characters of both texts side by side."""
+    """Return a function that renders both texts side by side, up to a number of characters of each."""
     def marked(limit: int) -> str:
         shown = compared.found.shortened(limit)
         notes = "; ".join(f"{each.name}: {each.note}" for each in (shown.a, shown.b) if each.note)
@@ -469,7 +469,7 @@ SHOW: Mapping[str, Callable[[Any, Asked], str]] = {
 
 
 def show_problem(status: int, title: str, detail: str) -> str:
-    """Render why there is no answer."""
+    """Render the reason why a request has no answer."""
     words = show_text(detail[:1].upper() + detail[1:])
     main = f'<div class="card"><p>{words}.</p><p><a href="/">To the overview</a></p></div>'
     return wrap_served(f"{status} {title}", main, f"{status} {show_text(title)}")

@@ -1,4 +1,4 @@
-"""The one table of routes: pages, the API beside them and its OpenAPI document are made from it."""
+"""The table of routes, from which the pages, the JSON API and its OpenAPI document are made."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Route:
     posted : bool
         The method is POST: a text does not fit in an address. No route changes anything.
     kinds : tuple of str
-        What must be served.
+        The kinds of sources that have this route.
     """
 
     name: str

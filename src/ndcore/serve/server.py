@@ -1,4 +1,4 @@
-"""A server on this computer only: what is served, its address, and uvicorn."""
+"""Open a store or a collection, bind an address of this computer, and serve with uvicorn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ndcore.store.store import Store
 __all__ = ["bind", "check_installed", "opened", "serve", "write_url"]
 
 PURPOSE = "ndcore serve"
-MOST_HEADERS = 256 << 10  # bytes; a key stands in an address
+MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
 
 
 def check_installed() -> Any:

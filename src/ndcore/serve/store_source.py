@@ -1,4 +1,4 @@
-"""Answers from a store, opened read-only: each first follows what the writer has acknowledged since."""
+"""Answer requests from a store, opened read-only; each request first reads the writer's latest acknowledged changes."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ CHANGED = ("near", "other")  # changes of the text; other changes are lexical on
 
 
 class StoreSource:
-    """A store as the server asks it.
+    """The answers of a store.
 
     Parameters
     ----------
     store : Store
         Opened with read_only=True.
     name : str
-        What pages call it.
+        Its name on pages.
     seconds : float
-        After this time a walk over all clusters ends.
+        Time after which a walk over all clusters ends.
 
     Notes
     -----
-    One request asks the store at a time; texts are compared outside of the lock.
+    One request at a time reads the store; texts are compared outside of the lock.
     """
 
     kind = "store"
@@ -96,7 +96,7 @@ class StoreSource:
         return Peeked(judgement, cluster, located, None, differences)
 
     def document(self, asked: Asked) -> DocumentAnswer:
-        """Return what is known of a key."""
+        """Return the cluster, the versions and the text of a key."""
         with self._follow_writer() as store:
             key = _find_key(store, asked["key"], asked.get("kind"))
             cluster, located = self._list_members(store, key, asked), self._locate(store, key)
@@ -161,7 +161,7 @@ class StoreSource:
 
     @contextmanager
     def _follow_writer(self) -> Iterator[Store]:
-        """Wait for other requests, and follow the writer."""
+        """Wait for other requests, then read the writer's latest changes."""
         with self._lock:
             self._store.refresh()
             yield self._store
@@ -178,12 +178,12 @@ class StoreSource:
 
 
 def _first_key(word: Any) -> Key | None:
-    """Return the first key that a word may stand for, if there is a word."""
+    """Return the first key that a word may denote; None without a word."""
     return None if word is None or word == "" else read_keys(word)[0]
 
 
 def _find_key(store: Store, word: Any, kind: str | None) -> Key:
-    """Find the key of the store that a word stands for, as the store writes it. Raises Refused without one."""
+    """Find the stored key that a word denotes, in its normal form. Raises Refused if there is none."""
     for key in read_keys(word, kind):
         try:
             key = normalised(key) if store.settings.keys == "url" else key
@@ -203,6 +203,7 @@ def _read_text(store: Store, key: Key) -> Text | None:
 
 
 def _describe_member(store: Store, key: Key) -> ClusterMember:
+    """Describe a document of a cluster by its versions."""
     versions = store.history(key)
     return ClusterMember(key, len(versions), write_iso(versions[-1].date), None, None)
 
@@ -215,6 +216,7 @@ def _list_versions(store: Store, key: Key, asked: Asked) -> History:
 
 
 def _describe_version(number: int, version: Any) -> ComparedVersion:
+    """Describe a version by its date and its change."""
     change = version.change
     real = None if change is None else change in CHANGED
     return ComparedVersion(number + 1, write_iso(version.date), change, real, version.resemblance)

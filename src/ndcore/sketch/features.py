@@ -1,4 +1,8 @@
-"""Features: fingerprints of groups of minima, the keys of LSH bands (Broder 2000, §3)."""
+"""Features: fingerprints of groups of minima, the keys of LSH bands; super-features of their combinations (Broder 2000, §3).
+
+Documents that share at least `need` of their features are candidates, and counting shared features takes a phase of its own.
+With every combination joined into one super-feature, a single equal value makes a candidate.
+"""
 
 from __future__ import annotations
 

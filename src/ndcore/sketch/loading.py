@@ -1,4 +1,4 @@
-"""Load sketches of every kind from files."""
+"""Load sketches of every kind from files, and make the sketcher that a recipe describes."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class WindowEntries:
         raise NotImplementedError
 
     def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
-        """Write the appended entries to a file, if there are enough, with a header and arrays; tell whether that was done."""
+        """Write the appended entries to a file, once there are enough, with a header and arrays; tell whether it did."""
         return False
 
     def sorted(self, threads: int | None) -> Iterator[UInts]:

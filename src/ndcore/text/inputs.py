@@ -40,7 +40,7 @@ class Extracted(str):
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
     by_tags : bool
-        True: no parser read the page, so this is what stands between its tags.
+        True: no parser read the page, so this is the text between its tags.
     page_title : str
         The title of the page; empty without one. (`title` is a method of str.)
     """
@@ -63,7 +63,7 @@ class Extracted(str):
 
 
 def is_by_tags(text: object) -> bool:
-    """Tell whether a text is what stands between the tags of a page that no parser read."""
+    """Tell whether a text was taken from between the tags of a page that no parser read."""
     return isinstance(text, Extracted) and text.by_tags
 
 
