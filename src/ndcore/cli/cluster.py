@@ -10,113 +10,19 @@ import time
 from pathlib import Path
 
 from ndcore.cli import summary
-from ndcore.cli.cluster_build import (
-    Built,
-    ClusterOptions,
-    build,
-    check_grouping_options,
-    find_documents,
-    plan_sketcher,
-    rebuild,
-    regroup,
-)
+from ndcore.cli.cluster_build import Built, build, check_grouping_options, find_documents, plan_sketcher, rebuild, regroup
 from ndcore.cli.cluster_output import CollectionOutput
 from ndcore.cli.cluster_report import describe, print_report, render_page
+from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.options import (
-    INPUT,
-    INPUTS,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    Group,
-    add_dry_run,
-    add_fields,
-    add_json,
-    add_overwrite,
-    add_report,
-    add_running,
-    add_seed,
-    add_tokens,
-)
 from ndcore.cli.outputs import PageFile, report_file
-from ndcore.cli.values import integer, modulus, positive, threshold, whole
 from ndcore.collection.collection import Collection
 from ndcore.files.errors import UsageError
 from ndcore.human import printable
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
-from ndcore.text.agreement import NAMES
 
-__all__ = ["add_cluster"]
-
-
-def add_cluster(commands: Commands) -> None:
-    """Add ``ndcore cluster`` to the commands."""
-    p = commands.add_parser(
-        "cluster",
-        description="Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, "
-        "pairs and clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
-        + INPUTS,
-        epilog="An interrupted run continues when the same command is given again.\n\n"
-        "With a collection as the only input and without -o, its documents are clustered again, from the pairs that were "
-        "counted; with -o, another collection is made of its sketches. With a collection and documents, -o is a collection "
-        "of both: the new documents come last, and are sketched and clustered like the old ones, except where options are "
-        "given.",
-    )
-    p.set_defaults(run=run_cluster, options=ClusterOptions, actions=p._actions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="documents to cluster, a collection, or both")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to continue")
-    add_overwrite(output, "COLLECTION if it is one, and the page of --report")
-    add_report(output, "charts and the largest clusters")
-    add_json(output)
-    _add_clusters(p.add_argument_group("clusters"))
-    _add_apart(p.add_argument_group("documents that are kept apart"))
-    _add_sketches(p.add_argument_group(SHINGLES))
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "use about this much memory at a time, for instance 2G"))
-
-
-def _add_clusters(group: Group) -> None:
-    """Add the options that decide how pairs become clusters."""
-    group.add_argument("--threshold", type=threshold, metavar="T",
-                       help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5, "
-                       "as in Broder et al. 1997; ndcore dedup, which drops documents, has 0.8)")
-    group.add_argument("--policy", choices=("resemblance", "containment"),
-                       help="what the threshold applies to; containment: of either document in the other (default "
-                       "resemblance)")
-    group.add_argument("--clustering", dest="cluster", choices=("star", "components", "greedy", "popular"),
-                       help="how pairs become clusters (default star)")
-    group.add_argument("--guard", type=threshold, metavar="G",
-                       help="with components: make stars where a member resembles its representative less than G")
-
-
-def _add_apart(group: Group) -> None:
-    """Add the options that keep documents apart."""
-    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
-    group.add_argument("--one-per", metavar="FIELD",
-                       help="of documents with the same value in this field compare the first only, such as of captures of "
-                       "one URL; the others are its versions")
-    group.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
-                       help="keep documents apart that differ in the sequence of their words with a digit (numbers), in "
-                       "their title or first line (title), or in their words of negation (negations). Repeatable")
-    group.add_argument("--min-shingles", type=whole, metavar="N",
-                       help="leave documents of fewer shingles alone, unless their words equal another's (default 0)")
-
-
-def _add_sketches(group: Group) -> None:
-    """Add the options that decide what is sketched and which pairs are counted."""
-    add_tokens(group)
-    group.add_argument("--modulus", type=modulus, metavar="M",
-                       help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)")
-    add_seed(group)
-    group.add_argument("--method", choices=("shingles", "super-shingles", "features"),
-                       help="what documents must share to be compared (default shingles: nothing is missed)")
-    group.add_argument("--run-length", type=integer(1, 1 << 16), metavar="N",
-                       help="shingles in a super-shingle (default 14)")
-    group.add_argument("--max-holders", type=positive, metavar="N",
-                       help="shingles in more than N documents propose no pairs (default 1000)")
+__all__ = ["run_cluster"]
 
 
 def run_cluster(options: ClusterOptions) -> int:

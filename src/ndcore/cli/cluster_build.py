@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ndcore.cli import summary
 from ndcore.cli.cluster_output import CollectionOutput, keep_places
+from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.described_inputs import reading_of, stamp, stamps_of
 from ndcore.cli.inputs import (
     COLLECTION,
@@ -28,10 +27,9 @@ from ndcore.cli.inputs import (
     refuse_bare,
     uniform,
 )
-from ndcore.cli.options import DocumentOptions
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
-from ndcore.collection.settings import FLOOR, LABELLED, LEAST, ClusterBy, Method, Policy
+from ndcore.collection.settings import FLOOR, LABELLED, LEAST, Method
 from ndcore.collection.settings import Grouping as ClusterGrouping
 from ndcore.files.document_fields import Grouping
 from ndcore.files.documents import Documents
@@ -47,39 +45,10 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 
-__all__ = ["Built", "ClusterOptions", "build", "check_grouping_options", "find_documents", "plan_sketcher", "rebuild",
-           "regroup"]
+__all__ = ["Built", "build", "check_grouping_options", "find_documents", "plan_sketcher", "rebuild", "regroup"]
 
 DEFAULTS: dict[str, Any] = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
 MAX_HOLDERS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterOptions(DocumentOptions):
-    """Options of ``ndcore cluster``; None: not given.
-
-    Attributes
-    ----------
-    actions : list of Action
-        The arguments as argparse knows them, for messages that name the options.
-    """
-
-    output: str | None
-    report: str | None
-    threshold: float | None
-    policy: Policy | None
-    cluster: ClusterBy | None
-    guard: float | None
-    by: str | None
-    one_per: str | None
-    must_agree: list[str]
-    min_shingles: int | None
-    modulus: int | str | None
-    method: Method | None
-    run_length: int | None
-    max_holders: int | None
-    memory_limit: int | None
-    actions: list[argparse.Action]
 
 
 class Built(NamedTuple):
@@ -135,11 +104,9 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
     """Raise UsageError for an option that means nothing for a collection alone, which `does` something else."""
-    for action in options.actions:
-        taken = takes(action.dest) or (action.dest == "overwrite" and options.report is not None)
-        if not taken and getattr(options, action.dest, action.default) != action.default:
-            option = action.option_strings[-1]
-            raise UsageError(f"{option} does nothing where the collection {options.inputs[0]} {does}; {advice}")
+    for name, names in options.given():
+        if not takes(name) and (name != "overwrite" or options.report is None):
+            raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
 
 
 # ---- of documents

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ndcore.cli.door import Outcome
+from ndcore.cli.command import Outcome
 from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.collection.collection import Collection
 from ndcore.files.documents import Documents

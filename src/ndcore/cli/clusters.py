@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ndcore._version import __version__ as version
 from ndcore.cli.cluster_output import places_of
-from ndcore.cli.door import Options
-from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json, add_overwrite
+from ndcore.cli.commands import ClustersOptions
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.collection.collection import Collection
 from ndcore.collection.shelf import CLASSES
@@ -22,37 +20,7 @@ from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted, printable
 
-__all__ = ["add_clusters"]
-
-
-def add_clusters(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "clusters",
-        description="Write a row for each document of a collection: id, cluster (the position of its representative), "
-        "representative (the id of that document), class, resemblance to it, and cluster_size; and the places of both: file "
-        "and line (row, or record), in archives also offset and date.",
-    )
-    p.set_defaults(run=run_clusters, options=ClustersOptions)
-    p.add_argument("collection", metavar="COLLECTION", help="directory that ndcore cluster wrote")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="FILE", default="-",
-                        help="a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)")
-    add_overwrite(output, "FILE, even if ndcore did not write it")
-    add_json(output, "with -o FILE, print the number of rows as a JSON object")
-    running = p.add_argument_group(RUNNING)
-    running.add_argument("-q", "--quiet", action="store_true", help="do not print the number of rows")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClustersOptions(Options):
-    """The options of ``ndcore clusters``."""
-
-    collection: str
-    output: str
-    overwrite: bool
-    json: bool
-    quiet: bool
+__all__ = ["run_clusters"]
 
 
 def run_clusters(options: ClustersOptions) -> int:

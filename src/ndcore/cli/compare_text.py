@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
+from ndcore.choices import NORMALIZED
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_text
-from ndcore.text.units import NORMALIZED
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,7 +12,8 @@ from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.cleaned_output import Cleaned, cut_documents, print_faults, write_cleaned, write_empty
-from ndcore.cli.contamination_search import ContaminationOptions, Searched
+from ndcore.cli.commands import ContaminationOptions
+from ndcore.cli.contamination_search import Searched
 from ndcore.cli.outputs import id_and_place, place_columns, write_table
 from ndcore.files.documents import Documents
 from ndcore.files.kept_output import write_kept

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import Bools, Text
-from ndcore.cli.cleaned_output import the_text_field
+from ndcore.cli.commands import ContaminationOptions
 from ndcore.cli.inputs import open_documents, refuse_nothing_read
-from ndcore.cli.options import DocumentOptions
 from ndcore.files.document_fields import Grouping
 from ndcore.files.documents import Documents
 from ndcore.files.errors import DocumentError
@@ -25,27 +24,7 @@ from ndcore.spans.contamination_result import Documents as Holders
 from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["ContaminationOptions", "Searched", "search"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContaminationOptions(DocumentOptions):
-    """The options of ``ndcore contamination``."""
-
-    corpus: list[str]
-    output: str
-    report: str | None
-    drop: bool
-    trim: bool
-    rule: RuleName
-    min_tokens: int | None
-    item_field: list[str] | None
-    item_id_field: str | None
-    benchmark_field: str | None
-
-    def cleaned_field(self) -> str:
-        """Return the field that a trimmed text goes back to. Raises UsageError where there are several."""
-        return the_text_field(self, "take one field, or --drop") if self.trim else ""
+__all__ = ["Searched", "search"]
 
 
 @dataclass(frozen=True)

@@ -8,29 +8,14 @@ import time
 from typing import IO, Any
 
 from ndcore.cli import summary, thresholds
+from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dedup_checks import check_tables, refuse, refuse_several
 from ndcore.cli.dedup_estimate import estimate
 from ndcore.cli.dedup_findings import Findings
-from ndcore.cli.dedup_options import DedupOptions, add_duplicates, add_outputs, add_verdicts
 from ndcore.cli.dedup_page import dedup_page
 from ndcore.cli.dedup_run import Run
 from ndcore.cli.dedup_tables import documents_of, pairs_of
 from ndcore.cli.inputs import COLLECTION, SKETCHES, find_inputs
-from ndcore.cli.options import (
-    DUPLICATES,
-    INPUT,
-    INPUTS,
-    OUTPUT,
-    SHINGLES,
-    VERDICTS,
-    Commands,
-    add_dry_run,
-    add_fields,
-    add_num_perm,
-    add_running,
-    add_seed,
-    add_tokens,
-)
 from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.files.jsonl_output import check_rows
 from ndcore.files.output_directory import OutputDirectory
@@ -38,34 +23,7 @@ from ndcore.files.output_paths import STDOUT
 from ndcore.human import printable
 from ndcore.storage.staging import commit_together
 
-__all__ = ["add_dedup"]
-
-
-def add_dedup(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "dedup",
-        description="Keep one document of every cluster of near-duplicates. " + INPUTS,
-        epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Candidate pairs are found by MinHash "
-        "and LSH (ndcore design explains bands and rows). Every dropped document has a Jaccard similarity to its "
-        "representative at or above the threshold, computed from the texts. (With saved sketches it is an estimate; with "
-        "--clustering components the two may be linked by other documents only; --drop and --drop-common say what else is "
-        "compared with the threshold.)\n\n"
-        "With -o - the kept records go to standard output as JSON lines, and the report to standard error. JSON records are "
-        "printed as they are, rows of tables as objects of their columns, and texts, pages and documents of archives as "
-        '{"id": ..., "text": ...}.',
-    )
-    p.set_defaults(run=run_dedup, options=DedupOptions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="input to deduplicate")
-    add_outputs(p.add_argument_group(OUTPUT))
-    add_duplicates(p.add_argument_group(DUPLICATES))
-    add_verdicts(p.add_argument_group(VERDICTS))
-    shingles = p.add_argument_group(SHINGLES)
-    add_tokens(shingles)
-    add_num_perm(shingles)
-    add_seed(shingles)
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "spill to disk beyond this size, for instance 2G"))
+__all__ = ["run_dedup"]
 
 
 def run_dedup(options: DedupOptions) -> int:

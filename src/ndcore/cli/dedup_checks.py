@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ndcore.cli import summary
-from ndcore.cli.dedup_options import DedupOptions
+from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import RECORD_FORMATS, all_sketches, refuse_bare
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS
@@ -12,7 +12,6 @@ from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 
 __all__ = ["check_tables", "refuse", "refuse_several"]
-
 
 
 def refuse_several(options: DedupOptions) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ndcore.cli.dedup_options import DedupOptions
+from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings
 from ndcore.dedup.comparison import SOUGHT

@@ -23,11 +23,8 @@ from ndcore.sketch.loading import load as load_sketches
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.storage.container import kind_of
 
-__all__ = [
-    "FORMATS", "FingerprintColumns", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces",
-]
+__all__ = ["FingerprintColumns", "Loaded", "holds_sketches", "is_index", "load", "parse_fingerprint", "read_pieces"]
 
-FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 ROWS = 1 << 25  # rows of a Parquet file in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 
@@ -37,7 +34,7 @@ class FingerprintColumns(NamedTuple):
 
     Attributes
     ----------
-    format : one of FORMATS, or None
+    format : one of FINGERPRINT_FORMATS, or None
         None: the suffix of the file decides; raw where it has none of SUFFIXES. In text, numbers with 0x are hexadecimal.
     fingerprint, id : str or None
         A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
@@ -83,7 +80,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
 
 
 def _kind(path: str, column: FingerprintColumns) -> str:
-    """Return how a file is read: one of FORMATS, "sketches" or "text"."""
+    """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
     if path == STDIN:

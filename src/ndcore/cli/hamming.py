@@ -5,25 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ndcore.cli.door import Options
+from ndcore.cli.commands import HammingBuildOptions, HammingInfoOptions, HammingPlanOptions
 from ndcore.cli.fingerprint_files import is_index, load
-from ndcore.cli.hamming_search import (
-    FILES,
-    FileOptions,
-    add_columns,
-    add_join,
-    add_pairs,
-    add_query,
-    add_search,
-    check_search,
-    open_index,
-)
-from ndcore.cli.options import OUTPUT, SIZES, Commands, Group, add_json, add_overwrite, add_running
-from ndcore.cli.values import block_counts, bounded, memory, positive, whole
+from ndcore.cli.hamming_search import check_search, columns_of, open_index
 from ndcore.files.errors import UsageError
 from ndcore.files.output_paths import check_output
 from ndcore.hamming.index import HammingIndex
@@ -31,72 +18,12 @@ from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.human import printable
 from ndcore.storage.staging import Staging
 
-__all__ = ["add_hamming"]
-
-TABLES = "tables"
-
-
-def add_hamming(commands: Commands) -> None:
-    """Add ``ndcore hamming`` with its own commands: build, query, pairs, join, plan, info."""
-    top = commands.add_parser(
-        "hamming",
-        description="Find fingerprints that differ in at most a few bits (Hamming distance), exactly. " + FILES,
-    )
-    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
-    _add_build(parts)
-    add_query(parts)
-    add_pairs(parts)
-    add_join(parts)
-    _add_plan(parts)
-    _add_info(parts)
-
+__all__ = ["run_build", "run_info", "run_plan"]
 
 # ---- build
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildOptions(FileOptions):
-    """Options of ``ndcore hamming build``."""
-
-    input: str
-    output: str
-    overwrite: bool
-    max_distance: int
-    bits: int
-    compress: bool
-    tables: int | None
-    memory: int | None
-
-
-def _add_build(parts: Any) -> None:
-    """Add ``ndcore hamming build`` to the commands."""
-    p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + FILES)
-    p.set_defaults(run=run_build, options=BuildOptions)
-    p.add_argument("input", metavar="IN", help="fingerprints")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
-    add_overwrite(output, "INDEX if it is an index")
-    add_json(output, "print a description of the index as one JSON object")
-    add_search(p)
-    tables = p.add_argument_group(TABLES)
-    tables.add_argument("--compress", action="store_true", help="take 65 to 75 % of the memory; queries take longer")
-    choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--tables", type=positive, metavar="N",
-                        help="use at most N tables (default: the fastest choice by a cost model)")
-    _add_memory(choice, "4G")
-    add_columns(p)
-    add_running(p)
-
-
-def _add_memory(group: Group, example: str) -> None:
-    """Add --memory for tables, with an example of a size."""
-    group.add_argument(
-        "--memory", type=memory, metavar="SIZE",
-        help=f"memory for the tables and their directories, for instance {example} ({SIZES})",
-    )
-
-
-def run_build(options: BuildOptions) -> int:
+def run_build(options: HammingBuildOptions) -> int:
     """Run ``ndcore hamming build``."""
     def is_ours(place: Path) -> bool:
         """Tell whether a file is an index."""
@@ -106,7 +33,7 @@ def run_build(options: BuildOptions) -> int:
     check_search(options.max_distance, options.bits)
     with Staging(options.output):
         check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
-        read = load(options.input, options.column)
+        read = load(options.input, columns_of(options))
         plan = _planned_tables(options, len(read.fingerprints))
         index = HammingIndex(
             read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
@@ -122,7 +49,7 @@ def run_build(options: BuildOptions) -> int:
     return 0
 
 
-def _planned_tables(options: BuildOptions, count: int) -> Any:
+def _planned_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
@@ -136,40 +63,7 @@ def _planned_tables(options: BuildOptions, count: int) -> Any:
 # ---- plan
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions(Options):
-    """Options of ``ndcore hamming plan``."""
-
-    json: bool
-    max_distance: int
-    bits: int
-    log2_count: float
-    min_prefix: int | None
-    tables: int | None
-    splits: tuple[int, ...] | None
-    memory: int | None
-
-
-def _add_plan(parts: Any) -> None:
-    """Add ``ndcore hamming plan`` to the commands."""
-    p = parts.add_parser(
-        "plan",
-        help="choose the tables for a collection, and see what they cost",
-        description="Choose the tables for a collection, the fastest by a cost model or as asked, and print what they cost.",
-    )
-    p.set_defaults(run=run_plan, options=PlanOptions)
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-    add_search(p)
-    tables = p.add_argument_group(TABLES)
-    tables.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
-    choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables whose prefixes have P bits or more")
-    choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
-    choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
-    _add_memory(choice, "500G")
-
-
-def run_plan(options: PlanOptions) -> int:
+def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
     try:
         chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
@@ -183,23 +77,7 @@ def run_plan(options: PlanOptions) -> int:
 # ---- info
 
 
-@dataclass(frozen=True, kw_only=True)
-class InfoOptions(Options):
-    """Options of ``ndcore hamming info``."""
-
-    index: str
-    json: bool
-
-
-def _add_info(parts: Any) -> None:
-    """Add ``ndcore hamming info`` to the commands."""
-    p = parts.add_parser("info", help="describe an index", description="Describe an index and its tables.")
-    p.set_defaults(run=run_info, options=InfoOptions)
-    p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-
-
-def run_info(options: InfoOptions) -> int:
+def run_info(options: HammingInfoOptions) -> int:
     """Run ``ndcore hamming info``."""
     index = open_index(options.index)
     if options.json:

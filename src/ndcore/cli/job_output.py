@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ndcore.cli.door import Outcome
+from ndcore.cli.command import Outcome
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.storage.job_description import JobDescription, OtherJob
 

@@ -4,57 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from typing import Any, TextIO
 
+from ndcore.cli.commands import QueryOptions
 from ndcore.cli.named_document import load_document
-from ndcore.cli.options import INPUT, OUTPUT, Commands, RecordOptions, add_json, add_record
-from ndcore.cli.values import positive, threshold
 from ndcore.collection.collection import Collection, Resembling
-from ndcore.collection.settings import Policy
 from ndcore.files.errors import UsageError
 from ndcore.human import counted, printable
 
-__all__ = ["add_query"]
-
-
-def add_query(commands: Commands) -> None:
-    """Add ``ndcore query`` to the commands."""
-    p = commands.add_parser(
-        "query",
-        description="Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own "
-        "documents. Sketches are compared, not texts: it takes milliseconds.",
-    )
-    p.set_defaults(run=run_query, options=QueryOptions)
-    p.add_argument("collection", metavar="COLLECTION", help="a directory made by ndcore cluster")
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
-                   "standard input")
-    asked = p.add_argument_group("query")
-    asked.add_argument("--id", metavar="ID", help="a document of the collection instead of FILE")
-    asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
-    asked.add_argument("--threshold", type=threshold, metavar="T",
-                       help="resemblance or containment from which documents are found (default: the clusters' threshold)")
-    asked.add_argument("--policy", choices=("resemblance", "containment"), default="resemblance",
-                       help="what the threshold applies to (default resemblance)")
-    asked.add_argument("--limit", type=positive, metavar="N", help="find at most N documents")
-    asked.add_argument("--verify", action="store_true", help="check all checksums of the collection first")
-    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
-    add_record(p.add_argument_group(INPUT))
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions(RecordOptions):
-    """Options of ``ndcore query``."""
-
-    collection: str
-    file: str | None
-    id: str | None
-    members: bool
-    threshold: float | None
-    policy: Policy
-    limit: int | None
-    verify: bool
-    json: bool
+__all__ = ["run_query"]
 
 
 def run_query(options: QueryOptions) -> int:

@@ -6,32 +6,17 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ndcore.cli import summary
 from ndcore.cli.cleaned_output import cut_documents, the_text_field
+from ndcore.cli.commands import WRITES, RepeatsOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
-from ndcore.cli.options import (
-    DOCUMENTS,
-    INPUT,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    DocumentOptions,
-    add_dry_run,
-    add_fields,
-    add_json,
-    add_overwrite,
-    add_running,
-    add_tokens,
-)
 from ndcore.cli.outputs import print_account, standard_output, write_table
-from ndcore.cli.repeats_output import WRITES, account_of, print_report, row_table, write_result
+from ndcore.cli.repeats_output import account_of, print_report, row_table, write_result
 from ndcore.cli.unfinished_search import UnfinishedSearch
-from ndcore.cli.values import integer, keep
 from ndcore.files.document_fields import Grouping, Ranking
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
@@ -44,92 +29,11 @@ from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
-from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.spans.repeats_result import Repeats
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-__all__ = ["add_repeats"]
-
-MOST_TOKENS = 1 << 16  # of a window
-
-
-def add_repeats(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "repeats",
-        description="Find, exactly, the passages that occur more than once in a collection, and write the documents without "
-        "the repetitions. " + DOCUMENTS,
-        epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
-        "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
-        "records keep their other fields; a row of a table becomes an object of its columns; a text, a page or a document "
-        'of an archive becomes {"id": ..., "text": ...}.\n\n'
-        "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given again.",
-    )
-    p.set_defaults(run=run_repeats, options=RepeatsOptions, width=None, seed=None)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="input to search")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", required=True, metavar="OUTDIR",
-                        help="directory to write; it must not exist. -: print the documents")
-    add_overwrite(output, "OUTDIR if ndcore wrote it, and any file of --table")
-    output.add_argument(
-        "--write", choices=WRITES, default=WRITES[0],
-        help="what to write. cleaned: the documents without repeated passages, except where nothing is left. "
-        "annotated: all records, with the passages in the field ndcore. attributes: ids and what would be cut, in the "
-        "format of Dolma, in a file for each file of JSON lines (default cleaned)",
-    )
-    output.add_argument("--table", metavar="FILE",
-                        help="also write the passages and their sources to a .parquet, .csv or .jsonl file")
-    add_json(output, "print summary.json instead of the report")
-    _add_passages(p.add_argument_group("passages"))
-    add_tokens(p.add_argument_group(SHINGLES), width=False)
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "sort in temporary files beyond this size, for instance 2G"))
-
-
-def _add_passages(group: Any) -> None:
-    """Add the options that say which passages count, and what is cut."""
-    group.add_argument("--min-tokens", type=integer(1, MOST_TOKENS), default=50, metavar="L",
-                       help="length of the shortest passage, in tokens (default 50)")
-    group.add_argument(
-        "--copies", choices=("one", "none"), default="one",
-        help="one: keep the first copy of each passage. none: cut all copies (default one)",
-    )
-    group.add_argument("--against", action="append", default=[], metavar="IN",
-                       help="look for earlier copies only in this input, which stays as it is. Repeatable")
-    group.add_argument("--exceptions", action="append", default=[], metavar="IN",
-                       help="leave passages alone that occur in this input, such as licences. Repeatable")
-    group.add_argument(
-        "--keep", type=keep, default=("first", ""), metavar="RULE",
-        help="order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
-        "or by a field, FIELD:desc or FIELD:asc (default first). Strings that are all numbers, or all dates (ISO 8601, RFC "
-        "2822), are compared as such",
-    )
-    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
-    group.add_argument("--other-documents", action="store_true",
-                       help="ignore earlier copies in the same document")
-    group.add_argument("--min-copies", type=integer(2), default=2, metavar="N",
-                       help="find only passages with at least N copies, the first one included (default 2)")
-    group.add_argument("--max-copies", type=integer(2), metavar="N",
-                       help="ignore passages with more than N copies (default: no limit)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepeatsOptions(DocumentOptions):
-    """The options of ``ndcore repeats``."""
-
-    output: str
-    write: str
-    table: str | None
-    min_tokens: int
-    copies: Copies
-    against: list[str]
-    exceptions: list[str]
-    keep: tuple[str, str]
-    by: str | None
-    other_documents: bool
-    min_copies: int
-    max_copies: int | None
-    memory_limit: int | None
+__all__ = ["run_repeats"]
 
 
 def run_repeats(options: RepeatsOptions) -> int:

@@ -27,11 +27,10 @@ from ndcore.progress import Progress
 from ndcore.spans.repeats_result import Copies, Repeats
 from ndcore.spans.token_places import Ranges
 
-__all__ = ["WRITES", "Written", "account_of", "print_report", "row_table", "write_result"]
+__all__ = ["Written", "account_of", "print_report", "row_table", "write_result"]
 
 Cut: TypeAlias = Callable[[Documents, Ranges], Iterator[Text]]
 
-WRITES = ("cleaned", "annotated", "attributes")
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
 PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
 

@@ -2,78 +2,22 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ndcore.cli.door import Options
-from ndcore.cli.options import OUTPUT, RUNNING, add_json
-from ndcore.cli.store_access import add_store_argument, described, open_store, print_json
-from ndcore.cli.values import moment
+from ndcore.cli.commands import BackupOptions, ExpireOptions, MergeOptions
+from ndcore.cli.options import ChangeOptions, StoreOptions
+from ndcore.cli.store_access import described, open_store, print_json
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
 
-__all__ = ["add_backup", "add_check", "add_compact", "add_expire", "add_merge", "add_repair", "add_stats"]
+__all__ = ["run_backup", "run_check", "run_compact", "run_expire", "run_merge", "run_repair", "run_stats"]
 
 MOST_PROBLEMS = 20  # in the output for people
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoreOptions(Options):
-    """Options of ``ndcore store stats`` and ``check``."""
-
-    store: str
-    json: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangeOptions(StoreOptions):
-    """Options of the commands that change a store."""
-
-    quiet: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class BackupOptions(ChangeOptions):
-    """Options of ``ndcore store backup``."""
-
-    copy: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExpireOptions(ChangeOptions):
-    """Options of ``ndcore store expire``."""
-
-    before: datetime.datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class MergeOptions(ChangeOptions):
-    """Options of ``ndcore store merge``."""
-
-    other: str
-
-
-def _add(parts: Any, name: str, line: str, about: str, run: Any, options: type[StoreOptions], printed: str) -> Any:
-    """Add a command with the argument STORE and --json, and --quiet if it changes the store; return its parser."""
-    p = parts.add_parser(name, help=line, description=about)
-    p.set_defaults(run=run, options=options)
-    add_store_argument(p)
-    add_json(p.add_argument_group(OUTPUT), printed)
-    if issubclass(options, ChangeOptions):
-        p.add_argument_group(RUNNING).add_argument("-q", "--quiet", action="store_true", help="print no report")
-    return p
-
-
 # ---- stats and check
-
-
-def add_stats(parts: Any) -> None:
-    """Add ``ndcore store stats`` to the commands."""
-    _add(parts, "stats", "describe a store", "Print the settings of a store, how much it holds, and what that takes.",
-         run_stats, StoreOptions, "print one JSON object")
 
 
 def run_stats(options: StoreOptions) -> int:
@@ -104,12 +48,6 @@ def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]
             yield shown, "-" if value is None else printable(str(value), 200)
 
 
-def add_check(parts: Any) -> None:
-    """Add ``ndcore store check`` to the commands."""
-    _add(parts, "check", "verify a store", "Read all of a store, verify its checksums, and compare its indexes with its "
-         "log. The exit code is 1 where something is damaged.", run_check, StoreOptions, "print one JSON object")
-
-
 def run_check(options: StoreOptions) -> int:
     """Run ``ndcore store check``."""
     with open_store(options.store) as store:
@@ -129,14 +67,6 @@ def _print_problems(problems: list[str]) -> None:
         print(printable(problem))
     if len(problems) > MOST_PROBLEMS:
         print(f"and {len(problems) - MOST_PROBLEMS:,} more; --json lists all")
-
-
-def add_repair(parts: Any) -> None:
-    """Add ``ndcore store repair`` to the commands."""
-    _add(parts, "repair", "save a store that is refused",
-         "Save what can be read of a store that refuses to open, in a new log. The old logs stay as they are, and the "
-         "descriptions are copied. A store that opens is not repaired.",
-         run_repair, ChangeOptions, "print what was saved, what was lost, and what was kept")
 
 
 def run_repair(options: ChangeOptions) -> int:
@@ -163,16 +93,6 @@ def run_repair(options: ChangeOptions) -> int:
 # ---- backup, compact, expire, merge
 
 
-def add_backup(parts: Any) -> None:
-    """Add ``ndcore store backup`` to the commands."""
-    p = _add(parts, "backup", "copy a store",
-             "Copy a store as it is now, also while another process writes to it. The copy is a store of its own, and is "
-             "there as a whole or not at all. Files that are never written again are hard links where the file system "
-             "allows, so a copy on the same disk takes little room.",
-             run_backup, BackupOptions, "print the number of pages and the bytes of the copy")
-    p.add_argument("copy", metavar="DEST", help="directory to make; it must not exist, or be empty")
-
-
 def run_backup(options: BackupOptions) -> int:
     """Run ``ndcore store backup``."""
     with open_store(options.store, progress=not options.quiet) as store:
@@ -189,14 +109,6 @@ def run_backup(options: BackupOptions) -> int:
     elif not options.quiet:
         print(f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}")
     return 0
-
-
-def add_compact(parts: Any) -> None:
-    """Add ``ndcore store compact`` to the commands."""
-    _add(parts, "compact", "write a store anew, without what was removed",
-         "Write the files of a store anew, without removed and replaced pages: no byte of them is left. It takes the space "
-         "of the pages that stay until it is done. A damaged store is refused.",
-         run_compact, ChangeOptions, "print the bytes before and after")
 
 
 def run_compact(options: ChangeOptions) -> int:
@@ -219,17 +131,6 @@ def run_compact(options: ChangeOptions) -> int:
     return 0
 
 
-def add_expire(parts: Any) -> None:
-    """Add ``ndcore store expire`` to the commands."""
-    p = _add(parts, "expire", "remove pages that were not seen lately",
-             "Remove the pages whose last version is older than a date, with all their versions. ndcore store compact then "
-             "gives their space back.", run_expire, ExpireOptions, "print the number of pages removed, and left")
-    p.add_argument_group("pages to remove").add_argument(
-        "--before", type=moment, required=True, metavar="DATE",
-        help="remove pages whose last version is older: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, YYYYMMDDhhmmss",
-    )
-
-
 def run_expire(options: ExpireOptions) -> int:
     """Run ``ndcore store expire``."""
     with open_store(options.store, read_only=False, progress=not options.quiet) as store:
@@ -242,15 +143,6 @@ def run_expire(options: ExpireOptions) -> int:
     elif not options.quiet:
         print(f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}")
     return 0
-
-
-def add_merge(parts: Any) -> None:
-    """Add ``ndcore store merge`` to the commands."""
-    p = _add(parts, "merge", "add the pages of another store",
-             "Decide on all pages of another store, in their order, each with its versions and dates. The other store does "
-             "not change. Both must have the same settings, except the threshold.",
-             run_merge, MergeOptions, "print the number of pages before and after")
-    p.add_argument("other", metavar="OTHER", help="store whose pages are added")
 
 
 def run_merge(options: MergeOptions) -> int:

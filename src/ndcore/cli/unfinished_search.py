@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ndcore._version import __version__
+from ndcore.cli.command import Outcome
 from ndcore.cli.described_inputs import reading_of, stamps_of
-from ndcore.cli.door import Outcome
 from ndcore.cli.inputs import refuse_nothing_read
 from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.cli.options import DocumentOptions
