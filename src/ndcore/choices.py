@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Kinds of tokens, and how those of some kinds may be normalised.
+# Kinds of tokens, and how some kinds may be normalised.
 UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}
 

@@ -79,7 +79,7 @@ def run_bench(options: BenchOptions) -> int:
 
 
 def _account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
+    """Make what ``--json`` prints."""
     return {
         "ndcore": nd.__version__,
         "python": platform.python_version(),

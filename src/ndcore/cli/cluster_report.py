@@ -28,7 +28,7 @@ OF_VERSIONS = "after another with the same value of --one-per: not compared"
 
 
 def describe(built: Built) -> dict[str, Any]:
-    """Return what ``--json`` prints; equal runs give equal bytes."""
+    """Make what ``--json`` prints; equal runs give equal bytes."""
     collection, found, documents = built.collection, built.collection.clustering, built.documents
     rejected = [] if documents is None else documents.rejected
     sizes = np.bincount(np.bincount(found.labels, minlength=len(found)))

@@ -43,7 +43,7 @@ def run_clusters(options: ClustersOptions) -> int:
 
 
 def _table(made: Collection) -> Table:
-    """Return a row for each document of a collection."""
+    """Make a row for each document of a collection."""
     places = places_of(made)
     kinds = [] if places is None else place_columns(places.of_archives)
     others = [Column(f"representative_{column.name}", column.kind) for column in kinds]

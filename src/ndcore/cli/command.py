@@ -13,7 +13,7 @@ How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(op
         sample: int = option("pairs", "pairs to look at (default 100)", metavar="N", parse=positive, default=100)
 
 An option is called as its field (``--sample``) unless a name is given; a bool is a flag, a list may be given repeatedly.
-tools/commands.py writes the new part of docs/command-line.md.
+tools/command_line.py writes the new part of docs/command-line.md.
 '''
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
-LAST = (SHINGLES, INPUT, RUNNING)  # groups below those of the command itself
+LAST = (SHINGLES, INPUT, RUNNING)  # groups below the options of the command itself
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Options:
         return cls(**{each.name: getattr(args, each.name) for each in fields(cls)})
 
     def given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the options that have another value than their default: the name of the field, and those of the option."""
+        """Yield the options that were given: the name of the field, and the names of the option."""
         for each, spec in specs(type(self)):
             if spec.group and getattr(self, each.name) != default_of(each):
                 yield each.name, option_names(each, spec)
@@ -195,7 +195,7 @@ def command(words: str, line: str, run: str, reads: str = "", epilog: str = "") 
 def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
     """Return the fields that the command line has, in the order of the help.
 
-    Groups come first to last, arguments and outputs first, then those of the command, then those that most commands share;
+    Groups come first to last, arguments and outputs first, then the command's own, then what most commands share;
     in a group, the fields of the most general class come first.
     """
     order: dict[str, None] = {}

@@ -1,6 +1,6 @@
 """Every command of the command line: its options, its help, its completion, and the function that does the work.
 
-`ndcore.cli.command` says how to add one. The order here is that of ``ndcore --help``.
+`ndcore.cli.command` says how to add one. ``ndcore --help`` lists them in this order.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def write_tables(output: OutputDirectory, searched: Searched) -> None:
 
 
 def _items(searched: Searched) -> Table:
-    """Return a row for each item: its benchmark, where it stands, and what was found of it."""
+    """Make a row for each item: its benchmark, where it stands, and what was found of it."""
     names = ("tokens", "covered", "grams", "found", "longest")
     places = place_columns(_archives(searched.items))
     columns = [Column("benchmark", "string"), Column("id", "id"), *places, *(Column(name, "integer") for name in names),
@@ -98,13 +98,13 @@ def _items(searched: Searched) -> Table:
 
 
 def _benchmarks(searched: Searched) -> Table:
-    """Return a row for each benchmark."""
+    """Make a row for each benchmark."""
     columns = [Column(BENCHMARK[0], "string"), *(Column(name, "integer") for name in BENCHMARK[1:])]
     return Table(columns, searched.benchmarks())
 
 
 def _documents(searched: Searched) -> Table:
-    """Return a row for each document of the corpus that has windows of contaminated items."""
+    """Make a row for each document of the corpus that has windows of contaminated items."""
     names = ("tokens", "covered", "longest")
     places = place_columns(_archives(searched.corpus))
     columns = [Column("id", "id"), *places, *(Column(name, "integer") for name in names)]
@@ -114,7 +114,7 @@ def _documents(searched: Searched) -> Table:
 
 
 def _places(searched: Searched) -> Table:
-    """Return a row for each run of a contaminated item that stands in the corpus, at its first place."""
+    """Make a row for each run of a contaminated item that stands in the corpus, at its first place."""
     places = searched.found.places
     item, start, end, document, there = (part[searched.contaminated[places.item]] for part in places)
     of_item, of_corpus = (item, start, end), (document, there, there + end - start)
@@ -122,7 +122,7 @@ def _places(searched: Searched) -> Table:
 
 
 def _passages(searched: Searched) -> Table:
-    """Return a row for each passage of the corpus, with an item that has its first window."""
+    """Make a row for each passage of the corpus, with an item that has its first window."""
     spans = searched.spans
     return _two_sides(searched, (spans.item, spans.item_start, None), None, (spans.document, spans.start, spans.end))
 
@@ -130,7 +130,7 @@ def _passages(searched: Searched) -> Table:
 def _two_sides(
     searched: Searched, of_item: tuple[Ints, Ints, Ints | None], in_item: Places | None, of_corpus: Ranges
 ) -> Table:
-    """Return rows of a passage each: the document and where it stands there, the item and where it stands there."""
+    """Make rows of a passage each: the document and where it stands there, the item and where it stands there."""
     here, there = place_columns(_archives(searched.corpus)), place_columns(_archives(searched.items))
     numbers: dict[str, Ints] = {"start": of_corpus[1], "end": of_corpus[2],
                                 **place_in_corpus(searched, of_corpus)._asdict(), "item_start": of_item[1]}
@@ -176,7 +176,7 @@ def _archives(documents: Documents) -> bool:
 
 
 def account_of(searched: Searched, written: Written, output: str, saved: SavedRecords) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
+    """Make the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
     found, holders = searched.found, searched.documents
     return {
         "ndcore": __version__,

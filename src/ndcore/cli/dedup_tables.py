@@ -20,7 +20,7 @@ FLAGS = ("against", "estimated")  # True, or left out
 
 
 def documents_of(findings: Findings) -> Table:
-    """Return a row for each document of a deduplication, kept ones too."""
+    """Make a row for each document of a deduplication, kept ones too."""
     run, places = findings.run, _Places(findings)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
                *places.columns("representative_"), *ASSIGNED]
@@ -33,7 +33,7 @@ def documents_of(findings: Findings) -> Table:
 
 
 def pairs_of(findings: Findings) -> Table:
-    """Return a row for each pair of `NearDuplicates.pairs`."""
+    """Make a row for each pair of `NearDuplicates.pairs`."""
     places = _Places(findings)
     columns = [
         Column("a", "integer"), Column("a_id", "id"), *places.columns("a_"),

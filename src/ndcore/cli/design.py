@@ -96,7 +96,7 @@ def _rows(chosen: FilterDesign) -> list[tuple[float, float, float]]:
 
 
 def _account(chosen: FilterDesign) -> dict[str, Any]:
-    """Return what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
+    """Make what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
     named = ("bands", "rows", "half", "steepest", "inflection", "feature_bits", "bytes_per_document",
              "collisions_per_document", "candidates_per_document", "spurious")
     account = dataclasses.asdict(chosen) | {name: getattr(chosen, name) for name in named}

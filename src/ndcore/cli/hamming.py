@@ -92,7 +92,7 @@ def run_info(options: HammingInfoOptions) -> int:
 
 
 def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
-    """Return what ``--json`` prints of an index."""
+    """Make what ``--json`` prints of an index."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -106,7 +106,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
-    """Return what ``--json`` prints of tables and their cost."""
+    """Make what ``--json`` prints of tables and their cost."""
     parts = dataclasses.asdict(chosen)
     parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,

@@ -135,7 +135,7 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: Docum
 
 
 def row_table(result: Repeats, sides: list[Documents]) -> Table:
-    """Return a row for each repeated passage: ids and places of the document and of its source, copies."""
+    """Make a row for each repeated passage: ids and places of the document and of its source, copies."""
     names = list(result.columns)
     split = names.index("source")
     here, there = names[1:split], names[split + 1 : -1]
@@ -172,7 +172,7 @@ def _rows(
 def account_of(
     result: Repeats, sides: Sequence[Documents], written: Written, output: str, saved: SavedRecords | None
 ) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes.
+    """Make the account of the run; equal runs, equal bytes.
 
     Parameters
     ----------

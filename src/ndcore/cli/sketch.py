@@ -179,7 +179,7 @@ def _dry_run(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> int:
 
 
 def _account(output: str, documents: Documents, sketches: Sketches) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+    """Make the account of the run; equal runs, equal bytes."""
     return {
         "ndcore": __version__,
         "output": output,

@@ -34,7 +34,7 @@ class Counts(Protocol):
 
 
 def account(store: str, run: Counts, live: int, excluded: int) -> dict[str, Any]:
-    """Return what ``--json`` prints.
+    """Make what ``--json`` prints.
 
     Parameters
     ----------
