@@ -12,8 +12,7 @@ import pytest
 
 from ndcore.cli import commands
 from ndcore.cli.main import main
-from ndcore.cli.parser import parser
-from ndcore.cli.strict_parser import Parser, commands_of, nearest
+from ndcore.cli.parser import Parser, commands_of, nearest, parser
 
 
 def walked(top: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
@@ -136,7 +135,7 @@ def test_nearest() -> None:
 
 
 def test_names_of_other_tools_lead_somewhere() -> None:
-    from ndcore.cli.strict_parser import OTHER_NAMES
+    from ndcore.cli.parser import OTHER_NAMES
 
     options = {option for below in ALL.values() for option in below._option_string_actions}
     assert set(OTHER_NAMES.values()) <= options

@@ -418,7 +418,7 @@ class ClusterOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "--memory", metavar="SIZE", parse=values.memory)
 
 
-@command("clusters", "write the clusters of a collection as a table", "clusters.run_clusters")
+@command("clusters", "write the clusters of a collection as a table", "query.run_clusters")
 @dataclass(frozen=True, kw_only=True)
 class ClustersOptions(Options):
     """Write a row for each document of a collection: id, cluster (the position of its representative), representative
@@ -562,7 +562,7 @@ class HistoryOptions(KeyOptions):
     json: bool = option(OUTPUT, "print a list of objects")
 
 
-@command("store stats", "describe a store", "store_upkeep.run_stats")
+@command("store stats", "describe a store", "store.run_stats")
 @dataclass(frozen=True, kw_only=True)
 class StatsOptions(StoreOptions):
     """Print the settings of a store, how much it holds, and what that takes."""
@@ -570,7 +570,7 @@ class StatsOptions(StoreOptions):
     json: bool = option(OUTPUT, "print one JSON object")
 
 
-@command("store check", "verify a store", "store_upkeep.run_check")
+@command("store check", "verify a store", "store.run_check")
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(StoreOptions):
     """Read all of a store, verify its checksums, and compare its indexes with its log.
@@ -581,7 +581,7 @@ class CheckOptions(StoreOptions):
     json: bool = option(OUTPUT, "print one JSON object")
 
 
-@command("store repair", "save a store that is refused", "store_upkeep.run_repair")
+@command("store repair", "save a store that is refused", "store.run_repair")
 @dataclass(frozen=True, kw_only=True)
 class RepairOptions(ChangeOptions):
     """Save what can be read of a store that refuses to open, in a new log.
@@ -592,7 +592,7 @@ class RepairOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print what was saved, what was lost, and what was kept")
 
 
-@command("store backup", "copy a store", "store_upkeep.run_backup")
+@command("store backup", "copy a store", "store.run_backup")
 @dataclass(frozen=True, kw_only=True)
 class BackupOptions(ChangeOptions):
     """Copy a store as it is now, also while another process writes to it.
@@ -605,7 +605,7 @@ class BackupOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the copy")
 
 
-@command("store compact", "write a store anew, without what was removed", "store_upkeep.run_compact")
+@command("store compact", "write a store anew, without what was removed", "store.run_compact")
 @dataclass(frozen=True, kw_only=True)
 class CompactOptions(ChangeOptions):
     """Write the files of a store anew, without removed and replaced pages: no byte of them is left.
@@ -616,7 +616,7 @@ class CompactOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the bytes before and after")
 
 
-@command("store expire", "remove pages that were not seen lately", "store_upkeep.run_expire")
+@command("store expire", "remove pages that were not seen lately", "store.run_expire")
 @dataclass(frozen=True, kw_only=True)
 class ExpireOptions(ChangeOptions):
     """Remove the pages whose last version is older than a date, with all their versions.
@@ -630,7 +630,7 @@ class ExpireOptions(ChangeOptions):
         metavar="DATE", parse=values.moment, required=True)
 
 
-@command("store merge", "add the pages of another store", "store_upkeep.run_merge")
+@command("store merge", "add the pages of another store", "store.run_merge")
 @dataclass(frozen=True, kw_only=True)
 class MergeOptions(ChangeOptions):
     """Decide on all pages of another store, in their order, each with its versions and dates.
@@ -688,7 +688,7 @@ class HammingBuildOptions(FingerprintOptions, HammingOptions):
         metavar="SIZE", parse=values.memory, excludes="one")
 
 
-@command("hamming query", "look fingerprints up in an index", "hamming_search.run_query")
+@command("hamming query", "look fingerprints up in an index", "hamming.run_query")
 @dataclass(frozen=True, kw_only=True)
 class HammingQueryOptions(FingerprintOptions):
     """Print query, id and distance of every fingerprint of the index within the distance of a query, nearest first."""
@@ -699,7 +699,7 @@ class HammingQueryOptions(FingerprintOptions):
     queries: str | None = option(INPUT, "a file of fingerprints to look up", metavar="FILE")
 
 
-@command("hamming pairs", "find all pairs within an index or a file", "hamming_search.run_pairs", reads=FINGERPRINTS)
+@command("hamming pairs", "find all pairs within an index or a file", "hamming.run_pairs", reads=FINGERPRINTS)
 @dataclass(frozen=True, kw_only=True)
 class HammingPairsOptions(FingerprintOptions):
     """Print the ids and the distance of all pairs within the distance."""
@@ -712,7 +712,7 @@ class HammingPairsOptions(FingerprintOptions):
         "bits of a fingerprint, 1 to 64 (default 64)", metavar="F", parse=values.integer(1, 64))
 
 
-@command("hamming join", "look many queries up in a large file, without an index", "hamming_search.run_join")
+@command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
 @dataclass(frozen=True, kw_only=True)
 class HammingJoinOptions(FingerprintOptions, HammingOptions):
     """Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all within the

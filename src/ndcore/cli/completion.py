@@ -6,8 +6,7 @@ from typing import Any
 
 from ndcore.checks import missing
 from ndcore.cli.commands import CompletionOptions
-from ndcore.cli.parser import parser
-from ndcore.cli.strict_parser import Parser, commands_of
+from ndcore.cli.parser import Parser, commands_of, parser
 
 __all__ = ["run_completion"]
 

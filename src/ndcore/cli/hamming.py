@@ -1,24 +1,419 @@
-"""``ndcore hamming``: its commands, and ``build``, ``plan`` and ``info``, which are about the index itself."""
+"""``ndcore hamming``: files of fingerprints, an index of them, and fingerprints within a few bits of each other."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
-from ndcore.cli.commands import HammingBuildOptions, HammingInfoOptions, HammingPlanOptions
-from ndcore.cli.fingerprint_files import is_index, load
-from ndcore.cli.hamming_search import check_search, columns_of, open_index
+import numpy as np
+
+from ndcore._types import UInts
+from ndcore.cli.commands import (
+    HammingBuildOptions,
+    HammingInfoOptions,
+    HammingJoinOptions,
+    HammingPairsOptions,
+    HammingPlanOptions,
+    HammingQueryOptions,
+)
+from ndcore.cli.inputs import refuse_stdin_twice
+from ndcore.cli.options import FingerprintOptions
 from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.output_paths import check_output
+from ndcore.files.parquet import ParquetFile
+from ndcore.files.sources import STDIN, Source, is_stream
+from ndcore.hamming.all_pairs import hamming_pairs
+from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
+from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import HammingIndex
+from ndcore.hamming.index_file import KIND as INDEX
+from ndcore.hamming.join import hamming_join
+from ndcore.hamming.results import Matches, Pairs
 from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.human import printable
+from ndcore.recipe import Recipe
+from ndcore.sketch.loading import load as load_sketches
+from ndcore.sketch.sketches import KIND as SKETCHES
+from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 
-__all__ = ["run_build", "run_info", "run_plan"]
+__all__ = ["load", "run_build", "run_info", "run_join", "run_pairs", "run_plan", "run_query"]
+
+ROWS = 1 << 25  # rows of a Parquet file in memory at a time
+SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
+
+
+class FingerprintColumns(NamedTuple):
+    """The place of fingerprints and ids in a file.
+
+    Attributes
+    ----------
+    format : one of FINGERPRINT_FORMATS, or None
+        None: the suffix of the file decides; raw where it has none of SUFFIXES. In text, numbers with 0x are hexadecimal.
+    fingerprint, id : str or None
+        A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
+    """
+
+    format: str | None = None
+    fingerprint: str | None = None
+    id: str | None = None
+
+
+class Loaded(NamedTuple):
+    """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
+
+    fingerprints: UInts
+    ids: list[Any] | None = None
+    recipe: Recipe | None = None
+
+
+def load(path: str, column: FingerprintColumns) -> Loaded:
+    """Read or map the fingerprints of a file.
+
+    Raises
+    ------
+    UsageError
+        The file does not have the columns asked for, or cannot be mapped.
+    ValueError, DocumentError
+        The content is not fingerprints; the message names the place.
+    """
+    kind = _kind(path, column)
+    if kind == "parquet":
+        return _load_parquet(path, column)
+    if kind not in ("npy", "raw", "sketches"):
+        return _load_text(path, column, kind)
+    if column.fingerprint or column.id:
+        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
+                         "or give --format")
+    if is_stream(path):
+        raise UsageError(f"{path} is not a regular file, and {kind} is mapped; save it first, or give --format hex or "
+                         "decimal")
+    if kind == "sketches":
+        return _load_simhashes(path)
+    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
+
+
+def _kind(path: str, column: FingerprintColumns) -> str:
+    """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
+    if column.format is not None:
+        return column.format
+    if path == STDIN:
+        return "text"
+    return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
+
+
+def _map_raw(path: str, column: FingerprintColumns) -> UInts:
+    """Map a file whose format is raw, or not known."""
+    if column.format == "raw":
+        return mapped_raw(path)
+    try:
+        return mapped_fingerprints(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; say what it is with --format") from error
+
+
+def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
+    """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
+    if _kind(path, column) != "parquet":
+        yield load(path, column).fingerprints
+        return
+    gathered: list[UInts] = []
+    for values, _ in _parquet_batches(path, column._replace(id=None)):
+        gathered.append(values)
+        if sum(map(len, gathered)) >= ROWS:
+            yield np.concatenate(gathered)
+            gathered.clear()
+    if gathered:
+        yield np.concatenate(gathered)
+
+
+def parse_fingerprint(number: str, kind: str = "text") -> int:
+    """Parse a fingerprint; ValueError where it is not one. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
+    digits = number.strip()
+    hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
+    if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
+        try:
+            value = int(digits, 16 if hexadecimal else 10)
+        except ValueError:
+            value = -1
+        if 0 <= value < 1 << 64:
+            return value
+    how = "hexadecimal" if hexadecimal else "decimal"
+    hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
+    raise ValueError(f"{number!r:.80} is not a {how} number below 2^64{hint}")
+
+
+def is_index(path: str) -> bool:
+    """Tell whether a file is a saved `HammingIndex`."""
+    return path != STDIN and kind_of(path) == INDEX
+
+
+def holds_sketches(path: str) -> bool:
+    """Tell whether ``ndcore sketch`` wrote a file."""
+    return path != STDIN and kind_of(path) == SKETCHES
+
+
+def _load_simhashes(path: str) -> Loaded:
+    """Load the simhashes of the documents that have shingles."""
+    sketches = load_sketches(path)
+    if sketches.recipe["kind"] != "simhash":
+        raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
+                         "simhash")
+    which = np.flatnonzero(sketches.valid)
+    ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
+    return Loaded(sketches.values[which], ids, sketches.recipe)
+
+
+def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
+    """Load the columns of a Parquet file."""
+    values: list[UInts] = []
+    ids: list[Any] = []
+    for part, part_ids in _parquet_batches(path, column):
+        values.append(part)
+        ids += part_ids
+    return Loaded(np.concatenate(values), None if column.id is None else _checked_ids(path, column.id, ids))
+
+
+def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+    """Return the ids of a column. Raises ValueError where they cannot be ids."""
+    try:
+        as_ids(listed)
+    except TypeError as error:
+        raise ValueError(f"{path}: the column {name!r}: {error}") from error
+    return listed
+
+
+def _parquet_batches(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
+    """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
+    source = Source(path, path, path, "parquet", "", path, "")
+    with ParquetFile(source) as file:
+        names = _column_names(path, column, file.schema.names)
+        batches = file.batches(dict.fromkeys(names))
+        for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
+            ids = [] if column.id is None else batch.column(column.id).to_pylist()
+            yield _values(path, names[0], batch.column(names[0])), ids
+
+
+def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
+    """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
+    chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
+    there = ", ".join(names) or "none"
+    if chosen is None:
+        raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
+    found = [chosen, *filter(None, [column.id])]
+    for name in found:
+        if names.count(name) != 1:
+            many = "no column" if name not in names else "several columns"
+            raise UsageError(f"{path} has {many} {name!r}; it has {there}")
+    return found
+
+
+def _values(path: str, name: str, values: Any) -> UInts:
+    """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
+    if values.null_count or str(values.type) not in ("uint64", "int64"):
+        nulls = " with nulls" if values.null_count else ""
+        raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
+                         "bits as int64) without nulls")
+    found: UInts = values.to_numpy().view(np.uint64)
+    return found
+
+
+def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
+    """Load the columns of a text file."""
+    at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
+    values: list[int] = []
+    ids: list[str] = []
+    with _open_text(path) as file:
+        for number, fields in _rows(path, file):
+            try:
+                values.append(parse_fingerprint(fields[at], kind))
+                if id_at is not None:
+                    ids.append(fields[id_at])
+            except IndexError as error:
+                most = max(at, id_at or 0) + 1
+                raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: {error}") from error
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _checked_ids(path, column.id or "", ids))
+
+
+def _open_text(path: str) -> TextIO:
+    """Open a file as UTF-8, without the byte order mark that some programs begin it with."""
+    if path == STDIN:
+        return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
+    return Path(path).open(encoding="utf-8-sig")
+
+
+def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                separator = next((mark for mark in "\t," if mark in line), None)
+                yield number, [field.strip() for field in line.split(separator)]
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start]
+        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
+
+
+def _position(option: str, name: str | None) -> Any:
+    """Return the position of a column from its number in an option; None where it is not given."""
+    if name is None:
+        return None
+    if not (name.isascii() and name.isdigit() and int(name) > 0):
+        raise UsageError(f"{option} is {name!r}; in text, columns are numbered from 1")
+    return int(name) - 1
+
+
+ROWS_AT_ONCE = 1 << 16
+DISTANCE, BITS = 3, 64  # defaults
+
+
+def check_search(max_distance: int, bits: int) -> None:
+    """Raise UsageError where every fingerprint lies within the distance."""
+    if max_distance >= bits:
+        raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
+
+
+def columns_of(options: FingerprintOptions) -> FingerprintColumns:
+    """Return the place of fingerprints and ids in a file."""
+    return FingerprintColumns(options.format, options.field, options.id_field)
+
+
+def open_index(path: str) -> HammingIndex:
+    """Open a saved index; UsageError where there is none."""
+    if not Path(path).exists():
+        raise UsageError(f"there is no {path}")
+    if not is_index(path):
+        raise UsageError(f"{path} is not an index; make one with ndcore hamming build {path} -o INDEX")
+    return HammingIndex.open(path)
+
+
+# ---- query
+
+
+def run_query(options: HammingQueryOptions) -> int:
+    """Run ``ndcore hamming query``."""
+    index = open_index(options.index)
+    if bool(options.fingerprints) == (options.queries is not None):
+        raise UsageError("give fingerprints to look for, or a file of them with --queries")
+    names: Iterable[Any] | None = options.fingerprints
+    if options.queries is not None:
+        values, names, recipe = load(options.queries, columns_of(options))
+        _check_recipes(recipe, index.recipe)
+    else:
+        how = options.format or "text"
+        try:
+            values = np.array([parse_fingerprint(text, how) for text in options.fingerprints], np.uint64)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    _print_rows(options, index.query_many(values, options.threads), names)
+    return 0
+
+
+def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
+    """Raise RecipeMismatch where both are known and differ."""
+    if ours is not None and theirs is not None:
+        ours.check(theirs, "simhashes")
+
+
+# ---- pairs
+
+
+def run_pairs(options: HammingPairsOptions) -> int:
+    """Run ``ndcore hamming pairs``."""
+    if is_index(options.input):
+        for name in ("max_distance", "bits", "format", "field", "id_field"):
+            if getattr(options, name) is not None:
+                raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
+                                 f"leave --{name.replace('_', '-')} out")
+        found = open_index(options.input).pairs(options.threads)
+    else:
+        distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
+        check_search(distance, bits)
+        values, ids, _ = load(options.input, columns_of(options))
+        found = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+    _print_rows(options, found, None)
+    return 0
+
+
+# ---- join
+
+
+def run_join(options: HammingJoinOptions) -> int:
+    """Run ``ndcore hamming join``."""
+    refuse_stdin_twice([options.queries, options.collection])
+    check_search(options.max_distance, options.bits)
+    queries = load(options.queries, columns_of(options))
+    _print_rows(options, _match(options, queries), queries.ids)
+    return 0
+
+
+def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
+    """Match the queries with a saved index, with simhashes, or with a file of fingerprints piece by piece."""
+    def matches_in(collection: Any) -> Matches:
+        """Join the queries with one collection."""
+        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
+                            threads=options.threads, progress=not options.quiet)
+
+    path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
+    if is_index(path):
+        if options.collection_field or options.collection_format:
+            raise UsageError(f"{path} is an index, which has no columns and one format; leave --collection-field and "
+                             "--collection-format out")
+        _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
+        return matches_in(path)
+    if holds_sketches(path):
+        read = load(path, column)
+        _check_recipes(queries.recipe, read.recipe)
+        matches = matches_in(read.fingerprints)
+        names = read.ids or []
+        return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
+    found, before = [matches_in(np.empty(0, np.uint64))], 0
+    for piece in read_pieces(path, column):
+        part = matches_in(piece)
+        found.append(part._replace(id=part.id + before))
+        before += len(piece)
+    query, ids, distance = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((ids, distance, query))
+    return Matches(query[order], ids[order], distance[order])
+
+
+# ---- output
+
+
+def _print_rows(options: FingerprintOptions, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
+    """Print the columns as lines with tabs, or as one JSON object a line; `names` are printed for positions of queries."""
+    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
+    if names is not None:
+        listed = list(names)
+        columns["query"] = [listed[i] for i in columns["query"]]
+    for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
+        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        if options.json:
+            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
+        else:
+            lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
+        options.outcome.printed = True
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _plain(column: Any) -> list[Any]:
+    """Return a column as a list; bytes are decoded."""
+    listed = column if isinstance(column, list) else column.tolist()
+    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
+
+
+# ---- index and tables
+
 
 # ---- build
 
