@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, TextIO
@@ -29,7 +28,7 @@ from ndcore.cli.cluster_build import (
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import repeated
-from ndcore.cli.outputs import PageFile, report_file
+from ndcore.cli.outputs import PageFile, print_account, report_file
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
 from ndcore.collection.shelf import CLASSES
@@ -111,9 +110,7 @@ def print_report(built: Built, stream: TextIO) -> None:
           for name, number in counts["by_class"].items() if number),
         ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
     ]
-    width = max(len(f"{number:,}") for _, number, _ in rows)
-    for name, number, meaning in rows:
-        print(f"  {name:<11} {number:>{width},}  {meaning}".rstrip(), file=stream)
+    summary.print_rows(rows, stream, 11)
     for note in _notes(account, found):
         print(f"  note: {note}", file=stream)
     _print_largest(built, stream)
@@ -186,7 +183,6 @@ def render_page(built: Built, command_line: str) -> str:
 
 def run_cluster(options: ClusterOptions) -> int:
     """Run ``ndcore cluster``."""
-    begun = time.monotonic()
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
         return _dry_run(options)
@@ -196,15 +192,10 @@ def run_cluster(options: ClusterOptions) -> int:
         built = _make_collection(options, page, stack)
         options.outcome.written = True
         if page is not None and not options.quiet and not options.json:
-            print(f"The report for a browser is {printable(page.path)}")
+            summary.print_files(page.path, (), sys.stdout)
     if built.documents is not None:
         summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
-    if options.json:
-        print(json.dumps(describe(built), indent=2))
-    elif not options.quiet:
-        print_report(built, sys.stdout)
-        if sys.stderr.isatty():
-            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    print_account(options, describe(built), lambda: print_report(built, sys.stdout))
     return 0
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, NamedTuple, Self, TypeVar
@@ -47,11 +48,14 @@ class Outcome:
         Standard output has a part of the result.
     message : str
         What there is to go on with, in words. It replaces what the other two say.
+    begun : float
+        When the command began, as `time.monotonic` counts.
     """
 
     written: bool = False
     printed: bool = False
     message: str = ""
+    begun: float = field(default_factory=time.monotonic)
 
     def __str__(self) -> str:
         """Say what was written."""

@@ -526,7 +526,7 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
 
 
 @command("store query", "give the verdict on a text without adding it, or show the cluster of a page",
-         "store_lookup.run_query")
+         "store.run_query")
 @dataclass(frozen=True, kw_only=True)
 class StoreQueryOptions(RecordOptions, StoreOptions):
     """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
@@ -541,7 +541,7 @@ class StoreQueryOptions(RecordOptions, StoreOptions):
     json: bool = option(OUTPUT, "print one JSON object")
 
 
-@command("store locate", "find the latest page of the cluster of a page: lost and found", "store_lookup.run_locate")
+@command("store locate", "find the latest page of the cluster of a page: lost and found", "store.run_locate")
 @dataclass(frozen=True, kw_only=True)
 class LocateOptions(KeyOptions):
     """Find where a page is now: the key in its cluster whose last version has the latest date (Broder et al. 1997, section
@@ -551,7 +551,7 @@ class LocateOptions(KeyOptions):
     json: bool = option(OUTPUT, "print one JSON object")
 
 
-@command("store history", "list the versions of a page, and what changed", "store_lookup.run_history")
+@command("store history", "list the versions of a page, and what changed", "store.run_history")
 @dataclass(frozen=True, kw_only=True)
 class HistoryOptions(KeyOptions):
     """List the versions of a page in the order in which they were added: the date of each, whether its text changed (near,

@@ -14,8 +14,7 @@ from ndcore.alignment.rows import Row, elided, rows
 from ndcore.checks import missing
 from ndcore.choices import NORMALIZED
 from ndcore.cli.commands import CompareOptions
-from ndcore.cli.inputs import checked_shingling, refuse_stdin_twice
-from ndcore.cli.named_document import load_document
+from ndcore.cli.inputs import checked_shingling, load_document, refuse_stdin_twice
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,9 @@ from ndcore.cli.outputs import id_and_place, place_columns, print_account, repor
 from ndcore.cli.passages import (
     Cleaned,
     cut_documents,
+    excerpts_around,
     print_faults,
     range_in,
-    standing,
     the_text_field,
     united,
     write_cleaned,
@@ -257,8 +256,7 @@ def print_report(account: dict[str, Any], options: ContaminationOptions, stream:
     pages = len(account["pages_by_tags"]) + len(account["items"]["pages_by_tags"])
     print_faults(counts["rejected"], account["not_utf8"], summary.by_tags_note(pages, summary.lists(options.output)), stream)
     print(f"Written: {printable(options.output)}", file=stream)
-    if options.report is not None:
-        print(f"The report for a browser is {printable(options.report)}", file=stream)
+    summary.print_files(options.report, (), stream)
 
 
 # ---- the page
@@ -304,7 +302,7 @@ def _shown(searched: Searched) -> list[MarkedText]:
     rows = {item: np.flatnonzero(places.item == item) for item in items.tolist()}
     listed = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:STANDING] for item, of in rows.items()}
     chosen = np.concatenate([np.zeros(0, np.int64), *listed.values()])
-    stand = dict(zip(chosen.tolist(), _standing(searched, chosen), strict=True))
+    stand = dict(zip(chosen.tolist(), _excerpts(searched, chosen), strict=True))
     marks = _marks(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
     return [
         MarkedText(
@@ -325,12 +323,12 @@ def _marks(searched: Searched, rows: Ints) -> dict[int, list[tuple[int, int]]]:
     return {item: united(ranges) for item, ranges in marks.items()}
 
 
-def _standing(searched: Searched, rows: Ints) -> list[Standing]:
+def _excerpts(searched: Searched, rows: Ints) -> list[Standing]:
     """Return the documents where places stand, in the order of the rows."""
     places = searched.found.places
     documents, there = places.document[rows], places.document_start[rows]
     found = place_in_corpus(searched, (documents, there, there + places.end[rows] - places.start[rows]))
-    return standing(searched.corpus, documents, found)
+    return excerpts_around(searched.corpus, documents, found)
 
 
 # ---- the search
@@ -441,7 +439,6 @@ MIN_TOKENS = 13
 
 def run_contamination(options: ContaminationOptions) -> int:
     """Run ``ndcore contamination``, and return the exit code."""
-    begun = time.monotonic()
     min_tokens = _min_tokens(options)
     _refuse_items_in_corpus(options)
     output = OutputDirectory(options.output, options.overwrite)
@@ -465,7 +462,7 @@ def run_contamination(options: ContaminationOptions) -> int:
         write_summary(output, account)
         commit_together([each.staging for each in (page, output) if each is not None])
         options.outcome.written = True
-    print_account(options, account, lambda: print_report(account, options, sys.stdout), time.monotonic() - begun)
+    print_account(options, account, lambda: print_report(account, options, sys.stdout))
     return 0
 
 

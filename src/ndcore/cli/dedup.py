@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-import time
 from functools import partial
 from typing import IO, Any, TextIO
 
@@ -13,9 +12,8 @@ import numpy as np
 
 from ndcore.cli import summary
 from ndcore.cli.commands import DedupOptions
-from ndcore.cli.dedup_findings import Findings
+from ndcore.cli.dedup_findings import Findings, Run
 from ndcore.cli.dedup_output import dedup_page, documents_of, pairs_of
-from ndcore.cli.dedup_run import Run
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import COLLECTION, RECORD_FORMATS, SKETCHES, all_sketches, choose_settings, find_inputs, refuse_bare
 from ndcore.cli.outputs import print_account, report_file, standard_output
@@ -231,7 +229,6 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
 
 def run_dedup(options: DedupOptions) -> int:
     """Run ``ndcore dedup``, and return the exit code."""
-    begun = time.monotonic()
     refuse_several(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
@@ -258,8 +255,7 @@ def run_dedup(options: DedupOptions) -> int:
             page.write(dedup_page(findings, account))
         commit_together([each.staging for each in outputs])
         options.outcome.written = True
-    print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]),
-                  time.monotonic() - begun)
+    print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]))
     return 0
 
 
@@ -280,7 +276,4 @@ def _report(findings: Findings, account: dict[str, Any], tables: list[str]) -> N
         print_table(account, summary.notes(account, options.output), options.output, stream)
     else:
         summary.report(account, findings.verdicts, options.output, stream, findings.shown, findings.example())
-    if options.report is not None:
-        print(f"The report for a browser is {printable(options.report)}", file=stream)
-    for path in tables:
-        print(f"A table for other programs is {printable(path)}", file=stream)
+    summary.print_files(options.report, tables, stream)

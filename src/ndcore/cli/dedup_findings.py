@@ -1,10 +1,13 @@
-"""What ``ndcore dedup`` says and writes: verdicts of all documents, the account, and what the filter costs."""
+"""The search of ``ndcore dedup``, and what it says and writes: verdicts, the account, what the filter costs."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
@@ -14,25 +17,210 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.dedup_run import Run, Side
-from ndcore.cli.inputs import repeated, text_field
+from ndcore.cli.commands import DedupOptions
+from ndcore.cli.inputs import (
+    COLLECTION,
+    all_sketches,
+    choose_settings,
+    ids_of,
+    open_documents,
+    refuse_nothing_read,
+    repeated,
+    say_how_ordered,
+    text_field,
+)
+from ndcore.collection.collection import Collection
 from ndcore.dedup.classes import CLASSES
+from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.dedup.result import NearDuplicates
 from ndcore.files.annotated_output import write_annotated
+from ndcore.files.document_fields import Grouping, Ids, Ranking
+from ndcore.files.documents import Documents
+from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import write_ids, write_lines
 from ndcore.files.kept_output import write_kept, write_kept_ids
 from ndcore.files.output_directory import OutputDirectory, write_clusters, write_summary
 from ndcore.files.provenance import Place
-from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
-from ndcore.files.verdicts import Verdicts
+from ndcore.files.rejected_output import SavedRecords, write_rejected
+from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url, read_otherwise
+from ndcore.files.verdicts import PlaceColumns, Verdicts
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
+from ndcore.filters.search import design_filter
 from ndcore.human import pasted, printable
-from ndcore.progress import reporting
+from ndcore.progress import by_position, reporting
 from ndcore.report.plain_values import plain
 from ndcore.sketch.cardinality import sizes_of_rows
+from ndcore.sketch.loading import load
+from ndcore.sketch.sketches import Sketches
 
-__all__ = ["Findings", "cost_of_completeness", "describe_filter"]
+__all__ = ["Findings", "Run", "Side", "cost_of_completeness", "describe_filter"]
+
+# ---- the search
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is deduplicated, or what it is deduplicated against: documents, or saved sketches."""
+
+    corpus: Documents | Sketches
+    sources: list[Source]
+
+    @property
+    def documents(self) -> Documents | None:
+        """The documents, None of saved sketches."""
+        return self.corpus if isinstance(self.corpus, Documents) else None
+
+    @property
+    def sketched(self) -> bool:
+        """Whether it is saved sketches, so that resemblance is estimated."""
+        return self.documents is None
+
+    @property
+    def ids(self) -> Sequence[str | int] | Ids:
+        """Ids of the documents."""
+        return ids_of(self.corpus)
+
+    @property
+    def places(self) -> PlaceColumns | None:
+        """The function from positions to where these documents stand, as columns; None of saved sketches."""
+        return None if self.documents is None else self.documents.places
+
+
+class Run:
+    """Inputs and parameters of one deduplication, and the search itself.
+
+    Parameters
+    ----------
+    options : DedupOptions
+        With these inputs nothing refuses them.
+    found, known : Inputs
+        What to deduplicate, and what it is deduplicated against (no sources: nothing).
+    stack : ExitStack
+        Closes the documents at the end.
+
+    Attributes
+    ----------
+    texts : Side
+    known : Side or None
+    ranking : Ranking or None
+        Values of the field of --keep.
+    saved : dict or None
+        The rejected records that are in the output; None where they are not written.
+    """
+
+    def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
+        self.options = options
+        self.saved: SavedRecords | None = None
+        rule, order = options.keep
+        self.ranking = Ranking(rule, order == "desc") if order else None
+        self._groups = Grouping(options.by, "--by") if options.by else None
+        self._versions = Grouping(options.one_per, "--one-per") if options.one_per else None
+        fields = {"keep": self.ranking, "by": self._groups, "one_per": self._versions, "annotate": options.annotate}
+        self.texts = _side(options, found, "IN", stack, **fields)
+        self.known = _side(options, known, "--against", stack) if known.sources else None
+
+    @property
+    def sides(self) -> list[Side]:
+        """The inputs and, if there is one, the side of --against."""
+        return [self.texts] if self.known is None else [self.texts, self.known]
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some pairs are judged by sketches."""
+        return any(side.sketched for side in self.sides)
+
+    def near_duplicates(self) -> Any:
+        """Find the near-duplicates at the lowest threshold.
+
+        Raises
+        ------
+        UsageError
+            The options do not go with the saved sketches, or no filter finds pairs at the threshold.
+        DocumentError
+            No document could be read.
+        """
+        options, threshold = self.options, self.options.thresholds[0]
+        saved = [side.corpus for side in self.sides if side.sketched]
+        self.shingling, numbers = choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
+        if options.filter != "complete" and options.drop != "contained":
+            _check_threshold(threshold, numbers.get("num_perm", 84))
+        codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
+        with reporting(not options.quiet) as report:
+            result = near_duplicates(
+                self.texts.corpus,
+                threshold=threshold,
+                shingling=self.shingling,
+                filter=options.filter,
+                drop=options.drop,
+                must_agree=tuple(options.must_agree),
+                min_shingles=options.min_shingles,
+                drop_common=options.drop_common,
+                lost=options.lost,
+                reassign=options.reassign,
+                against=None if self.known is None else self.known.corpus,
+                keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
+                by=codes[0],
+                one_per=codes[1],
+                cluster=options.cluster,
+                max_holders=options.max_holders,
+                memory_limit=options.memory_limit,
+                threads=options.threads,
+                progress=by_position(report, "sketching", self._position),
+                **numbers,
+            )
+        say_how_ordered(self.ranking)
+        if self.texts.documents is not None:
+            refuse_nothing_read(self.texts.documents, options.inputs[0])
+        return result
+
+    def save_rejected(self, output: OutputDirectory) -> None:
+        """Write the rejected records below the output, once for all thresholds."""
+        if self.texts.documents is not None:
+            self.saved = write_rejected(output, self.texts.documents)
+
+    def _position(self) -> tuple[int, int] | None:
+        """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""
+        places = [side.documents.position() for side in self.sides if side.documents is not None]
+        if not places or None in places:
+            return None
+        read, total = (sum(column) for column in zip(*filter(None, places), strict=True))
+        return read, total
+
+
+def _side(options: DedupOptions, found: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
+    if all_sketches(found.sources, what):
+        return Side(_signatures(found.sources), found.sources)
+    documents = open_documents(options, found, memory_limit=options.memory_limit, **fields)
+    return Side(stack.enter_context(documents), found.sources)
+
+
+def _check_threshold(threshold: float, num_perm: int) -> None:
+    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
+    try:
+        design_filter(threshold, num_perm=num_perm)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _signatures(sources: Sequence[Source]) -> Sketches:
+    """Load the signatures of files and collections, one after another; raise UsageError for sketches of other kinds."""
+    joined: Sketches | None = None
+    for source in sources:
+        sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
+        kind = sketches.recipe["kind"]
+        if kind != "minhash":
+            again = f"ndcore cluster IN -o {source.path} --method features"
+            again = again if source.kind == COLLECTION else f"ndcore sketch IN -o {source.path}"
+            raise UsageError(f"{source.path} holds {kind} sketches, and ndcore dedup compares signatures: make some of the "
+                             f"documents with {again}, or name the documents")
+        joined = sketches if joined is None else joined.concat(sketches)
+    assert joined is not None
+    return joined
+
+
+# ---- what was found
+
 
 LARGEST = 20  # losses that are listed
 SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search

@@ -9,12 +9,12 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.cli.options import RecordOptions
+from ndcore.cli.summary import print_notes
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.output_directory import OutputDirectory
-from ndcore.human import counted
 from ndcore.progress import Progress
 from ndcore.report.marked_passages import Standing, excerpt
 from ndcore.spans.cuts import cut_corpus, joined
@@ -22,7 +22,14 @@ from ndcore.spans.token_places import Places, Ranges
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Cleaned", "cut_documents", "print_faults", "range_in", "standing", "the_text_field", "united", "write_cleaned",
+    "Cleaned",
+    "cut_documents",
+    "excerpts_around",
+    "print_faults",
+    "range_in",
+    "the_text_field",
+    "united",
+    "write_cleaned",
     "write_empty",
 ]
 
@@ -89,10 +96,8 @@ def write_empty(output: OutputDirectory, documents: Documents, empty: Ints) -> N
 
 def print_faults(rejected: int, repaired: int, by_tags: tuple[int, str, str], stream: TextIO) -> None:
     """Print how many documents could not be read, and how many were not UTF-8; `by_tags` as of `by_tags_note`."""
-    notes = ((rejected, "document", "could not be read"), (repaired, "document", "had bytes that are not UTF-8"), by_tags)
-    for number, noun, what in notes:
-        if number:
-            print(f"  note: {counted(number, noun)} {what}", file=stream)
+    print_notes(((rejected, "document", "could not be read"),
+                 (repaired, "document", "had bytes that are not UTF-8"), by_tags), stream)
 
 
 def range_in(text: Text, places: Places, at: int) -> tuple[int, int]:
@@ -113,7 +118,7 @@ def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def standing(corpus: Documents, documents: Ints, places: Places) -> list[Standing]:
+def excerpts_around(corpus: Documents, documents: Ints, places: Places) -> list[Standing]:
     """Return the document of each range, with what stands around it. The documents are read again."""
     wanted = np.zeros(len(corpus.ids), np.bool_)
     wanted[documents] = True

@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._version import __version__ as version
 from ndcore.cli.cluster_build import places_of
 from ndcore.cli.commands import ClustersOptions, QueryOptions
-from ndcore.cli.named_document import load_document
+from ndcore.cli.inputs import load_document
 from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.collection.collection import Collection, Resembling
 from ndcore.collection.shelf import CLASSES
@@ -57,7 +57,7 @@ def _rows(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[
     found, names = made.clustering, made.names
     sizes = found.cluster_sizes
 
-    def standing(position: int) -> tuple[Any, ...]:
+    def place_of(position: int) -> tuple[Any, ...]:
         place: tuple[Any, ...] | None = None if places is None else places.place(position)
         return ((None,) * 4 if place is None else place)[:width]
 
@@ -66,7 +66,7 @@ def _rows(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[
         labels, classes = found.labels[part].tolist(), np.array(CLASSES)[found.codes[part]].tolist()
         rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
         for position, (label, verdict, resemblance, size) in enumerate(rest, start):
-            own, others = standing(position), standing(label)
+            own, others = place_of(position), place_of(label)
             yield names[position], *own, label, names[label], *others, verdict, finite(resemblance), size
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -239,7 +238,6 @@ def print_report(account: dict[str, Any], written: Written, output: str, stream:
 
 def run_repeats(options: RepeatsOptions) -> int:
     """Run ``ndcore repeats``, and return the exit code."""
-    begun = time.monotonic()
     field = _checked_field(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
@@ -280,8 +278,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         for side in sides:
             summary.print_unread(side, sys.stderr)
     stream = sys.stderr if output is None else sys.stdout
-    print_account(options, account, lambda: print_report(account, written, options.output, stream),
-                  time.monotonic() - begun)
+    print_account(options, account, lambda: print_report(account, written, options.output, stream))
     return 0
 
 

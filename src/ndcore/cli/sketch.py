@@ -16,6 +16,7 @@ from ndcore.cli import summary
 from ndcore.cli.commands import SketchOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import SKETCHES, choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
+from ndcore.cli.outputs import print_account
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
@@ -72,10 +73,7 @@ def run_sketch(options: SketchOptions) -> int:
         documents, sketches = _save_sketches(options, found, sketcher)
     options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    if options.json:
-        print(json.dumps(_account(output, documents, sketches), indent=2))
-    elif not options.quiet:
-        _report(options, documents, sketches)
+    print_account(options, _account(output, documents, sketches), lambda: _report(options, documents, sketches))
     return 0
 
 
@@ -205,7 +203,5 @@ def _report(options: SketchOptions, documents: Documents, sketches: Sketches) ->
     ignored = Counter(item.kind for item in documents.ignored)
     notes = (*summary.left_out(documents.excluded, ignored, "--json lists"),
              (documents.without_main, "page", summary.NO_MAIN), summary.by_tags_note(len(documents.by_tags)))
-    for number, noun, what in notes:
-        if number:
-            print(f"  note: {counted(number, noun)} {what}")
+    summary.print_notes(notes, sys.stdout)
     print(f"Next: {_NEXT[options.kind].format(pasted([options.output]), options.output)}")

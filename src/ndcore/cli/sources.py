@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import os
 import sys
-import time
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -17,10 +16,9 @@ from ndcore._version import __version__
 from ndcore.alignment.rows import decoded, elided
 from ndcore.cli import summary
 from ndcore.cli.commands import SourcesOptions
-from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
-from ndcore.cli.named_document import load_document, path_of
+from ndcore.cli.inputs import checked_shingling, find_inputs, load_document, open_documents, path_of, refuse_nothing_read
 from ndcore.cli.outputs import print_account, report_file
-from ndcore.cli.passages import range_in, standing, united
+from ndcore.cli.passages import excerpts_around, range_in, united
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.sources import STDIN
@@ -133,11 +131,8 @@ def print_report(sources: Sources, account: dict[str, Any], page: str | None, st
         head, middle, tail = elided(" ".join(decoded(sources.text[start:end]).split()), QUOTED)
         print(f'    "{printable(head)}{" … " if middle else ""}{printable(tail)}"', file=stream)
     _more(len(account["passages"]) - PASSAGES, "passage", stream)
-    number, noun, what = summary.by_tags_note(len(account["pages_by_tags"]))
-    if number:
-        print(f"  note: {counted(number, noun)} {what}", file=stream)
-    if page is not None:
-        print(f"The report for a browser is {printable(page)}", file=stream)
+    summary.print_notes([summary.by_tags_note(len(account["pages_by_tags"]))], stream)
+    summary.print_files(page, (), stream)
 
 
 def _more(number: int, noun: str, stream: TextIO) -> None:
@@ -166,7 +161,7 @@ def sources_page(sources: Sources, account: dict[str, Any], command: str) -> str
          Figure(counts["documents"], "documents of the collection"), Figure(counts["with_passages"], "with passages")),
         (table,), "The text, and where its passages stand first",
         [MarkedText(sources.name, note, Marked(sources.text, marks),
-                    standing(sources.documents, sources.sources[longest], there), len(result))], 1,
+                    excerpts_around(sources.documents, sources.sources[longest], there), len(result))], 1,
         [("command", command), ("min_tokens", str(result.min_tokens)), ("unit", str(unit))],
     ))
 
@@ -176,7 +171,6 @@ def sources_page(sources: Sources, account: dict[str, Any], command: str) -> str
 
 def run_sources(options: SourcesOptions) -> int:
     """Run ``ndcore sources``, and return the exit code."""
-    begun = time.monotonic()
     (name,) = options.inputs
     page = report_file(options.report, options.overwrite, [path_of(name), *options.corpus])
     if name == STDIN and STDIN in options.corpus:
@@ -201,8 +195,7 @@ def run_sources(options: SourcesOptions) -> int:
             page.commit()
             options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    print_account(options, account, lambda: print_report(sources, account, options.report, sys.stdout),
-                  time.monotonic() - begun)
+    print_account(options, account, lambda: print_report(sources, account, options.report, sys.stdout))
     return 0
 
 

@@ -1,37 +1,239 @@
-"""``ndcore store decide``: pages are added, with a verdict on each; at the end verdicts and versions are counted."""
+"""``ndcore store decide``: pages are added, with a verdict on each, also as they come from a crawler."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import io
 import json
+import select
 import sys
+import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, TextIO
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, Protocol, TextIO
 
 from ndcore._types import Text
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.command import Outcome
 from ndcore.cli.commands import DecideOptions
 from ndcore.cli.inputs import select_inputs, text_field
 from ndcore.cli.outputs import standard_output
 from ndcore.cli.store_access import as_json, check_key, open_store, unit_of
-from ndcore.cli.store_pipe import LineFormat, answer_lines
 from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
+from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.html_text import html_reader
+from ndcore.files.json_records import RecordParser
+from ndcore.files.json_values import to_json
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import Place
-from ndcore.files.records import RecordError
+from ndcore.files.records import Fields, RecordError
 from ndcore.files.single_pass import SinglePass
-from ndcore.files.sources import STDIN
+from ndcore.files.sources import STDIN, TooLong
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted
 from ndcore.progress import by_position, reporting
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
+from ndcore.text.inputs import is_by_tags
 
-__all__ = ["Counts", "account", "print_account"]
+__all__ = ["Counts", "account", "lines_as_they_come", "print_account"]
+
+# ---- pages as they come
+
+
+_SKIP = "with --on-error skip, such lines are answered with the error"
+PLACE = "standard input"
+SYNC_SECONDS = 1.0  # at most, between a verdict and its sync, with durability "batch"
+_READ = 1 << 20  # bytes at a time
+
+Item = tuple[str | int, Text, datetime.datetime | None]
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """How a line of input becomes a page.
+
+    Attributes
+    ----------
+    text, key, date : str
+        Names of fields; several texts make one. The date may be missing.
+    default : datetime or None
+        Date of a page without one; None: now.
+    html : str or None
+        The text is HTML, of which this part is read (see `html_reader`).
+    longest : int
+        Bytes that a line may have.
+    """
+
+    text: tuple[str, ...]
+    key: str
+    date: str
+    default: datetime.datetime | None
+    html: str | None
+    longest: int
+
+    def parser(self, store: Store) -> Callable[[int, bytes], Item]:
+        """Return a function from (number of a line, line) to a page; it raises RecordError."""
+        records = RecordParser(Fields(self.text, self.key, True, (self.date,), frozenset([self.date])))
+        extract = None if self.html is None else html_reader(PLACE, self.html)
+
+        def parse(number: int, line: bytes) -> Item:
+            if isinstance(line, TooLong):
+                raise RecordError(line.reason)
+            record = records.parse(number, line)
+            assert record.id is not None
+            check_key(store, record.id)
+            try:
+                date = self.default if record.values[0] is None else parsed_date(record.values[0])
+            except RecordError as error:
+                raise RecordError(f"the date field {self.date!r}: {error}") from None
+            return record.id, record.text if extract is None else extract(record.text, None), date
+
+        return parse
+
+
+def answer_lines(
+    store: Store, source: IO[bytes], target: IO[bytes], form: LineFormat, outcome: Outcome, *, each: bool, skip: bool
+) -> None:
+    """Answer every line until the input ends.
+
+    Parameters
+    ----------
+    store : Store
+        Open with durability "batch".
+    source, target : binary files
+    form : LineFormat
+    outcome : Outcome
+        Says how many pages are in the store when the command ends early.
+    each : bool
+        A page is on disk before its verdict is written. Otherwise it is on disk about a second later.
+    skip : bool
+        Answer a line that is not a page by ``{"line": N, "error": REASON}``. Otherwise it ends the command, after the lines
+        before it were answered and are on disk.
+
+    Raises
+    ------
+    DocumentError
+        A line is not a page; `number` is the number of the line.
+    """
+    parse, saver = form.parser(store), _Saver(store, each)
+    number = decided = 0
+    for lines in lines_as_they_come(source, saver.wait, form.longest):
+        answers: list[Any] = []
+        items: list[Item] = []
+        problem: DocumentError | None = None
+        for line in lines:
+            number += 1
+            if not line.strip() and not isinstance(line, TooLong):
+                continue
+            try:
+                items.append(parse(number, line))
+                answers.append(None)
+            except RecordError as error:
+                problem = None if skip else DocumentError(PLACE, number, str(error))
+                answers.append({"line": number, "error": str(error)})
+            if problem is not None:
+                answers.pop()
+                break
+        verdicts = store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items]
+        decisions = ({**verdict.as_dict(), **({"by_tags": True} if is_by_tags(item[1]) else {})}
+                     for item, verdict in zip(items, verdicts, strict=True))
+        found = [to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers]
+        decided += len(items)
+        outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
+        saver.decided(bool(items))
+        target.write(b"".join(found))
+        target.flush()
+        if problem is not None:
+            store.flush()
+            outcome.message = f"{counted(decided, 'page')} before it are in the store; {_SKIP}"
+            raise problem
+    store.flush()
+
+
+class _Saver:
+    """Syncs the store: after each batch of lines, or about once in SYNC_SECONDS and when the input pauses."""
+
+    def __init__(self, store: Store, each: bool) -> None:
+        self._store, self._each = store, each
+        self._unsaved, self._saved = False, time.monotonic()
+
+    def decided(self, some: bool) -> None:
+        """Note that pages were decided, whose verdicts are not written yet."""
+        self._unsaved = self._unsaved or some
+        if self._each or time.monotonic() - self._saved >= SYNC_SECONDS:
+            self._save()
+
+    def wait(self, source: IO[bytes]) -> None:
+        """Wait until there is input, or its end."""
+        if self._unsaved and not _ready(source, SYNC_SECONDS):
+            self._save()
+
+    def _save(self) -> None:
+        if self._unsaved:
+            self._store.flush()
+        self._unsaved, self._saved = False, time.monotonic()
+
+
+def _ready(source: IO[bytes], seconds: float) -> bool:
+    """Tell whether there is input, or its end, within some seconds; True for what is not a file of the system."""
+    try:
+        descriptor = source.fileno()
+    except (AttributeError, io.UnsupportedOperation):
+        return True
+    return bool(select.select([descriptor], [], [], seconds)[0])
+
+
+def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], longest: int) -> Iterator[list[bytes]]:
+    """Yield the lines that are complete, as soon as there are any; the last one may have no end.
+
+    Parameters
+    ----------
+    source : binary file
+        With `read1`.
+    wait : callable
+        Called before each read with `source`; it may wait for input.
+    longest : int
+        A TooLong stands for a line of more bytes.
+    """
+    _widen(source)
+    rest = bytearray()  # of an unfinished line; of one that is too long, as much as tells that it is
+    while True:
+        wait(source)
+        data = source.read1(_READ)  # type: ignore[attr-defined]
+        if not data:
+            break
+        end = data.rfind(b"\n") + 1
+        if not end:
+            rest += data[: longest + 1 - len(rest)]
+            continue
+        lines = (bytes(rest) + data[:end]).split(b"\n")
+        lines.pop()
+        rest = bytearray(data[end:])
+        yield [_checked(line, longest) for line in lines]
+    if rest:
+        yield [_checked(bytes(rest), longest)]
+
+
+def _checked(line: bytes, longest: int) -> bytes:
+    """Return a line, or a TooLong for it."""
+    return line if len(line) <= longest else TooLong.of("the line", longest)
+
+
+def _widen(source: IO[bytes]) -> None:
+    """Let a pipe hold a mebibyte, where the system can: more lines come together."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import fcntl
+
+        fcntl.fcntl(source.fileno(), fcntl.F_SETPIPE_SZ, _READ)
+
+
+# ---- the account, and the command
+
 
 _MEANING = {
     "kept": "new",
@@ -85,10 +287,8 @@ def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None
     pages = run.pages
     rejected = [("rejected", len(pages.rejected), "could not be read; standard error lists them")] if pages.rejected else []
     rows = [*((name, run.found[name], meaning) for name, meaning in _MEANING.items()), *rejected]
-    width = max(len(f"{number:,}") for _, number, _ in rows)
     print(f"Decided {counted(run.found.total(), 'page')}", file=stream)
-    for name, number, meaning in rows:
-        print(f"  {name:<10} {number:>{width},}  {meaning}", file=stream)
+    summary.print_rows(rows, stream)
     if run.versions:
         parts = ", ".join(f"{run.versions[name]:,} {name} ({meaning})" for name, meaning in _CHANGES.items()
                           if run.versions[name])
@@ -96,9 +296,7 @@ def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None
         known = "pages are new versions of pages" if many else "page is a new version of a page"
         print(f"  {run.versions.total():,} {known} in the store: {parts}", file=stream)
     kinds: Counter[str] = Counter(item.kind for item in pages.ignored)
-    for number, noun, what in (*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))):
-        if number:
-            print(f"  note: {counted(number, noun)} {what}", file=stream)
+    summary.print_notes((*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))), stream)
     print(f"The store has {counted(live, 'page')}", file=stream)
 
 
