@@ -43,8 +43,8 @@ from ndcore.storage.staging import Staging, commit_together
 
 __all__ = ["describe", "print_report", "run_cluster"]
 
-# ---- the account, for programs, for people and as a page
 
+# ---- the account, for programs, for people and as a page
 
 LARGEST = 5  # clusters on the terminal
 OF_VERSIONS = "after another with the same value of --one-per: not compared"

@@ -53,6 +53,7 @@ __all__ = [
     "plan_sketcher", "rebuild", "regroup",
 ]
 
+
 class CollectionOutput(JobOutput):
     """The output directory of one run: a collection, unfinished until the end.
 

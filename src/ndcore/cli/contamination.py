@@ -261,7 +261,6 @@ def print_report(account: dict[str, Any], options: ContaminationOptions, stream:
 
 # ---- the page
 
-
 SHOWN = 100  # items
 STANDING = 3  # places of each
 
@@ -432,7 +431,6 @@ def _labels(items: Documents, groups: Grouping | None) -> list[str]:
 
 
 # ---- the command
-
 
 MIN_TOKENS = 13
 

@@ -39,6 +39,7 @@ from ndcore.storage.staging import commit_together
 
 __all__ = ["estimate", "print_table", "refuse", "run_dedup"]
 
+
 # ---- checks before anything is read
 
 

@@ -56,6 +56,7 @@ from ndcore.sketch.sketches import Sketches
 
 __all__ = ["Findings", "Run", "Side", "cost_of_completeness", "describe_filter"]
 
+
 # ---- the search
 
 
@@ -220,7 +221,6 @@ def _signatures(sources: Sequence[Source]) -> Sketches:
 
 
 # ---- what was found
-
 
 LARGEST = 20  # losses that are listed
 SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search

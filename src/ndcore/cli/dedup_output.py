@@ -101,7 +101,6 @@ def _are_numbers(findings: Findings) -> bool:
 
 # ---- the page
 
-
 RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "reassign")  # listed by the report
 
 

@@ -239,7 +239,6 @@ def checked_shingling(**parameters: Any) -> Shingling:
 
 # ---- one document by its name
 
-
 _HOST = re.compile(r"\w+://[^/]*:\d+")  # a URL that ends with a port
 
 

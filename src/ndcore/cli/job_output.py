@@ -21,6 +21,7 @@ from ndcore.storage.job_description import REPEATS, JobDescription, OtherJob
 
 __all__ = ["JobOutput", "UnfinishedSearch", "reading_of", "stamp", "stamps_of", "unfinished_beside"]
 
+
 def unfinished_beside(output: str) -> Path:
     """Name the directory beside an output where a run works that is to go on after an interruption."""
     place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
@@ -153,7 +154,6 @@ def reading_of(options: FieldOptions) -> dict[str, Any]:
 
 
 # ---- an interrupted search for repeats
-
 
 Value = TypeVar("Value")
 

@@ -166,7 +166,6 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 # ---- all commands
 
-
 VERSION = ("-V", "--version")
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "write_empty",
 ]
 
+
 class Cleaned(NamedTuple):
     """What is left of documents.
 

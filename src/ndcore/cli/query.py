@@ -25,6 +25,7 @@ from ndcore.human import counted, printable
 
 __all__ = ["run_clusters", "run_query"]
 
+
 def run_clusters(options: ClustersOptions) -> int:
     """Run ``ndcore clusters``, and return the exit code."""
     if options.output == STDOUT:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, MergeOptions, StoreQueryOptions
 from ndcore.cli.inputs import checked_shingling, load_document
-from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions, TokenOptions
+from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
 from ndcore.cli.store_access import described, find_key, open_store, print_json, print_table, shown_date, shown_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
@@ -21,6 +20,7 @@ __all__ = [
     "run_query", "run_repair", "run_stats",
 ]
 
+
 def run_create(options: CreateOptions) -> int:
     """Run ``ndcore store create``."""
     place = Path(options.store)
@@ -31,8 +31,8 @@ def run_create(options: CreateOptions) -> int:
         raise UsageError(f"--must-agree compares keys of the texts, and --evidence {options.evidence} keeps no texts")
     if options.min_shingles and options.evidence == "sketch":
         raise UsageError("--min-shingles counts shingles, and --evidence sketch keeps none")
-    tokens = {field.name: getattr(options, field.name) for field in dataclasses.fields(TokenOptions)}
-    shingling = checked_shingling(**{name: tokens[name] for name in ("width", "unit", "normalize", "stop_words")})
+    shingling = checked_shingling(width=options.width, unit=options.unit, normalize=options.normalize,
+                                  stop_words=options.stop_words)
     with Store.open(
         options.store, threshold=options.threshold, shingling=shingling, num_perm=options.num_perm, seed=options.seed,
         evidence=options.evidence, scope=options.scope, keys=options.keys, min_shingles=options.min_shingles,
@@ -200,7 +200,6 @@ def _disk_bytes(store: str) -> int:
 
 
 # ---- pages of a store
-
 
 MEMBERS = 100  # of a cluster, in the output for people
 

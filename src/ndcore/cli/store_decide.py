@@ -42,8 +42,8 @@ from ndcore.text.inputs import is_by_tags
 
 __all__ = ["Counts", "account", "lines_as_they_come", "print_account"]
 
-# ---- pages as they come
 
+# ---- pages as they come
 
 _SKIP = "with --on-error skip, such lines are answered with the error"
 PLACE = "standard input"
@@ -234,7 +234,6 @@ def _widen(source: IO[bytes]) -> None:
 
 # ---- the account, and the command
 
-
 _MEANING = {
     "kept": "new",
     "identical": "the same text as an earlier page, character for character",
@@ -301,7 +300,6 @@ def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None
 
 
 # ---- the command
-
 
 _COLUMNS = [
     Column("key", "id"), Column("file", "string"), Column("line", "integer"), Column("date", "time"),
