@@ -163,10 +163,6 @@ class Command(NamedTuple):
         """What the help says above the options."""
         return f"{self.options.__doc__ or ''}\n\n{self.reads}".strip()
 
-    def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options of the command to its parser."""
-        fill(parser, self.options)
-
     def begin(self, arguments: argparse.Namespace) -> int:
         """Import the module that does the work, do it, and return the exit code."""
         module, _, function = self.run.partition(".")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ndcore._version import __version__
+from ndcore.cli.command import fill
 from ndcore.human import printable
 
 __all__ = ["Parser", "as_option", "commands_of", "nearest", "parser"]
@@ -202,7 +203,7 @@ def parser(given: Sequence[str] | None = None) -> Parser:
             listed[head] = below(listed[""].add_parser(head, help=line, description=description))
         p = listed[head].add_parser(last, help=command.line, description=command.description, epilog=command.epilog)
         if given is None or name.split() == words[: name.count(" ") + 1]:
-            command.fill(p)
+            fill(p, command.options)
             p.set_defaults(chosen=command)
     return top
 

@@ -39,11 +39,17 @@ def run_create(options: CreateOptions) -> int:
         must_agree=options.must_agree,
     ) as store:
         found = described(store)
+    name = printable(options.store)
+    return _done(options, f"Made the store {name}; ndcore store decide {name} IN adds pages", **found)
+
+
+def _done(options: CreateOptions | ChangeOptions, sentence: str, **account: Any) -> int:
+    """Say what was done: as an object that begins with the store, or in a sentence; return the exit code."""
     options.outcome.written = True
     if options.json:
-        print_json({"store": options.store, **found})
+        print_json({"store": options.store, **account})
     elif not options.quiet:
-        print(f"Made the store {printable(options.store)}; ndcore store decide {printable(options.store)} IN adds pages")
+        print(sentence)
     return 0
 
 
@@ -136,12 +142,8 @@ def run_backup(options: BackupOptions) -> int:
     with open_store(options.copy) as copy:
         live = len(copy)
     size = _disk_bytes(options.copy)
-    options.outcome.written = True
-    if options.json:
-        print_json({"store": options.store, "copy": options.copy, "live": live, "bytes": size})
-    elif not options.quiet:
-        print(f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}")
-    return 0
+    return _done(options, f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}",
+                 copy=options.copy, live=live, bytes=size)
 
 
 def run_compact(options: ChangeOptions) -> int:
@@ -156,12 +158,8 @@ def run_compact(options: ChangeOptions) -> int:
         store.compact(progress)
         live = len(store)
     after = _disk_bytes(options.store)
-    options.outcome.written = True
-    if options.json:
-        print_json({"store": options.store, "live": live, "bytes_before": before, "bytes_after": after})
-    elif not options.quiet:
-        print(f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}")
-    return 0
+    return _done(options, f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}",
+                 live=live, bytes_before=before, bytes_after=after)
 
 
 def run_expire(options: ExpireOptions) -> int:
@@ -170,12 +168,8 @@ def run_expire(options: ExpireOptions) -> int:
         removed = store.expire(before=options.before)
         store.flush()
         live = len(store)
-    options.outcome.written = True
-    if options.json:
-        print_json({"store": options.store, "removed": removed, "live": live})
-    elif not options.quiet:
-        print(f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}")
-    return 0
+    return _done(options, f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}",
+                 removed=removed, live=live)
 
 
 def run_merge(options: MergeOptions) -> int:
@@ -186,12 +180,8 @@ def run_merge(options: MergeOptions) -> int:
         before, theirs = len(store), len(other)
         store.merge(other)
         live = len(store)
-    options.outcome.written = True
-    if options.json:
-        print_json({"store": options.store, "before": before, "other": theirs, "live": live})
-    elif not options.quiet:
-        print(f"{counted(before, 'page')} and {counted(theirs, 'page')} became {counted(live, 'page')}")
-    return 0
+    return _done(options, f"{counted(before, 'page')} and {counted(theirs, 'page')} became {counted(live, 'page')}",
+                 before=before, other=theirs, live=live)
 
 
 def _disk_bytes(store: str) -> int:

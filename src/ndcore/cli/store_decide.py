@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO, Any, Protocol, TextIO
+from typing import IO, Any, TextIO
 
 from ndcore._types import Text
 from ndcore._version import __version__
@@ -40,7 +40,7 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 from ndcore.text.inputs import is_by_tags
 
-__all__ = ["Counts", "account", "lines_as_they_come", "print_account"]
+__all__ = ["account", "lines_as_they_come", "print_account"]
 
 
 # ---- pages as they come
@@ -246,22 +246,14 @@ _CHANGES = {
 }
 
 
-class Counts(Protocol):
-    """What was decided: pages by verdict, and pages whose key was known by what changed."""
-
-    found: Counter[str]
-    versions: Counter[str]
-    pages: SinglePass
-
-
-def account(store: str, run: Counts, live: int, excluded: int) -> dict[str, Any]:
+def account(store: str, run: DecisionRun, live: int, excluded: int) -> dict[str, Any]:
     """Make what ``--json`` prints.
 
     Parameters
     ----------
     store : str
         Path of the store.
-    run : Counts
+    run : DecisionRun
     live : int
         Pages in the store now.
     excluded : int
@@ -281,7 +273,7 @@ def _ordered(counts: Counter[str], names: Mapping[str, str]) -> dict[str, int]:
     return {name: counts[name] for name in names}
 
 
-def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None:
+def print_account(run: DecisionRun, live: int, excluded: int, stream: TextIO) -> None:
     """Print the account for people; parameters as of `account`."""
     pages = run.pages
     rejected = [("rejected", len(pages.rejected), "could not be read; standard error lists them")] if pages.rejected else []
