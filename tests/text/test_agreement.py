@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore._text import UNICODE_VERSION, NameChoice, TokenChoice
+from ndcore.choices import AGREEMENTS
 from ndcore.reference import text as reference_text
 from ndcore.reference.shingling import tokens
-from ndcore.text.agreement import ENDS, NAMES, Agreement, describe_difference
+from ndcore.text.agreement import ENDS, Agreement, describe_difference
 from ndcore.text.amounts import ZEROS
 from ndcore.text.inputs import Extracted, as_texts
 from ndcore.text.negations import LANGUAGES
@@ -65,17 +66,17 @@ def test_other_parameters_are_refused(given, error, words):
 
 
 def test_digests_are_rows_of_16_bytes():
-    found = Agreement.of(NAMES).digests(["one 1", b"one 1", "two"])
+    found = Agreement.of(AGREEMENTS).digests(["one 1", b"one 1", "two"])
     assert (found.dtype, found.shape) == (np.uint8, (3, 16))
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
-    assert Agreement.of(NAMES).digests([]).shape == (0, 16)
+    assert Agreement.of(AGREEMENTS).digests([]).shape == (0, 16)
 
 
 def test_columns_of_arrow_as_lists():
     arrow = pytest.importorskip("pyarrow")
     texts = ["one 1", "", "né 2\nnot"]
-    for must_agree in (*NAMES, len, [*NAMES, len]):
+    for must_agree in (*AGREEMENTS, len, [*AGREEMENTS, len]):
         found = Agreement.of(must_agree).digests(as_texts(arrow.array(texts)))
         assert np.array_equal(found, Agreement.of(must_agree).digests(texts))
 
@@ -167,7 +168,7 @@ def test_the_words_that_keep_two_apart_are_named(a, b, said):
 
 def test_words_of_every_key_are_named():
     texts = {0: "Page one\nHe did not meet Smith for 5 dollars", 1: "Page two\nHe did meet Jones for 6 euro"}
-    assert [describe_difference(name, texts) for name in NAMES] == [
+    assert [describe_difference(name, texts) for name in AGREEMENTS] == [
         "numbers (only document 0 has '5', only document 1 has '6')",
         "amounts (only document 0 has '5 $', only document 1 has '6 eur')",
         "title (only document 0 has 'one', only document 1 has 'two')",

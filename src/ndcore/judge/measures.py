@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ndcore.checks import check_choice, is_int, is_number
-from ndcore.filters.prefix import DROPS
-from ndcore.text.agreement import NAMES
+from ndcore.choices import AGREEMENTS, DROPS, UNITS
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import UNITS
 
 __all__ = ["DEFAULT", "Measure", "checked_measures"]
 
@@ -49,7 +47,7 @@ class Measure:
         if not isinstance(self.must_agree, (tuple, list)):
             raise TypeError(f"must_agree is a tuple of names, as ('numbers',); got {self.must_agree!r:.80}")
         for name in self.must_agree:
-            check_choice("must_agree", name, NAMES)
+            check_choice("must_agree", name, AGREEMENTS)
         object.__setattr__(self, "must_agree", tuple(self.must_agree))
         if self.drop_common is not None and not (is_number(self.drop_common) and 0 < self.drop_common < 1):
             raise ValueError(f"drop_common is a share of the documents, above 0 and below 1; got {self.drop_common!r:.80}")

@@ -17,16 +17,16 @@ from ndcore._batch import Batch
 from ndcore._signals import stoppable
 from ndcore._text import NameChoice, TokenChoice
 from ndcore._types import Text
+from ndcore.choices import AGREEMENTS
 from ndcore.recipe import callable_name
 from ndcore.text.amounts import ZEROS, amounts, without_statements
 from ndcore.text.inputs import Extracted, digest
 from ndcore.text.negations import LANGUAGES
 from ndcore.text.shingling import Shingling
 
-__all__ = ["NAMES", "Agreement", "MustAgree", "describe_difference"]
+__all__ = ["Agreement", "MustAgree", "describe_difference"]
 
-NAMES = ("numbers", "amounts", "title", "names", "negations")
-ACCEPTED = f"{', '.join(map(repr, NAMES))}, a function of the text, or a sequence of these"
+ACCEPTED = f"{', '.join(map(repr, AGREEMENTS))}, a function of the text, or a sequence of these"
 KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
 SHOWN = 5  # words of a key of each document that a message names
 LINES = 256  # of a text that are searched for a token at a time
@@ -72,7 +72,7 @@ class Agreement:
         Raises
         ------
         TypeError, ValueError
-            A value is neither one of NAMES nor a callable.
+            A value is neither one of AGREEMENTS nor a callable.
         """
         if must_agree is None:
             return None
@@ -83,7 +83,7 @@ class Agreement:
         for rule in must_agree:
             if not isinstance(rule, str) and not callable(rule):
                 raise TypeError(f"must_agree holds {rule!r:.80} of type {type(rule).__name__}; it is {ACCEPTED}")
-            if isinstance(rule, str) and rule not in NAMES:
+            if isinstance(rule, str) and rule not in AGREEMENTS:
                 raise ValueError(f"must_agree holds {rule!r:.80}; it is {ACCEPTED}")
         return cls([rule for i, rule in enumerate(must_agree) if rule not in must_agree[:i]]) if must_agree else None
 
@@ -130,7 +130,7 @@ def describe_difference(name: str, texts: dict[int, Text]) -> str:
     >>> describe_difference("numbers", {4: "3 kettles", 7: "5 kettles"})
     "numbers (only document 4 has '3', only document 7 has '5')"
     """
-    if name not in NAMES:
+    if name not in AGREEMENTS:
         return name
     keys = {i: _key_words(name, text) for i, text in texts.items()}
     clauses = []

@@ -1,26 +1,37 @@
-"""Documents without some of their passages, as commands write them: ``cleaned.jsonl`` and ``empty.jsonl``."""
+"""Passages of documents: texts without them, and what a page of ``--report`` shows around them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, TextIO
 
 import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.cli.options import RecordOptions
+from ndcore.cli.summary import print_notes
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.outputs import OutputDirectory
-from ndcore.human import counted
 from ndcore.progress import Progress
+from ndcore.report.marked_passages import Standing, excerpt
 from ndcore.spans.cuts import cut_corpus, joined
-from ndcore.spans.token_places import Ranges
+from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Cleaned", "cut_documents", "print_faults", "the_text_field", "write_cleaned", "write_empty"]
+__all__ = [
+    "Cleaned",
+    "cut_documents",
+    "excerpts_around",
+    "print_faults",
+    "range_in",
+    "the_text_field",
+    "united",
+    "write_cleaned",
+    "write_empty",
+]
 
 
 class Cleaned(NamedTuple):
@@ -31,9 +42,9 @@ class Cleaned(NamedTuple):
     texts : iterator of str or bytes
         The text of each document, in order.
     cut : ndarray of int
-        Documents that something was cut from.
+        FileDocuments that something was cut from.
     empty : ndarray of int
-        Documents of which nothing is left.
+        FileDocuments of which nothing is left.
     """
 
     texts: Iterator[Text]
@@ -86,7 +97,36 @@ def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) 
 
 def print_faults(rejected: int, repaired: int, by_tags: tuple[int, str, str], stream: TextIO) -> None:
     """Print how many documents could not be read, and how many were not UTF-8; `by_tags` as of `by_tags_note`."""
-    notes = ((rejected, "document", "could not be read"), (repaired, "document", "had bytes that are not UTF-8"), by_tags)
-    for number, noun, what in notes:
-        if number:
-            print(f"  note: {counted(number, noun)} {what}", file=stream)
+    print_notes(((rejected, "document", "could not be read"),
+                 (repaired, "document", "had bytes that are not UTF-8"), by_tags), stream)
+
+
+def range_in(text: Text, places: TokenPlaces, at: int) -> tuple[int, int]:
+    """Return where range number `at` begins and ends, in the characters or bytes of its text."""
+    if isinstance(text, str):
+        return int(places.start_char[at]), int(places.end_char[at])
+    return int(places.start_byte[at]), int(places.end_byte[at])
+
+
+def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Unite ranges that overlap or touch; ascending."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[Standing]:
+    """Return the document of each range, with what stands around it. The documents are read again."""
+    wanted = np.zeros(len(corpus.ids), np.bool_)
+    wanted[documents] = True
+    made: dict[int, Standing] = {}
+    for positions, texts in corpus.selected(wanted):
+        for position, text in zip(positions.tolist(), texts, strict=True):
+            for at in np.flatnonzero(documents == position).tolist():
+                part = excerpt(text, *range_in(text, places, at))
+                made[at] = Standing(str(corpus.ids[position]), str(corpus.place(position)), part)
+    return [made[at] for at in range(len(documents))]
