@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ndcore.choices import LONGEST_RECORD
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
 from ndcore.files.documents import Documents
-from ndcore.files.sources import LONGEST
 from ndcore.files.web_archive import Entry, entries
 
 LOREM = re.findall(
@@ -92,7 +92,7 @@ def texts(path: str, **options: Any) -> list[str | bytes]:
     return found
 
 
-def read_entries(path: str, longest: int = LONGEST) -> list[Entry]:
+def read_entries(path: str, longest: int = LONGEST_RECORD) -> list[Entry]:
     inputs = find([path])
     inputs.limit(longest)
     return list(entries(inputs.sources[0]))

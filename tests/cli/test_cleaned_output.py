@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ndcore.cli import cleaned_output as module
+from ndcore.cli import passages as module
 from ndcore.files.documents import Documents
 from ndcore.files.errors import UsageError
 from ndcore.files.output_directory import OutputDirectory

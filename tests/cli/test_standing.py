@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ndcore.cli.standing import range_in, standing, united
+from ndcore.cli.passages import range_in, standing, united
 from ndcore.files.documents import Documents
 from ndcore.spans.token_places import Places
 

@@ -17,7 +17,7 @@ import pytest
 from agreement import cut_small
 
 import ndcore as nd
-from ndcore.cli.cluster_output import keep_places
+from ndcore.cli.cluster_build import keep_places
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.storage.staging import Staging

@@ -11,9 +11,8 @@ import pytest
 from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
-from ndcore.cli.cluster_build import ClusterOptions
+from ndcore.cli.commands import ClusterOptions, CreateOptions
 from ndcore.cli.options import TokenOptions
-from ndcore.cli.store import CreateOptions
 from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)

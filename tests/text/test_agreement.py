@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore._text import UNICODE_VERSION, TokenChoice
+from ndcore.choices import AGREEMENTS
 from ndcore.reference import agreement
 from ndcore.reference.shingling import tokens
-from ndcore.text.agreement import NAMES, ZEROS, Agreement
+from ndcore.text.agreement import ZEROS, Agreement
 from ndcore.text.inputs import Extracted, as_texts
 from ndcore.text.negations import LANGUAGES
 
@@ -64,17 +65,17 @@ def test_other_parameters_are_refused(given, error, words):
 
 
 def test_digests_are_rows_of_16_bytes():
-    found = Agreement.of(NAMES).digests(["one 1", b"one 1", "two"])
+    found = Agreement.of(AGREEMENTS).digests(["one 1", b"one 1", "two"])
     assert (found.dtype, found.shape) == (np.uint8, (3, 16))
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
-    assert Agreement.of(NAMES).digests([]).shape == (0, 16)
+    assert Agreement.of(AGREEMENTS).digests([]).shape == (0, 16)
 
 
 def test_columns_of_arrow_as_lists():
     arrow = pytest.importorskip("pyarrow")
     texts = ["one 1", "", "né 2\nnot"]
-    for must_agree in (*NAMES, len, [*NAMES, len]):
+    for must_agree in (*AGREEMENTS, len, [*AGREEMENTS, len]):
         found = Agreement.of(must_agree).digests(as_texts(arrow.array(texts)))
         assert np.array_equal(found, Agreement.of(must_agree).digests(texts))
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
+from ndcore.choices import NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import NORMALIZED, UNITS, kernel_unit
+from ndcore.text.units import kernel_unit
 
 __all__ = ["Spans", "locate"]
 

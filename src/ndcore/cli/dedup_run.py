@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ndcore.cli.dedup_options import DedupOptions
+from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import (
     COLLECTION,
     all_sketches,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
+from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, ShingleOptions
 from ndcore.cli.summary import nothing_found, print_readings
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids, Ranking
@@ -26,8 +26,8 @@ from ndcore.text.shingling import Shingling
 
 __all__ = [
     "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs",
-    "ids_of", "load_sketches", "only_rejected", "open_documents", "refuse_bare", "refuse_nothing_read",
-    "refuse_stdin_twice", "repeated", "select_inputs", "text_field", "text_form", "uniform",
+    "ids_of", "load_sketches", "only_rejected", "open_documents", "refuse_bare", "refuse_nothing_read", "refuse_stdin_twice",
+    "repeated", "select_inputs", "text_field", "text_form", "uniform",
 ]
 
 RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
@@ -176,7 +176,7 @@ def load_sketches(paths: Sequence[str]) -> Sketches:
     return sketches
 
 
-def choose_settings(options: TokenOptions, saved: Sequence[Any], **numbers: Any) -> tuple[Shingling, dict[str, Any]]:
+def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: Any) -> tuple[Shingling, dict[str, Any]]:
     """Choose the shingling, and the numbers of a sketcher: as of saved sketches or weights, else by the options.
 
     Parameters

@@ -1,114 +1,21 @@
-"""``ndcore store``: its commands, and ``create``; the others stand in ``store_*.py``."""
+"""``ndcore store``: make a store, describe, check, repair, copy, compact, expire and merge it."""
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, MergeOptions
 from ndcore.cli.inputs import checked_shingling
-from ndcore.cli.options import (
-    DUPLICATES,
-    OUTPUT,
-    RUNNING,
-    SHINGLES,
-    Commands,
-    TokenOptions,
-    add_json,
-    add_num_perm,
-    add_seed,
-    add_tokens,
-)
-from ndcore.cli.store_access import described, print_json
-from ndcore.cli.store_decide import add_decide
-from ndcore.cli.store_lookup import add_history, add_locate, add_query
-from ndcore.cli.store_upkeep import add_backup, add_check, add_compact, add_expire, add_merge, add_repair, add_stats
-from ndcore.cli.values import threshold, whole
-from ndcore.files.errors import UsageError
-from ndcore.human import printable
-from ndcore.store.settings import EVIDENCE, KEYS, SCOPES
+from ndcore.cli.options import ChangeOptions, StoreOptions, TokenOptions
+from ndcore.cli.store_access import described, open_store, print_json
+from ndcore.files.errors import DocumentError, UsageError
+from ndcore.human import counted, human_bytes, printable
 from ndcore.store.store import Store
-from ndcore.text.agreement import NAMES
 
-__all__ = ["add_store"]
-
-
-def add_store(commands: Commands) -> None:
-    """Add ``ndcore store`` with its own commands."""
-    top = commands.add_parser(
-        "store",
-        description="Keep what a crawler has seen in a directory: a verdict for each page as it comes, clusters, versions "
-        "of each page, and the latest page of a cluster (lost and found). ndcore store create makes a store, ndcore store "
-        "decide adds pages.",
-    )
-    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
-    _add_create(parts)
-    add_decide(parts)
-    add_query(parts)
-    add_locate(parts)
-    add_history(parts)
-    add_stats(parts)
-    add_check(parts)
-    add_repair(parts)
-    add_backup(parts)
-    add_compact(parts)
-    add_expire(parts)
-    add_merge(parts)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CreateOptions(TokenOptions):
-    """Options of ``ndcore store create``; None: not given."""
-
-    store: str
-    threshold: float | None
-    scope: Literal["all", "host"]
-    keys: Literal["plain", "url"]
-    evidence: Literal["text", "shingles", "sketch"]
-    must_agree: list[str]
-    min_shingles: int
-    num_perm: int | None
-    seed: int | None
-    json: bool
-    quiet: bool
-
-
-def _add_create(parts: Any) -> None:
-    """Add ``ndcore store create`` to the commands."""
-    p = parts.add_parser(
-        "create",
-        help="make an empty store",
-        description="Make an empty store. Its settings are fixed: another threshold needs another store.",
-    )
-    p.set_defaults(run=run_create, options=CreateOptions)
-    p.add_argument("store", metavar="STORE", help="directory to make; it must not exist, or be empty")
-    near = p.add_argument_group(DUPLICATES)
-    near.add_argument("--threshold", type=threshold, metavar="T",
-                      help="resemblance (Jaccard similarity) from which pages are near-duplicates (default 0.8)")
-    near.add_argument("--scope", choices=SCOPES, default="all",
-                      help="pages that are compared: all, or pages of one host, whose keys are URLs (default all)")
-    near.add_argument(
-        "--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
-        help="never take a page for a near-duplicate of one that differs from it in the sequence of its words with a digit "
-        "(numbers), in its first line (title), or in its words of negation (negations). Repeatable; needs --evidence text",
-    )
-    near.add_argument("--min-shingles", type=whole, default=0, metavar="N",
-                      help="leave pages of fewer shingles alone, unless their words equal another's (default 0)")
-    kept = p.add_argument_group("what is kept")
-    kept.add_argument("--keys", choices=KEYS, default="plain",
-                      help="keys of pages: plain, or url: normalised by w3lib, so parameters in another order make the same "
-                      "page (default plain)")
-    kept.add_argument("--evidence", choices=EVIDENCE, default="text",
-                      help="what is kept of each page: its text, its shingles, or its sketch alone, with which verdicts are "
-                      "estimates (default text)")
-    shingles = p.add_argument_group(SHINGLES)
-    add_tokens(shingles)
-    add_num_perm(shingles)
-    add_seed(shingles)
-    add_json(p.add_argument_group(OUTPUT), "print the settings as one JSON object")
-    p.add_argument_group(RUNNING).add_argument("-q", "--quiet", action="store_true", help="print no report")
-
+__all__ = ["run_backup", "run_check", "run_compact", "run_create", "run_expire", "run_merge", "run_repair", "run_stats"]
 
 def run_create(options: CreateOptions) -> int:
     """Run ``ndcore store create``."""
@@ -134,3 +41,155 @@ def run_create(options: CreateOptions) -> int:
     elif not options.quiet:
         print(f"Made the store {printable(options.store)}; ndcore store decide {printable(options.store)} IN adds pages")
     return 0
+
+
+MOST_PROBLEMS = 20  # in the output for people
+
+
+# ---- stats and check
+
+
+def run_stats(options: StoreOptions) -> int:
+    """Run ``ndcore store stats``."""
+    with open_store(options.store) as store:
+        found = described(store)
+    if options.json:
+        print_json({"store": options.store, **found})
+        return 0
+    shingling = found["settings"].pop("shingling")
+    rows = [*_flat(found), ("shingles", f"of {shingling['width']} tokens, unit {shingling['unit']}")]
+    width = max((len(name) for name, _ in rows), default=0)
+    print(f"{printable(options.store)}")
+    for name, value in rows:
+        print(f"  {name:<{width}}  {value}")
+    return 0
+
+
+def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (name, value) for people, with the names of objects before the names in them."""
+    for name, value in values.items():
+        shown = f"{before}{name}".replace("_", " ")
+        if isinstance(value, dict):
+            yield from _flat(value, "" if name == "settings" else f"{shown} ")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield shown, human_bytes(value) if "bytes" in name else f"{value:,}"
+        else:
+            yield shown, "-" if value is None else printable(str(value), 200)
+
+
+def run_check(options: StoreOptions) -> int:
+    """Run ``ndcore store check``."""
+    with open_store(options.store) as store:
+        problems = store.check(progress=True)
+        live = len(store)
+    if options.json:
+        print_json({"store": options.store, "live": live, "problems": problems})
+    else:
+        _print_problems(problems)
+        print(f"{counted(live, 'page')}; {counted(len(problems), 'problem') if problems else 'everything is sound'}")
+    return 1 if problems else 0
+
+
+def _print_problems(problems: list[str]) -> None:
+    """Print the first problems for people."""
+    for problem in problems[:MOST_PROBLEMS]:
+        print(printable(problem))
+    if len(problems) > MOST_PROBLEMS:
+        print(f"and {len(problems) - MOST_PROBLEMS:,} more; --json lists all")
+
+
+def run_repair(options: ChangeOptions) -> int:
+    """Run ``ndcore store repair``."""
+    with open_store(options.store, read_only=False, repair=True, progress=not options.quiet) as store:
+        done, live = store.repaired, len(store)
+    made = {"reason": None, "problems": [], "kept": [], "copies": None} if done is None else done
+    options.outcome.written = done is not None
+    if options.json:
+        print_json({"store": options.store, "repaired": done is not None, "live": live, **made})
+    elif done is None and not options.quiet:
+        print(f"{printable(options.store)} opens, with {counted(live, 'page')}: nothing was repaired. ndcore store check "
+              "reads all of it")
+    elif not options.quiet:
+        print(f"It was refused: {printable(made['reason'])}")
+        _print_problems(made["problems"])
+        size = sum(_disk_bytes(str(Path(options.store, name))) for name in made["kept"])
+        lost = counted(len(made["problems"]), "problem")
+        print(f"Saved {counted(live, 'page')}, with {lost}. The old logs stay ({human_bytes(size)}): "
+              f"{', '.join(made['kept'])}; the old descriptions are in {made['copies']}")
+    return 0
+
+
+# ---- backup, compact, expire, merge
+
+
+def run_backup(options: BackupOptions) -> int:
+    """Run ``ndcore store backup``."""
+    with open_store(options.store, progress=not options.quiet) as store:
+        try:
+            store.backup(options.copy)
+        except FileExistsError:
+            raise UsageError(f"{options.copy} exists already; name another directory") from None
+    with open_store(options.copy) as copy:
+        live = len(copy)
+    size = _disk_bytes(options.copy)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "copy": options.copy, "live": live, "bytes": size})
+    elif not options.quiet:
+        print(f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}")
+    return 0
+
+
+def run_compact(options: ChangeOptions) -> int:
+    """Run ``ndcore store compact``."""
+    before, progress = _disk_bytes(options.store), not options.quiet
+    with open_store(options.store, read_only=False, progress=progress) as store:
+        problems = store.check(progress)
+        if problems:
+            reason = (f"it is damaged ({counted(len(problems), 'problem')}), and compaction would lose what cannot be read; "
+                      "ndcore store check lists it: restore these files from a copy")
+            raise DocumentError(options.store, None, reason)
+        store.compact(progress)
+        live = len(store)
+    after = _disk_bytes(options.store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "live": live, "bytes_before": before, "bytes_after": after})
+    elif not options.quiet:
+        print(f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}")
+    return 0
+
+
+def run_expire(options: ExpireOptions) -> int:
+    """Run ``ndcore store expire``."""
+    with open_store(options.store, read_only=False, progress=not options.quiet) as store:
+        removed = store.expire(before=options.before)
+        store.flush()
+        live = len(store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "removed": removed, "live": live})
+    elif not options.quiet:
+        print(f"Removed {counted(removed, 'page')}; the store has {counted(live, 'page')}")
+    return 0
+
+
+def run_merge(options: MergeOptions) -> int:
+    """Run ``ndcore store merge``."""
+    if Path(options.store).resolve() == Path(options.other).resolve():
+        raise UsageError(f"{options.other} is the same store; name another one")
+    with open_store(options.other) as other, open_store(options.store, read_only=False) as store:
+        before, theirs = len(store), len(other)
+        store.merge(other)
+        live = len(store)
+    options.outcome.written = True
+    if options.json:
+        print_json({"store": options.store, "before": before, "other": theirs, "live": live})
+    elif not options.quiet:
+        print(f"{counted(before, 'page')} and {counted(theirs, 'page')} became {counted(live, 'page')}")
+    return 0
+
+
+def _disk_bytes(store: str) -> int:
+    """Return the bytes of all files of a store."""
+    return sum(file.stat().st_size for file in Path(store).rglob("*") if file.is_file())

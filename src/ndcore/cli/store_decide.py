@@ -1,4 +1,4 @@
-"""``ndcore store decide``: the pages of files, or of a crawler through pipes, into a store, with a verdict on each."""
+"""``ndcore store decide``: pages are added, with a verdict on each; at the end verdicts and versions are counted."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import datetime
 import json
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, TextIO
 
 from ndcore._types import Text
+from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.commands import DecideOptions
 from ndcore.cli.inputs import select_inputs, text_field
-from ndcore.cli.options import FORMATS, INPUT, OUTPUT, FieldOptions, Group, add_fields, add_json, add_overwrite, add_running
 from ndcore.cli.outputs import standard_output
-from ndcore.cli.store_access import add_store_argument, as_json, check_key, open_store, unit_of
-from ndcore.cli.store_account import account, print_account
+from ndcore.cli.store_access import as_json, check_key, open_store, unit_of
 from ndcore.cli.store_pipe import LineFormat, answer_lines
-from ndcore.cli.values import moment
+from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.output_paths import STDOUT
 from ndcore.files.provenance import Place
@@ -32,70 +31,85 @@ from ndcore.progress import by_position, reporting
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 
-__all__ = ["DecisionRun", "add_decide"]
+__all__ = ["Counts", "account", "print_account"]
 
-DURABILITIES = ("each", "batch")
+_MEANING = {
+    "kept": "new",
+    "identical": "the same text as an earlier page, character for character",
+    "lexical": "the same words in the same order",
+    "shingle": "the same set of shingles",
+    "near": "resemblance at or above the threshold",
+}
+_CHANGES = {
+    "unchanged": "the same text", "lexical": "the same words", "near": "a small change", "other": "another text",
+}
+
+
+class Counts(Protocol):
+    """What was decided: pages by verdict, and pages whose key was known by what changed."""
+
+    found: Counter[str]
+    versions: Counter[str]
+    pages: SinglePass
+
+
+def account(store: str, run: Counts, live: int, excluded: int) -> dict[str, Any]:
+    """Make what ``--json`` prints.
+
+    Parameters
+    ----------
+    store : str
+        Path of the store.
+    run : Counts
+    live : int
+        Pages in the store now.
+    excluded : int
+        Paths that patterns left out.
+    """
+    pages = run.pages
+    return {
+        "ndcore": __version__, "store": store,
+        "counts": {"read": pages.read, "decided": run.found.total(), "rejected": len(pages.rejected)},
+        "verdicts": _ordered(run.found, _MEANING), "versions": _ordered(run.versions, _CHANGES), "live": live,
+        "rejected": rejected_list(pages.rejected), "ignored": ignored_list(pages.ignored), "excluded": excluded,
+        "pages_by_tags": by_tags_list(pages),
+    }
+
+
+def _ordered(counts: Counter[str], names: Mapping[str, str]) -> dict[str, int]:
+    return {name: counts[name] for name in names}
+
+
+def print_account(run: Counts, live: int, excluded: int, stream: TextIO) -> None:
+    """Print the account for people; parameters as of `account`."""
+    pages = run.pages
+    rejected = [("rejected", len(pages.rejected), "could not be read; standard error lists them")] if pages.rejected else []
+    rows = [*((name, run.found[name], meaning) for name, meaning in _MEANING.items()), *rejected]
+    width = max(len(f"{number:,}") for _, number, _ in rows)
+    print(f"Decided {counted(run.found.total(), 'page')}", file=stream)
+    for name, number, meaning in rows:
+        print(f"  {name:<10} {number:>{width},}  {meaning}", file=stream)
+    if run.versions:
+        parts = ", ".join(f"{run.versions[name]:,} {name} ({meaning})" for name, meaning in _CHANGES.items()
+                          if run.versions[name])
+        many = run.versions.total() != 1
+        known = "pages are new versions of pages" if many else "page is a new version of a page"
+        print(f"  {run.versions.total():,} {known} in the store: {parts}", file=stream)
+    kinds: Counter[str] = Counter(item.kind for item in pages.ignored)
+    for number, noun, what in (*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))):
+        if number:
+            print(f"  note: {counted(number, noun)} {what}", file=stream)
+    print(f"The store has {counted(live, 'page')}", file=stream)
+
+
+# ---- the command
+
+
 _COLUMNS = [
     Column("key", "id"), Column("file", "string"), Column("line", "integer"), Column("date", "time"),
     Column("verdict", "string"), Column("of", "id"), Column("equal", "id"), Column("resemblance", "number"),
     Column("contained", "number"), Column("containing", "number"), Column("version", "string"), Column("exact", "truth"),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecideOptions(FieldOptions):
-    """Options of ``ndcore store decide``; None: not given."""
-
-    store: str
-    inputs: list[str]
-    output: str | None
-    overwrite: bool
-    json: bool
-    date_field: str | None
-    date: datetime.datetime | None
-    durability: str
-    threads: int | None
-    quiet: bool
-
-
-def add_decide(parts: Any) -> None:
-    """Add ``ndcore store decide`` to the commands."""
-    p = parts.add_parser(
-        "decide",
-        help="add pages, with a verdict on each",
-        description="Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and "
-        "the page that represents it. The key of a page is its URL in archives, the id of a record, the path of a file "
-        "below the input. The same key again is a new version. Inputs are files, directories, or URLs such as "
-        f"s3://BUCKET/FOLDER (extra remote). {FORMATS}. Their first bytes tell the format.",
-        epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may be '
-        "missing. For each line a verdict is written to standard output as one line of JSON, as soon as the input pauses: "
-        "a crawler in any language may wait for the answer before it sends the next page.",
-    )
-    p.set_defaults(run=run_decide, options=DecideOptions)
-    add_store_argument(p)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="pages to add; -, alone, for JSON lines from a crawler")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="FILE", help="write the verdicts as a table, .parquet, .csv or .jsonl, or "
-                        "as JSON lines to standard output (-); a file must not exist")
-    add_overwrite(output, "FILE, even if ndcore did not write it")
-    add_json(output)
-    pages = p.add_argument_group(INPUT)
-    add_fields(pages)
-    _add_date(pages)
-    running = add_running(p)
-    running.add_argument(
-        "--durability", choices=DURABILITIES, default="batch",
-        help="each: a page is on disk before its verdict is written. batch: pages are on disk at the end; with -, within "
-        "about a second (default batch)",
-    )
-
-
-def _add_date(group: Group) -> None:
-    """Add --date-field and --date."""
-    group.add_argument("--date-field", metavar="FIELD", help="field or column that holds the date of a page (default: in "
-                       "archives the date of capture; with -, the field date)")
-    group.add_argument("--date", type=moment, metavar="DATE", help="date of pages that have none, for instance of a whole "
-                       "sweep: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, YYYYMMDDhhmmss (default now)")
 
 
 def run_decide(options: DecideOptions) -> int:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ndcore.cli.door import Options
+from ndcore.cli.commands import StoreQueryOptions
 from ndcore.cli.named_document import load_document
-from ndcore.cli.options import INPUT, OUTPUT, RecordOptions, add_json, add_record
-from ndcore.cli.store_access import (
-    add_key,
-    add_store_argument,
-    find_key,
-    open_store,
-    print_json,
-    print_table,
-    shown_date,
-    shown_key,
-    unit_of,
-)
+from ndcore.cli.options import KeyOptions
+from ndcore.cli.store_access import find_key, open_store, print_json, print_table, shown_date, shown_key, unit_of
 from ndcore.files.errors import UsageError
 from ndcore.human import counted, printable
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key, Verdict
 
-__all__ = ["add_history", "add_locate", "add_query"]
+__all__ = ["run_history", "run_locate", "run_query"]
 
 MEMBERS = 100  # of a cluster, in the output for people
 
@@ -32,36 +21,7 @@ MEMBERS = 100  # of a cluster, in the output for people
 # ---- query
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions(RecordOptions):
-    """Options of ``ndcore store query``."""
-
-    store: str
-    file: str | None
-    key: str | None
-    json: bool
-
-
-def add_query(parts: Any) -> None:
-    """Add ``ndcore store query`` to the commands."""
-    p = parts.add_parser(
-        "query",
-        help="give the verdict on a text without adding it, or show the cluster of a page",
-        description="Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a "
-        "page of the store. The cluster is listed with the latest date of each of its pages.",
-    )
-    p.set_defaults(run=run_query, options=QueryOptions)
-    add_store_argument(p)
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
-                   "standard input")
-    asked = p.add_argument_group("query")
-    asked.add_argument("--key", metavar="KEY", help="a page of the store instead of FILE; with FILE, the URL of the text, "
-                       "which a store of --scope host needs")
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-    add_record(p.add_argument_group(INPUT))
-
-
-def run_query(options: QueryOptions) -> int:
+def run_query(options: StoreQueryOptions) -> int:
     """Run ``ndcore store query``."""
     if options.file is None and options.key is None:
         raise UsageError("ask for a FILE (or - for standard input), or for a page of the store with --key")
@@ -115,29 +75,6 @@ def _print_verdict(verdict: Verdict) -> None:
 # ---- locate
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeyOptions(Options):
-    """Options of ``ndcore store locate`` and ``history``."""
-
-    store: str
-    key: str
-    json: bool
-
-
-def add_locate(parts: Any) -> None:
-    """Add ``ndcore store locate`` to the commands."""
-    p = parts.add_parser(
-        "locate",
-        help="find the latest page of the cluster of a page: lost and found",
-        description="Find where a page is now: the key in its cluster whose last version has the latest date (Broder et al. "
-        "1997, section 6.2).",
-    )
-    p.set_defaults(run=run_locate, options=KeyOptions)
-    add_store_argument(p)
-    add_key(p)
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-
-
 def run_locate(options: KeyOptions) -> int:
     """Run ``ndcore store locate``."""
     with open_store(options.store) as store:
@@ -152,21 +89,6 @@ def run_locate(options: KeyOptions) -> int:
 
 
 # ---- history
-
-
-def add_history(parts: Any) -> None:
-    """Add ``ndcore store history`` to the commands."""
-    p = parts.add_parser(
-        "history",
-        help="list the versions of a page, and what changed",
-        description="List the versions of a page in the order in which they were added: the date of each, whether its text "
-        "changed (near, other), its bytes only (lexical) or nothing (unchanged), and its resemblance to the version before "
-        "(Broder et al. 1997, section 6.5).",
-    )
-    p.set_defaults(run=run_history, options=KeyOptions)
-    add_store_argument(p)
-    add_key(p)
-    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
 
 
 def run_history(options: KeyOptions) -> int:

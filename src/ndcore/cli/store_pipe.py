@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from ndcore._types import Text
-from ndcore.cli.door import Outcome
+from ndcore.cli.command import Outcome
 from ndcore.cli.store_access import check_key
 from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ndcore._entries import BLOCK, SortedEntries
 from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
+from ndcore.choices import AGREEMENTS
 from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
 from ndcore.collection.clustering import Clustering, PairedCollection
@@ -49,7 +50,7 @@ from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.packed_ids import unpack_ids
-from ndcore.text.agreement import NAMES, Agreement, MustAgree
+from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -267,7 +268,7 @@ class Collection:
             if (name in old.labelled) != (labels is not None):
                 made = "with it: give the labels of the new documents" if labels is None else "without it: leave it out"
                 raise ValueError(f"{name}: the collection {self.path} was made {made}")
-        if must_agree is None and {*old.must_agree} <= {*NAMES}:
+        if must_agree is None and {*old.must_agree} <= {*AGREEMENTS}:
             must_agree = [*old.must_agree]
         agreement = Agreement.of(must_agree)
         if (() if agreement is None else agreement.names) != old.must_agree:

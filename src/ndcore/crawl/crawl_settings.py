@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ndcore.checks import check_choice, checked_int
-from ndcore.files.html_text import PARTS
+from ndcore.choices import HTML_PARTS
 from ndcore.store.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ class CrawlSettings:
                              "open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
         if not shared and not _is_there(Path(store)):
             options.setdefault("keys", "url")
-        held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", PARTS[0])
+        held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", HTML_PARTS[0])
         check_choice("NDCORE_HELD", held, HELD)
-        check_choice("NDCORE_PART", part, PARTS)
+        check_choice("NDCORE_PART", part, HTML_PARTS)
         return cls(
             store=str(store), shared=shared, options=options, drop=_dropped(settings), held=held, part=part,
             field=settings.get("NDCORE_FIELD", "ndcore"), url_field=settings.get("NDCORE_URL_FIELD", "url"),

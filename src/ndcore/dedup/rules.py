@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
+from ndcore.choices import DROPS, FILTERS
 from ndcore.filters.design import FilterDesign
-from ndcore.filters.prefix import DROPS, PrefixFilter
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["CALLERS", "COMMON_CLASSES", "FILTERS", "Rules"]
+__all__ = ["CALLERS", "COMMON_CLASSES", "Rules"]
 
-FILTERS = ("auto", "lsh", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from ndcore._jsonl import LineReader
 from ndcore._types import Ints
+from ndcore.choices import LONGEST_RECORD
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.compression import Damaged
 from ndcore.files.file_reader import reading
 from ndcore.files.json_records import RecordParser
 from ndcore.files.records import ANNOTATION, Fields, Record, RecordError
-from ndcore.files.sources import LONGEST, Source, sizes, too_long
+from ndcore.files.sources import Source, sizes, too_long
 
 BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
 _EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
@@ -43,7 +44,7 @@ class JsonLines:
     """
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
-        self.parser, self._longest = RecordParser(fields, fast), LONGEST
+        self.parser, self._longest = RecordParser(fields, fast), LONGEST_RECORD
         self._reader = _line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ndcore._version import __version__
+from ndcore.choices import AGREEMENTS, NORMALIZED, UNITS
 from ndcore.dedup.rules import CALLERS
-from ndcore.text.agreement import NAMES
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import NORMALIZED, UNITS
 
 __all__ = ["REFUSED", "JobOptions", "parse"]
 
@@ -113,7 +112,7 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
                    "all dates (ISO 8601, RFC 2822), are compared as such")
     p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     p.add_argument("--one-per", metavar="FIELD", help="of documents with the same value in this field keep at most one")
-    p.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+    p.add_argument("--must-agree", action="append", choices=AGREEMENTS, default=[], metavar="NAME",
                    help="never drop a document for one that differs from it in its numbers, title or negations; repeatable")
     p.add_argument("--reassign", action="store_true", help="drop each document for the kept one that it resembles most")
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")

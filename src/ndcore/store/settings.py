@@ -8,18 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_int, checked_threshold
+from ndcore.choices import AGREEMENTS, EVIDENCE, KEYS, SCOPES
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
-from ndcore.text.agreement import NAMES, Agreement
+from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["EVIDENCE", "Settings"]
+__all__ = ["Settings"]
 
-EVIDENCE = ("text", "shingles", "sketch")
-SCOPES = ("all", "host")
-KEYS = ("plain", "url")
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
 
 
@@ -151,9 +149,9 @@ def _names(must_agree: Any) -> tuple[str, ...]:
     agreement = Agreement.of(must_agree)
     names = () if agreement is None else agreement.names
     for name in names:
-        if name not in NAMES:
+        if name not in AGREEMENTS:
             raise ValueError(f"must_agree holds the function {name!r:.80}, and a store outlives the program that has it: "
-                             f"give names, of {', '.join(NAMES)}")
+                             f"give names, of {', '.join(AGREEMENTS)}")
     return names
 
 

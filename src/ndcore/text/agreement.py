@@ -16,15 +16,15 @@ from ndcore._batch import Batch
 from ndcore._signals import stoppable
 from ndcore._text import TokenChoice
 from ndcore._types import Text
+from ndcore.choices import AGREEMENTS
 from ndcore.recipe import callable_name
 from ndcore.text.inputs import Extracted, digest
 from ndcore.text.negations import LANGUAGES
 from ndcore.text.shingling import Shingling
 
-__all__ = ["NAMES", "ZEROS", "Agreement", "MustAgree"]
+__all__ = ["ZEROS", "Agreement", "MustAgree"]
 
-NAMES = ("numbers", "title", "negations")
-ACCEPTED = f"{', '.join(map(repr, NAMES))}, a function of the text, or a sequence of these"
+ACCEPTED = f"{', '.join(map(repr, AGREEMENTS))}, a function of the text, or a sequence of these"
 KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
 LINES = 256  # of a text that are searched for a token at a time
 
@@ -74,7 +74,7 @@ class Agreement:
         Raises
         ------
         TypeError, ValueError
-            A value is neither one of NAMES nor a callable.
+            A value is neither one of AGREEMENTS nor a callable.
         """
         if must_agree is None:
             return None
@@ -85,7 +85,7 @@ class Agreement:
         for rule in must_agree:
             if not isinstance(rule, str) and not callable(rule):
                 raise TypeError(f"must_agree holds {rule!r:.80} of type {type(rule).__name__}; it is {ACCEPTED}")
-            if isinstance(rule, str) and rule not in NAMES:
+            if isinstance(rule, str) and rule not in AGREEMENTS:
                 raise ValueError(f"must_agree holds {rule!r:.80}; it is {ACCEPTED}")
         return cls([rule for i, rule in enumerate(must_agree) if rule not in must_agree[:i]]) if must_agree else None
 

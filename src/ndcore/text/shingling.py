@@ -18,10 +18,11 @@ from ndcore._signals import stoppable
 from ndcore._text import UNICODE_VERSION
 from ndcore._types import Ints, Text, UInts
 from ndcore.checks import is_int
+from ndcore.choices import UNITS
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
-from ndcore.text.units import TEXT_UNITS, UNITS, Unit, check_unit, kernel_unit
+from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",

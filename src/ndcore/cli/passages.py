@@ -1,8 +1,8 @@
-"""Documents without some of their passages, as commands write them: ``cleaned.jsonl`` and ``empty.jsonl``."""
+"""Passages of documents: texts without them, and what a page of ``--report`` shows around them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, TextIO
 
 import numpy as np
@@ -16,12 +16,15 @@ from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.output_directory import OutputDirectory
 from ndcore.human import counted
 from ndcore.progress import Progress
+from ndcore.report.marked_passages import Standing, excerpt
 from ndcore.spans.cuts import cut_corpus, joined
-from ndcore.spans.token_places import Ranges
+from ndcore.spans.token_places import Places, Ranges
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Cleaned", "cut_documents", "print_faults", "the_text_field", "write_cleaned", "write_empty"]
-
+__all__ = [
+    "Cleaned", "cut_documents", "print_faults", "range_in", "standing", "the_text_field", "united", "write_cleaned",
+    "write_empty",
+]
 
 class Cleaned(NamedTuple):
     """What is left of documents.
@@ -90,3 +93,34 @@ def print_faults(rejected: int, repaired: int, by_tags: tuple[int, str, str], st
     for number, noun, what in notes:
         if number:
             print(f"  note: {counted(number, noun)} {what}", file=stream)
+
+
+def range_in(text: Text, places: Places, at: int) -> tuple[int, int]:
+    """Return where range number `at` begins and ends, in the characters or bytes of its text."""
+    if isinstance(text, str):
+        return int(places.start_char[at]), int(places.end_char[at])
+    return int(places.start_byte[at]), int(places.end_byte[at])
+
+
+def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Unite ranges that overlap or touch; ascending."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def standing(corpus: Documents, documents: Ints, places: Places) -> list[Standing]:
+    """Return the document of each range, with what stands around it. The documents are read again."""
+    wanted = np.zeros(len(corpus.ids), np.bool_)
+    wanted[documents] = True
+    made: dict[int, Standing] = {}
+    for positions, texts in corpus.selected(wanted):
+        for position, text in zip(positions.tolist(), texts, strict=True):
+            for at in np.flatnonzero(documents == position).tolist():
+                part = excerpt(text, *range_in(text, places, at))
+                made[at] = Standing(str(corpus.ids[position]), str(corpus.place(position)), part)
+    return [made[at] for at in range(len(documents))]
