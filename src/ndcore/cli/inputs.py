@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, ShingleOptions
+from ndcore.cli.options import DocumentOptions, FieldOptions, ReadingOptions, RecordOptions, ShingleOptions
 from ndcore.cli.summary import nothing_found, print_readings
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import Ids, Ranking
@@ -96,7 +96,7 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
-def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> Documents:
+def open_documents(options: ReadingOptions, found: Inputs, **more: Any) -> Documents:
     """Open documents to be read as the options say; `more` are other parameters of `Documents`, or replace these."""
     reading = {
         "text_field": text_field(options),

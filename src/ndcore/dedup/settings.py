@@ -10,10 +10,10 @@ from typing import Any
 
 from ndcore._types import AnyPath
 from ndcore.checks import check_choice, is_number
+from ndcore.choices import AGREEMENTS, UNITS
 from ndcore.dedup.rules import CALLERS, Rules
-from ndcore.text.agreement import NAMES, Agreement
+from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import UNITS
 
 __all__ = ["load_settings", "write_settings"]
 
@@ -77,11 +77,11 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("the option threshold is missing")
     if "shingling" in given:
         shingling = _table("near_duplicates.shingling", given["shingling"], SHINGLING)
-        check_choice("unit", shingling.get("unit", "word"), tuple(UNITS))
+        check_choice("unit", shingling.get("unit", "word"), UNITS)
         given["shingling"] = Shingling(**shingling)
     if "must_agree" in given:
         for key in given["must_agree"]:
-            check_choice("must_agree", key, NAMES)
+            check_choice("must_agree", key, AGREEMENTS)
         given["must_agree"] = tuple(given["must_agree"])
     rules = {option: value for option, value in given.items() if option not in ("shingling", "must_agree", "filter")}
     Rules.of(Agreement.of(given.get("must_agree")), given.get("filter", "auto"), **rules)

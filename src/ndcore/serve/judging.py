@@ -136,7 +136,8 @@ class _Judge:
         """Check a request that writes, and read its form."""
         self._check(request)
         if not request.headers.get("origin"):  # the guard has compared it, where there is one
-            raise Refused(403, "the request does not say which site it comes from (Origin); answer on the page of this server")
+            raise Refused(403, "the request does not say which site it comes from (Origin); answer on the page of this "
+                               "server")
         body = await self._work.within(read_body(request.stream(), request.headers.get("content-length"), MOST_BODY))
         form = {name: str(value) for name, value in query_values(body)}
         return form, form.get("person", "")
@@ -163,7 +164,8 @@ class _Judge:
     def _exchange(self, given: str) -> Response:
         """Exchange the secret, once, for the cookie."""
         if not self._secret or not hmac.compare_digest(given.encode("utf-8", "replace"), self._secret.encode()):
-            raise Refused(403, "the secret of this address is wrong, or another browser has used it; start ndcore judge again")
+            raise Refused(403, "the secret of this address is wrong, or another browser has used it; start ndcore judge "
+                               "again")
         self._secret = ""
         response = _redirect("")
         response.set_cookie(COOKIE, self._cookie, httponly=True, samesite="strict", path="/")
