@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ndcore.cli.main import main
+from ndcore.spans import window_entries
 from ndcore.storage.file_shelf import FileShelf
 from ndcore.storage.job_description import REPEATS
 

@@ -36,7 +36,8 @@ def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\nagainst = '/etc/passwd'\n", "no option 'against'"),
     (f"{HEAD}[near_duplicates]\nthreshold = '0.5'\n", "threshold is '0.5' of the type str"),
     (f"{HEAD}[near_duplicates]\nthreshold = true\n", "threshold is True"),
-    (f"{HEAD}[near_duplicates]\nthreshold = 1.5\n", "threshold"), (f"{HEAD}[near_duplicates]\nthreshold = nan\n", "threshold"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 1.5\n", "threshold"),
+    (f"{HEAD}[near_duplicates]\nthreshold = nan\n", "threshold"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\nmust_agree = ['os.system']\n", "must_agree"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nunit = 'os.system'\n", "unit"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nshort = 'skip'\n", "no option 'short'"),
@@ -50,7 +51,8 @@ def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str
 
 @pytest.mark.parametrize(("caller", "options", "refused"), [
     ("store", {"drop": "contained"}, "drop"), ("store", {"drop_common": 0.1}, "drop_common"),
-    ("spark.near_duplicates", {"filter": "complete"}, "filter"), ("spark.near_duplicates", {"drop_common": 0.1}, "drop_common"),
+    ("spark.near_duplicates", {"filter": "complete"}, "filter"),
+    ("spark.near_duplicates", {"drop_common": 0.1}, "drop_common"),
     ("collection", {"drop": "contained"}, "drop"), ("spark dedup", {"drop": "contained"}, "drop"),
 ])
 def test_a_caller_refuses_by_name_what_it_does_not_have(tmp_path: Path, caller: str, options: dict[str, Any], refused: str):

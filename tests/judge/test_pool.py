@@ -14,7 +14,8 @@ from ndcore.judge.measures import Measure
 from ndcore.judge.pool import FLOOR, Pool, gather
 from ndcore.text.corpus import as_corpus
 
-MEASURES = (Measure(width=3), Measure(width=1), Measure(width=3, drop="contained"), Measure(width=3, must_agree=("numbers",)))
+MEASURES = (
+    Measure(width=3), Measure(width=1), Measure(width=3, drop="contained"), Measure(width=3, must_agree=("numbers",)))
 
 
 def pool_of(texts: list[str], measures: tuple[Measure, ...] = MEASURES, **given: Any) -> Pool:

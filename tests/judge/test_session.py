@@ -31,7 +31,8 @@ def test_a_session_goes_on_where_it_stopped(tmp_path: Path):
 
 
 def test_a_killed_process_loses_no_answer(tmp_path: Path):
-    program = ("import os, sys; sys.path.insert(0, sys.argv[2]); from judgedpairs import *; from ndcore.judge import Measure\n"
+    program = ("import os, sys; sys.path.insert(0, sys.argv[2])\n"
+               "from judgedpairs import *; from ndcore.judge import Measure\n"
                "s = Session(versions(1, 20), directory=sys.argv[1], measures=[Measure(width=3)]); answer(s, 7)\n"
                "os.kill(os.getpid(), 9)")
     subprocess.run([sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parents[1])], check=False)

@@ -37,6 +37,7 @@ from ndcore.cli.options import (
     FingerprintOptions,
     HammingOptions,
     KeyOptions,
+    ReadingOptions,
     RecordOptions,
     RunOptions,
     SeedOptions,
@@ -89,6 +90,8 @@ class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained the "
         "containment (default 0.8). With several, as 0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for "
         "each", "--threshold", metavar="T[,T]", parse=values.thresholds, default=(0.8,))
+    settings: str | None = option(DUPLICATES,
+        "take threshold, shingles and rules from this file, which ndcore judge writes", metavar="FILE.toml")
     filter: Any = option(DUPLICATES,
         "how candidate pairs are found. lsh: by MinHash bands, which misses a pair at the threshold with a probability "
         "of at most 0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of "
@@ -640,6 +643,34 @@ class MergeOptions(ChangeOptions):
 
     other: str = argument("OTHER", "store whose pages are added")
     json: bool = option(OUTPUT, "print the number of pages before and after")
+
+
+@command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(ReadingOptions):
+    """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
+    recall and F1 are estimated by threshold for several measures; from ten answers on a measure and a threshold are
+    recommended, and thirty choose well. DIR gets answers.jsonl, settings.toml, which ndcore dedup --settings takes, and the
+    evidence. The same command goes on where it stopped. The page can be opened from this computer only, with the address
+    that is printed; Ctrl-C ends it. Needs the extra serve, but for --terminal.
+    """
+
+    inputs: list[str] = argument("IN", "input to judge", nargs="+")
+    output: str = option(OUTPUT, "directory of the session, new or begun earlier", "-o", metavar="DIR", required=True)
+    json: bool = option(OUTPUT, "print what the answers say as one JSON object at the end")
+    measures: list[str] = option("pairs",
+        "a measure to choose among, as word:5, char:8, word:5:contained, word:5:numbers or word:5:common=0.05. Repeatable "
+        "(default: word:5, word:2, word:3, word:8, char:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
+        many=True)
+    labels: list[str] = option("pairs",
+        "take the labels of a CSV file with the columns id, id, and same or different. Repeatable", metavar="FILE",
+        many=True)
+    seed: int = option("pairs", "seed of the draws (default 0)", metavar="N", parse=values.whole, default=0)
+    person: str = option("pairs", "name of who answers, where several people do; all get the same first ten pairs",
+        metavar="NAME", default="")
+    terminal: bool = option("pairs", "ask in the terminal: 1 same, 2 different, 3 skip, then a note; u undo, q end")
+    port: int = option("address",
+        "port to listen on (default: any that is free)", metavar="N", parse=values.integer(0, 65535), default=0)
 
 
 @command("serve", "show a store or a collection in the browser", "serve.run_serve")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore._types import Text
-from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, ShingleOptions
+from ndcore.cli.options import DocumentOptions, FieldOptions, ReadingOptions, RecordOptions, ShingleOptions
 from ndcore.cli.summary import BY_TAGS, nothing_found, print_readings
 from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
@@ -114,7 +114,7 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
-def open_documents(options: DocumentOptions, found: Inputs, **more: Any) -> FileDocuments:
+def open_documents(options: ReadingOptions, found: Inputs, **more: Any) -> FileDocuments:
     """Open documents to be read as the options say; `more` are other parameters of `FileDocuments`, or replace these."""
     reading = {
         "text_field": text_field(options),

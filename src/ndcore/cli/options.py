@@ -114,7 +114,12 @@ class RunOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DocumentOptions(TokenOptions, FieldOptions, RunOptions):
+class ReadingOptions(FieldOptions, RunOptions):
+    """Which documents are read, and how."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentOptions(TokenOptions, ReadingOptions):
     """The options of every command that reads a collection; it says itself what `inputs`, --json and --overwrite are."""
 
     inputs: list[str]

@@ -77,7 +77,7 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("the option threshold is missing")
     if "shingling" in given:
         shingling = _table("near_duplicates.shingling", given["shingling"], SHINGLING)
-        check_choice("unit", shingling.get("unit", "word"), tuple(UNITS))
+        check_choice("unit", shingling.get("unit", "word"), UNITS)
         given["shingling"] = Shingling(**shingling)
     if "must_agree" in given:
         for key in given["must_agree"]:

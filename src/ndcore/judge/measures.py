@@ -40,7 +40,7 @@ class Measure:
     drop_common: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("unit", self.unit, tuple(UNITS))
+        check_choice("unit", self.unit, UNITS)
         check_choice("drop", self.drop, DROPS)
         if not is_int(self.width) or not 1 <= self.width <= MOST_WIDTH:
             raise ValueError(f"width must be an int of 1 to {MOST_WIDTH}, got {self.width!r:.80}")
@@ -51,6 +51,28 @@ class Measure:
         object.__setattr__(self, "must_agree", tuple(self.must_agree))
         if self.drop_common is not None and not (is_number(self.drop_common) and 0 < self.drop_common < 1):
             raise ValueError(f"drop_common is a share of the documents, above 0 and below 1; got {self.drop_common!r:.80}")
+
+    @classmethod
+    def parse(cls, text: str) -> Measure:
+        """Read a measure as the command line has it: unit and width, then options, as ``word:5:contained:numbers``.
+
+        Options are "contained", names of keys, and ``common=0.05``. ValueError if the text is not like that.
+
+        >>> print(Measure.parse("char:8:common=0.05"))
+        resemblance of shingles of 8 chars, without shingles of more than 0.05 of the documents
+        """
+        unit, _, rest = text.partition(":")
+        width, *options = rest.split(":")
+        if not (width.isascii() and width.isdigit() and len(width) < 4):
+            raise ValueError(f"a measure is a unit and a width, as word:5 or word:5:contained:numbers; got {text!r:.80}")
+        common = [option.removeprefix("common=") for option in options if option.startswith("common=")]
+        keys = tuple(option for option in options if option in AGREEMENTS)
+        if len(common) + len(keys) + ("contained" in options) != len(options):
+            raise ValueError(f"options of a measure are contained, {', '.join(AGREEMENTS)} and common=SHARE, got "
+                             f"{text!r:.80}")
+        check_choice("unit", unit, UNITS)
+        drop = "contained" if "contained" in options else "resembling"
+        return cls(unit, int(width), drop, keys, float(common[0]) if common else None)  # type: ignore[arg-type]
 
     @property
     def shingling(self) -> Shingling:

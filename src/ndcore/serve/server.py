@@ -20,7 +20,7 @@ from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
-__all__ = ["bind", "check_installed", "opened", "serve", "write_url"]
+__all__ = ["bind", "check_installed", "host_of", "opened", "run", "serve", "write_url"]
 
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
@@ -111,12 +111,22 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
     ImportError
         As `check_installed`.
     """
-    uvicorn = check_installed()
+    check_installed()
     from ndcore.serve.app import application
 
-    host = write_url(bound).removeprefix("http://").rpartition(":")[0]
+    run(application(source, limits, [host_of(bound)]), bound, ready)
+
+
+def host_of(bound: socket.socket) -> str:
+    """Return the name of this computer in the address of a bound socket."""
+    return write_url(bound).removeprefix("http://").rpartition(":")[0]
+
+
+def run(application: Any, bound: socket.socket, ready: Callable[[str], None]) -> None:
+    """Run an application on a bound socket until a signal ends the process; `ready` as in `serve`."""
+    uvicorn = check_installed()
     config = uvicorn.Config(
-        application(source, limits, [host]), http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
+        application, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
         access_log=False, proxy_headers=False, server_header=False, date_header=False, limit_concurrency=256,
         timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEADERS,
     )
