@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ndcore.files.errors import UsageError
+from ndcore.files.outputs import SUMMARY, begins_output, is_output
 from ndcore.storage.container import MAGIC, kind_of
 from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 from ndcore.storage.job_description import REPEATS
@@ -14,7 +15,6 @@ from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
 from ndcore.store.manifest import begins_store, is_store
 
 COLLECTION, OUTPUT, SEARCH, SKETCHES, STORE = "collection", "output", "search", "sketches", "store"
-SUMMARY = "summary.json"  # of an output of ndcore
 NAMES = frozenset((COLLECTION_JOB.file, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # tell what a directory is
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
@@ -49,20 +49,6 @@ def own_directory(place: Path, names: Collection[str]) -> str | None:
     if REPEATS.file in names and REPEATS.is_in(place):
         return SEARCH
     return OUTPUT if SUMMARY in names and is_output(place) else None
-
-
-def is_output(place: Path) -> bool:
-    """Tell whether ndcore wrote the directory as an output."""
-    try:
-        with (place / SUMMARY).open("rb") as file:
-            return begins_output(file.read(64))
-    except OSError:
-        return False
-
-
-def begins_output(head: bytes) -> bool:
-    """Tell whether a ``summary.json`` that begins with `head` comes from ndcore."""
-    return b'"ndcore"' in head[:64]
 
 
 def own_remote(name: str, head: bytes) -> str | None:

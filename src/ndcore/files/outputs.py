@@ -16,13 +16,13 @@ from typing import Any, Self
 
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
-from ndcore.files.ndcore_files import SUMMARY, is_output
 from ndcore.files.remote import is_remote
 from ndcore.files.sources import STDIN, Source
 from ndcore.storage.disk_space import name_place, naming
 from ndcore.storage.staging import Staging
 
 STDOUT = "-"
+SUMMARY = "summary.json"  # in every output directory of ndcore
 
 
 def check_output(
@@ -147,6 +147,20 @@ class OutputFile:
     def commit(self) -> None:
         """Rename the file to its final name."""
         self.staging.commit()
+
+
+def is_output(place: Path) -> bool:
+    """Tell whether ndcore wrote the directory as an output."""
+    try:
+        with (place / SUMMARY).open("rb") as file:
+            return begins_output(file.read(64))
+    except OSError:
+        return False
+
+
+def begins_output(head: bytes) -> bool:
+    """Tell whether a ``summary.json`` that begins with `head` comes from ndcore."""
+    return b'"ndcore"' in head[:64]
 
 
 class OutputDirectory:
