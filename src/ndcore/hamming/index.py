@@ -100,7 +100,7 @@ class HammingIndex:
             raise TypeError(f"recipe is the Recipe of sketches, or None, got {recipe!r}")
         self.plan, self.compress, self.recipe = plan, bool(compress), recipe
         self._ids = RowIds(ids is None)
-        self._levels: list[SortedTables] = []  # largest first, see `levels`
+        self._levels: list[SortedTables] = []  # largest first, see `take_small_levels`
         self._buffer = np.empty(BUFFER, np.uint64)
         self._buffered = 0  # fingerprints in the buffer: the last rows, in their order
         self._removed: Bools | None = None  # by row
@@ -261,7 +261,7 @@ class HammingIndex:
     def _merge(self, values: UInts, ids: RowIds, threads: int | None, everything: bool = False) -> None:
         """Merge the buffer, these values (the last rows of `ids`) and all small levels into a new level.
 
-        This is the log-structured merge of the module `levels`. Removed rows are dropped on the way. The index is assigned
+        This is the log-structured merge of `take_small_levels`. Removed rows are dropped on the way. The index is assigned
         last, so that an error or an interruption leaves it as it was.
         """
         self._verify(threads)
@@ -409,6 +409,25 @@ def near_many(
     query, row, distance = near.ordered()
     return RowMatches(query + first, row, distance)
 
+
+# ---- the log-structured merge that keeps an index sorted while it grows
+#
+# The naive way sorts all n fingerprints again whenever some are added. Here an addition goes to a buffer, which queries
+# scan. A full buffer becomes a level: sorted tables of its own. Levels are ordered largest first, and a level that is too
+# small beside the new one is merged into it:
+#
+#     new ← the buffer
+#     while the last level has fewer than GROWTH · |new| fingerprints:
+#         new ← new and the last level;  drop the last level
+#     sort new;  append it as the last level
+#
+# Bounds: each level is at least GROWTH = 8 times as large as the next, so n fingerprints are in at most
+# 1 + log_8(n / BUFFER) levels, and a query searches all of them. A level is sorted again only together with more than 1/8 as
+# many new fingerprints, so each sorting moves a fingerprint to a level more than 9/8 times as large. Hence a fingerprint is
+# sorted O(log n) times, and adding it takes O(tables · log n) amortised.
+#
+# O'Neil, Cheng, Gawlick, O'Neil (1996), The log-structured merge-tree (LSM-tree), Acta Informatica 33(4),
+# DOI 10.1007/s002360050048.
 
 BUFFER = 4096  # fingerprints that queries scan before they become a level
 GROWTH = 8  # the least ratio of the sizes of neighbouring levels

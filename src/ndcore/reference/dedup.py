@@ -292,7 +292,7 @@ def near_duplicates(
     """Deduplicate ``texts``, by exact comparison of all pairs.
 
     The parameters mean what they do for `ndcore.near_duplicates` (DESIGN.md, section 5). ``by``, ``originals`` and
-    ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are those of :mod:`.text`.
+    ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are read by :mod:`.text`.
     ``verify`` is "fingerprints" or "tokens": sets of fingerprints, or of tuples of tokens. ``lost``: count the shingles of
     each dropped document that no kept one has.
     """

@@ -483,7 +483,7 @@ def canonical_digest(text: str | bytes, unit: str = "word", normalize: str | Non
 
 # ---------------------------------------------------------------------------------------------- keys
 
-# Keys are read from canonical words, without NFKC and without stop words, whatever the unit of the shingles.
+# Keys are read from canonical words, without NFKC and without stop words, for any unit of the shingles.
 PLAIN = (type(None), bool, int, float, str, bytes)
 
 

@@ -245,7 +245,7 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
     """
     if not len(rows):
         return starts, ends, np.zeros(0, np.int64)
-    apart = np.int64(1) + ends.max()  # shifts the ranges of each document behind those of the one before
+    apart = np.int64(1) + ends.max()  # shifts a document's ranges behind all ranges of the one before
     last = np.maximum.accumulate(ends + rows * apart)
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1

@@ -137,7 +137,7 @@ class RepeatsWork:
     keeps = False
 
     def secrets(self) -> Secrets:
-        """Return the secrets of the search: those drawn before, or else new ones."""
+        """Return the secrets of the search, drawn before or now."""
         return Secrets.drawn()
 
     def anchors(self, limit: int | None) -> tuple[WindowEntries, ReadDocuments]:
