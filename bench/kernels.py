@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 
 import ndcore
 from ndcore import _candidates
-from ndcore.reference import features as reference_features
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
+from ndcore.reference import sketches as reference_sketches
 from ndcore.reference import text as reference_text
-from ndcore.reference import winnow as reference_winnow
-from ndcore.reference.fastsketch import fast_signature
-from ndcore.reference.simhash import simhash as reference_simhash
+from ndcore.reference.sketches import fast_signature
+from ndcore.reference.sketches import simhash as reference_simhash
 
 P, R = ndcore.POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
@@ -210,7 +208,7 @@ class Bench:
             return out
 
         def expected() -> list[int]:
-            head = reference_minhash.signature(fingerprints[:CHECKED].tolist(), count, bits)
+            head = reference_sketches.signature(fingerprints[:CHECKED].tolist(), count, bits)
             known = minima_by_numpy(fingerprints[:CHECKED], key, a, b)
             return minima_by_numpy(fingerprints, key, a, b).tolist() if known.tolist() == head else head
 
@@ -234,7 +232,7 @@ class Bench:
             return members[: state.count]
 
         return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
-                      lambda: reference_minhash.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
+                      lambda: reference_sketches.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
 
     def mod(self, n: int, modulus: int) -> Kernel:
         """MOD_m of n fingerprints; modulus 0: the adaptive sample."""
@@ -254,7 +252,7 @@ class Bench:
 
         def expected() -> list[int]:
             listed = fingerprints.tolist()
-            return reference_minhash.mod(listed, modulus) if modulus else reference_minhash.adaptive(listed)[1]
+            return reference_sketches.mod(listed, modulus) if modulus else reference_sketches.adaptive(listed)[1]
 
         return Kernel("modsketch", f"mod {modulus}" if modulus else "mod, adaptive", "shingle", n, 8 * n, run, expected)
 
@@ -275,7 +273,7 @@ class Bench:
             return values[: state.count]
 
         def expected() -> list[int]:
-            return [z for z, _ in reference_winnow.winnow(fingerprints.tolist(), window)]
+            return [z for z, _ in reference_sketches.winnow(fingerprints.tolist(), window)]
 
         return Kernel("", f"winnow {window}", "shingle", n, 8 * n, run, expected)
 
@@ -327,7 +325,7 @@ class Bench:
         if weights == "equal":
             to = self.of(native.Simhash(mix=mix, key=key))
         else:
-            mixed, room = np.array(reference_minhash.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
+            mixed, room = np.array(reference_sketches.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
             table = native.Weights(slots=self.at(np.zeros(2 * room, np.uint64)), room=room, key=native.TABLE_KEY, missing=0)
             self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
             to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table)))
@@ -374,7 +372,7 @@ class Bench:
             return np.asarray(_candidates.features(rows, 14, 0, 6, R)).ravel()
 
         def expected() -> list[int]:
-            return [feature for row in rows[:5].tolist() for feature in reference_features.features(row)]
+            return [feature for row in rows[:5].tolist() for feature in reference_sketches.features(row)]
 
         return Kernel("", "features 6×14", "feature", 6 * n, 84 * 4 * n, run, expected)
 

@@ -20,11 +20,11 @@ from generating import Words, generated, scripts, words_of
 from measure import Report, Table, interleaved, options, pinned, usable_cpus
 
 import ndcore as nd
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference.fastsketch import fast_signature
-from ndcore.reference.simhash import simhash as reference_simhash
-from ndcore.reference.winnow import winnow as reference_winnow
+from ndcore.reference import sketches as reference_sketches
+from ndcore.reference.sketches import fast_signature
+from ndcore.reference.sketches import simhash as reference_simhash
+from ndcore.reference.sketches import winnow as reference_winnow
 
 Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.Winnower | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
@@ -77,14 +77,14 @@ def expected(sketcher: Sketcher, text: str) -> list[int]:
     if isinstance(sketcher, nd.SimHasher):
         return [reference_simhash(members, sketcher.weights)]
     if isinstance(sketcher, nd.BottomSketcher):
-        return reference_minhash.bottom(members, sketcher.size)
+        return reference_sketches.bottom(members, sketcher.size)
     if isinstance(sketcher, nd.ModSketcher):
         if sketcher.modulus == "adaptive":
-            return reference_minhash.adaptive(members)[1]
-        return reference_minhash.mod(members, sketcher.modulus)
+            return reference_sketches.adaptive(members)[1]
+        return reference_sketches.mod(members, sketcher.modulus)
     if isinstance(sketcher, nd.Winnower):
         return [z for z, _ in reference_winnow(members, sketcher.window)]
-    by = fast_signature if sketcher.method == "fast" else reference_minhash.signature
+    by = fast_signature if sketcher.method == "fast" else reference_sketches.signature
     return list(by(members, sketcher.num_perm))
 
 

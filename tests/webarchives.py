@@ -16,7 +16,7 @@ from ndcore.cli.main import main
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.sources import LONGEST
-from ndcore.files.web_archive import ArchiveEntry, entries
+from ndcore.files.web_archive import ArchiveEntry, iterate_entries
 
 LOREM = re.findall(
     r"\w+", "the quick brown fox jumps over the lazy dog while seven wizards quietly boil a large pot of vegetable soup"
@@ -95,7 +95,7 @@ def texts(path: str, **options: Any) -> list[str | bytes]:
 def read_entries(path: str, longest: int = LONGEST) -> list[ArchiveEntry]:
     inputs = find([path])
     inputs.limit(longest)
-    return list(entries(inputs.sources[0]))
+    return list(iterate_entries(inputs.sources[0]))
 
 
 def run(*arguments: object) -> int:

@@ -25,7 +25,7 @@ PARTS = 10
 COMMAND = f"""
 import contextlib, re, resource, sys
 import numpy
-for name in ("pyarrow.parquet", "pyarrow.dataset", "pyarrow.compute", "zstandard", "fastwarc"):
+for name in ("pyarrow.parquet", "pyarrow.dataset", "pyarrow.compute", "zstandard", "brotli"):
     with contextlib.suppress(ImportError):
         __import__(name)
 from ndcore.cli.main import main
@@ -47,7 +47,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def warc(path: Path) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     head = (b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a.example/\r\nContent-Type: text/plain\r\n"
             b"WARC-Date: 2024-05-01T00:00:00Z\r\nContent-Length: %d\r\n\r\n" % (len(PART) * PARTS))
     path.write_bytes(gzip.compress(head + PART * PARTS + b"\r\n\r\n", 1))

@@ -14,7 +14,7 @@ import pytest
 from ndcore.cli import cleaned_output as module
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.outputs import OutputDirectory
 
 
 @pytest.fixture

@@ -198,7 +198,7 @@ def test_an_interrupted_run_goes_on(tmp_path, records):
 ])
 def test_clusters_that_cannot_be_asked_for(tmp_path, records, capsys, monkeypatch, options, told):
     """Exit code 2, before anything is read."""
-    monkeypatch.setattr("ndcore.files.documents.Documents.batches", None)
+    monkeypatch.setattr("ndcore.files.documents.FileDocuments.batches", None)
     for more in ((), ("--dry-run",)):
         assert told in refused(capsys, 2, "cluster", records, "-o", tmp_path / "c", *options, *more)
     assert not (tmp_path / "c").exists()

@@ -18,7 +18,7 @@ from commands import ROWS, jsonl, lines, refused, run, text, tree
 
 import ndcore
 from ndcore.cli.summary import notes
-from ndcore.files.annotated_output import splice
+from ndcore.files.rewritten_inputs import splice
 
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
     "import signal, sys; from ndcore.cli.main import main; signal.signal(signal.SIGINT, signal.default_int_handler); "

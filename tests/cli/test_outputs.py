@@ -12,8 +12,7 @@ import pytest
 
 from ndcore.cli.main import main
 from ndcore.files.errors import UsageError
-from ndcore.files.output_file import OutputFile
-from ndcore.files.output_paths import check_output
+from ndcore.files.outputs import OutputFile, check_output
 from ndcore.storage.staging import Staging
 
 

@@ -51,7 +51,7 @@ def test_the_account(empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_keys_and_dates_of_archives(empty: Path, tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     captures = [
         warc("response", http(html(text(1, change))), "http://a.example/", WARC_Date=f"2024-0{change + 5}-01T10:00:00Z",
              Content_Type="application/http")

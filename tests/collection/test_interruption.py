@@ -65,7 +65,7 @@ def given(request, tmp_path, monkeypatch, capsys):
             (tmp_path / "in" / f"{i:03}.txt").write_text(text)
         names = [tmp_path / "in"]
     elif request.param == "archive":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         pytest.importorskip("resiliparse")
         (tmp_path / "in.warc.gz").write_bytes(warc_of(texts))
         names = [tmp_path / "in.warc.gz"]
@@ -236,7 +236,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     with monkeypatch.context() as patch:
-        patch.setattr(collection_cluster, "_sketch_rest", None)  # nothing is sketched again
+        patch.setattr(collection_cluster, "sketch_parts", None)  # nothing is sketched again
         assert command(records, tmp_path, "-q", "--overwrite") == 0
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
     with monkeypatch.context() as patch:
@@ -386,7 +386,7 @@ def test_an_older_collection_is_not_told_as_what_is_left(records, tmp_path, caps
         (tmp_path / "c" / "collection.json").write_text('{"ndcore.collection": 1, "finis')
     capsys.readouterr()
     before = files_of(tmp_path / "c")
-    monkeypatch.setattr("ndcore.files.documents.Documents.spool", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.files.documents.FileDocuments.spool", lambda *_: interrupted())
     assert command(records, tmp_path, "-q", "--overwrite") == 130
     assert capsys.readouterr().err == "ndcore: interrupted; nothing was written\n"
     assert files_of(tmp_path / "c") == before

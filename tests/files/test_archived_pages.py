@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from webarchives import INFO, _zstd, everything, gz, html, http, response, save, texts, warc, words
 
-pytest.importorskip("fastwarc", reason="the extra web is not installed")
+from ndcore.files import archived_pages
+
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 
 def chunked(body: bytes) -> bytes:
@@ -51,6 +54,48 @@ def test_payloads_that_were_decoded_already(tmp_path: Path, headers: dict[str, s
     found = everything(save(tmp_path / "a.warc", [response(1, **headers), response(2)]))
     assert found.found == [words(1), words(2)]  # type: ignore[attr-defined]
     assert found.decoded_already == 1
+
+
+def test_brotli_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A payload that decodes to several pieces is whole; a cut one is damaged, unless the crawler says that it cut it."""
+    brotli = pytest.importorskip("brotli")
+    monkeypatch.setattr(archived_pages, "_PIECE", 64)
+    text = "".join(f"{number} " for number in range(500))
+    packed = brotli.compress(html(text))
+    kind = {"Content_Type": "application/http"}
+    whole, cut = (http(data, **{"Content-Encoding": "br"}) for data in (packed, packed[:-9]))
+    records = [warc("response", whole, "http://a.example/", **kind), warc("response", cut, "http://b.example/", **kind),
+               warc("response", cut, "http://c.example/", WARC_Truncated="length", **kind)]
+    found = everything(save(tmp_path / "a.warc", records))
+    first, last = found.found  # type: ignore[attr-defined]
+    assert first == text.strip()
+    assert text.startswith(last.strip()[:20])
+    assert len(last) > 20
+    assert [error.number for error in found.rejected] == [2]
+    assert "its br coding is damaged: it is not complete" in found.rejected[0].reason
+
+
+def test_without_brotli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only pages in br are rejected."""
+    monkeypatch.setitem(sys.modules, "brotli", None)
+    found = everything(save(tmp_path / "a.warc", [response(1, **{"Content-Encoding": "br"}), response(2)]))
+    assert found.found == [words(2)]  # type: ignore[attr-defined]
+    assert [error.reason.partition(": ")[2] for error in found.rejected] == [
+        "decoding br needs brotli: pip install 'ndcore[web]'"]
+
+
+def test_a_long_header_field_is_read(tmp_path: Path) -> None:
+    """Fields of HTTP may have any length: policies of content have hundreds of kilobytes."""
+    found = everything(save(tmp_path / "a.warc", [response(1, **{"Content-Security-Policy": "x" * 200_000})]))
+    assert found.found == [words(1)]  # type: ignore[attr-defined]
+    assert not found.rejected
+
+
+def test_header_fields() -> None:
+    lines = [b"HTTP/1.1 200: OK\r", b"A: b:c\r", b"a: d", b"Folded : one\r", b"\t two", b"no field", b"Empty:\r", b"\r", b""]
+    fields = archived_pages.header_fields(b"\n".join(lines))
+    assert fields == {"a": "b:c", "folded": "one two", "empty": ""}
+    assert archived_pages.header_fields(b"L\nA: \xff\n") == {"a": "\xff"}
 
 
 DAMAGED_PAYLOADS: dict[str, tuple[bytes, dict[str, str]]] = {

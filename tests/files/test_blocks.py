@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ndcore.files.blocks import Block, LineSpans, batches, ranges
+from ndcore.files.blocks import Block, LineSpans, gather_batches, join_ranges
 from ndcore.files.records import Record
 
 
@@ -16,9 +16,9 @@ def block(numbers: list[int], texts: list[str]) -> Block:
 
 def test_ranges_join_what_is_near() -> None:
     starts, ends = np.array([0, 10, 25, 90]), np.array([10, 20, 30, 95])
-    assert list(ranges(starts, ends)) == [(0, 20, slice(0, 2)), (25, 30, slice(2, 3)), (90, 95, slice(3, 4))]
-    assert list(ranges(starts, ends, 5)) == [(0, 30, slice(0, 3)), (90, 95, slice(3, 4))]
-    assert list(ranges(starts[:0], ends[:0])) == []
+    assert list(join_ranges(starts, ends)) == [(0, 20, slice(0, 2)), (25, 30, slice(2, 3)), (90, 95, slice(3, 4))]
+    assert list(join_ranges(starts, ends, 5)) == [(0, 30, slice(0, 3)), (90, 95, slice(3, 4))]
+    assert list(join_ranges(starts[:0], ends[:0])) == []
 
 
 def test_spans_of_lines() -> None:
@@ -34,7 +34,7 @@ def test_spans_of_lines() -> None:
 def test_records_and_blocks_make_batches_together() -> None:
     items = [(0, Record(1, "x", None, (), 1)), (np.arange(1, 3), block([2, 3], ["y", "z"])),
              (3, Record(4, "w", None, (), 9 << 20))]
-    found = [(list(positions), list(texts)) for positions, texts in batches(items)]
+    found = [(list(positions), list(texts)) for positions, texts in gather_batches(items)]
     assert found == [([0, 1, 2], ["x", "y", "z"]), ([3], ["w"])]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recordfiles import KEPT, ROWS, TEXTS, csv, dedup, read, refusal, source, text, write
 
 from ndcore.cli.main import main
-from ndcore.files.csv_tsv import cells, raw_rows
+from ndcore.files.csv_tsv import read_raw_rows, split_cells
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import Rejected
 from ndcore.files.sources import TextForm
@@ -21,8 +21,8 @@ from ndcore.files.sources import TextForm
 def test_rows_as_they_stand(tmp_path: Path) -> None:
     rows = [b"id,text\r\n", b'1,"a\r\n""b"",\nc"\r\n', b'2,5" disk\n', b"\n", b'3,""\n', b'"4","x"']
     path = write(tmp_path / "a.csv", b"".join(rows))
-    assert [row for _, row in raw_rows(source(path, "csv"))] == rows
-    assert [number for number, _ in raw_rows(source(path, "csv"))] == [1, 2, 5, 6, 7, 8]
+    assert [row for _, row in read_raw_rows(source(path, "csv"))] == rows
+    assert [number for number, _ in read_raw_rows(source(path, "csv"))] == [1, 2, 5, 6, 7, 8]
     assert read(path) == (['a\r\n"b",\nc', '5" disk', "", "x"], ["1", "2", "3", "4"])
     with FileDocuments([path]) as documents:
         assert (len(documents), documents.blank) == (4, 1)
@@ -36,9 +36,9 @@ def test_rows_of_any_table(tmp_path_factory: pytest.TempPathFactory, table: list
     path = tmp_path_factory.mktemp("any") / "a.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         standard.writer(file).writerows([["a", "b", "c"], *table])
-    rows = [row for _, row in raw_rows(source(path, "csv"))]
+    rows = [row for _, row in read_raw_rows(source(path, "csv"))]
     assert b"".join(rows) == path.read_bytes()
-    assert [[cell.decode() for cell in cells(row, b",")] for row in rows[1:]] == table
+    assert [[cell.decode() for cell in split_cells(row, b",")] for row in rows[1:]] == table
 
 
 @pytest.mark.parametrize(

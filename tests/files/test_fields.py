@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.cli.main import main
 from ndcore.files.documents import FileDocuments
-from ndcore.files.json_records import RecordParser
+from ndcore.files.json_lines import RecordParser
 from ndcore.files.records import MISSING, Fields, RecordError, lookup
 
 RECORD = {"data": {"text": "inside", "deep": {"er": 7}, "x.y": "dotted"}, "a.b": {"c": "half"}, "a": {"b": {"d": "split"}},

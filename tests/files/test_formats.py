@@ -32,7 +32,7 @@ from recordfiles import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files.compression import decompressed
+from ndcore.files.compression import open_decompressed
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import recognise
@@ -115,7 +115,7 @@ def test_decompression_is_bounded() -> None:
     for ending, pack in (("bz2", bz2.compress), ("xz", lzma.compress)):
         packed = pack(bytes(64 << 20))
         assert len(packed) < 12_000
-        stream = decompressed(io.BytesIO(packed), ending, "x")
+        stream = open_decompressed(io.BytesIO(packed), ending, "x")
         raw = stream.raw  # its buffer holds what one call of the decompressor returned
         assert raw.readinto(bytearray(10)) == 10
         assert len(raw._ready) <= 1 << 20  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import pytest
 
 from ndcore.cli.main import main
 from ndcore.files import html_text
-from ndcore.files.html_text import html_reader
+from ndcore.files.html_text import make_html_reader
 from ndcore.text.corpus import SpooledCorpus
 from ndcore.text.inputs import Extracted
 
@@ -38,7 +38,7 @@ HOSTILE = {
 def test_no_parser_sees_a_hostile_page(monkeypatch: pytest.MonkeyPatch, name: str, part: str) -> None:
     pytest.importorskip("resiliparse.parse.html", reason="the extra web is not installed")
     monkeypatch.setattr("resiliparse.parse.html.HTMLTree", None)
-    text = html_reader("a", part)(HOSTILE[name], None)
+    text = make_html_reader("a", part)(HOSTILE[name], None)
     assert text.by_tags and not text.fell_back
     assert "soup" in text.split() and set(text.split()) <= {"soup", "-->"}
 
@@ -47,7 +47,7 @@ def test_a_lowered_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("resiliparse.parse.html", reason="the extra web is not installed")
     monkeypatch.setattr(html_text, "MOST_WORK", -1)
     page = b"<title> Salt &amp;\n pepper</title><p>S<b>ou</b>p &eacute;&#33;&#x3C;<p>&#" + b"9" * 5000 + b"; <i>end"
-    text = html_reader("a", "main")(page, None)
+    text = make_html_reader("a", "main")(page, None)
     assert text.split() == ["Soup", "\u00e9!<", "\ufffd", "end"]
     assert (text.page_title, text.by_tags, text.original) == ("Salt & pepper", True, page)
 
@@ -75,7 +75,7 @@ def test_such_pages_are_counted_and_listed(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_corpus_keeps_how_a_page_was_read() -> None:
     pytest.importorskip("resiliparse.parse.html", reason="the extra web is not installed")
-    text = html_reader("a", "page")(HOSTILE["nested"], None)
+    text = make_html_reader("a", "page")(HOSTILE["nested"], None)
     [[again]] = SpooledCorpus([text]).batches()
     assert isinstance(again, Extracted)
     assert (again, again.by_tags, again.fell_back) == (text, True, False)

@@ -15,8 +15,8 @@ import ndcore
 from ndcore.cli.main import main
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.formats import of_name
-from ndcore.files.html_text import decoded_html, decoded_text
+from ndcore.files.formats import guess_from_name
+from ndcore.files.html_text import decode_html, decode_plain_text
 from ndcore.text.inputs import Extracted
 
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
@@ -69,7 +69,7 @@ def test_a_text_carries_the_title_of_its_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.html", "a.htm", "A.XHTML", "a.html.gz", "a.html.zst"])
 def test_files_of_every_suffix(tmp_path: Path, name: str) -> None:
-    kind, compression = of_name(name)
+    kind, compression = guess_from_name(name)
     assert kind == "html"
     data = page("The text, <b>bold</b>&amp;more.")
     if compression == "gz":
@@ -104,13 +104,13 @@ def test_main_content_of_a_page(tmp_path: Path) -> None:
     ],
 )
 def test_encodings(data: bytes, charset: str | None, text: str) -> None:
-    assert decoded_html(data, charset) == text
+    assert decode_html(data, charset) == text
 
 
 def test_plain_text_of_archives() -> None:
-    assert decoded_text("é".encode(), None) == "é".encode()
-    assert decoded_text(b"\xe9", "iso-8859-1") == "é"
-    assert decoded_text("é".encode("utf-16"), None) == "é"
+    assert decode_plain_text("é".encode(), None) == "é".encode()
+    assert decode_plain_text(b"\xe9", "iso-8859-1") == "é"
+    assert decode_plain_text("é".encode("utf-16"), None) == "é"
 
 
 def test_columns_are_html_only_when_asked(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_pages_without_text_are_equal_to_the_byte_or_different(tmp_path: Path, k
         for i, data in enumerate(pages):
             (source / f"{i}.html").write_bytes(data)
     elif kind == "warc":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         write_warc(source, pages)
     else:
         write_jsonl(source, pages)
@@ -322,6 +322,6 @@ def main_text(data: bytes) -> str:
 
 def test_plain_text_in_another_encoding_keeps_its_bytes() -> None:
     """Compare two sequences that are not in the encoding give the same replacement characters, and no words."""
-    found = [decoded_text(data, "euc-jp") for data in (b"!\xfe\xff", b"!\xfd\xff")]
+    found = [decode_plain_text(data, "euc-jp") for data in (b"!\xfe\xff", b"!\xfd\xff")]
     assert found[0] == found[1]
     assert ndcore.near_duplicates(found).labels.tolist() == [0, 1]

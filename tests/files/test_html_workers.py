@@ -74,7 +74,7 @@ def facts(path: str, **options: Any) -> list[Any]:
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("part", ["page", "main"])
 def test_workers_give_what_one_process_gives(tmp_path: Path, part: str) -> None:
-    pytest.importorskip("fastwarc", reason="the extra warc is not installed")
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
     for path in (archive(tmp_path / "a.warc", 300), pages_file(tmp_path / "b.jsonl", 200)):
         found = facts(path, html=part, threads=2)
         assert found == facts(path, html=part, threads=1)
@@ -170,7 +170,7 @@ def test_a_page_without_end_costs_only_itself(tmp_path: Path, threads: int) -> N
 @needs_timer
 @pytest.mark.usefixtures("hostile_parser")
 def test_a_page_without_end_in_other_formats(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc", reason="the extra warc is not installed")
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
     (tmp_path / "a.html").write_text(page(1))
     (tmp_path / "b.html").write_text("<p>ENDLESS")
     (tmp_path / "c.csv").write_text('text\n<p>ENDLESS\n<p>good\n')

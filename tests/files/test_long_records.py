@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.files.compression import decompressed
+from ndcore.files.compression import open_decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 
@@ -81,7 +81,7 @@ def test_a_record_that_is_too_long(
     tmp_path: Path, ending: str, name: str, make: Callable[[bytes], bytes], number: int
 ) -> None:
     if make is warc:
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
     path = tmp_path / (name + ending)
     path.write_bytes(PACKED[ending](make(LONG)))
     texts, ((place, reason),) = read(path)
@@ -110,7 +110,7 @@ def test_rows_that_repeat_a_string_of_a_dictionary(tmp_path: Path) -> None:
 def test_zstd_is_decompressed_in_bounded_pieces() -> None:
     packed = zst(bytes(64 << 20)) + zst(b"end")
     assert len(packed) < 12_000
-    stream = decompressed(io.BytesIO(packed), "zst", "x")
+    stream = open_decompressed(io.BytesIO(packed), "zst", "x")
     raw, most, total = stream.raw, 0, 0
     while count := raw.readinto(bytearray(1 << 21)):
         most, total = max(most, count), total + count

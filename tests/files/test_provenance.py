@@ -42,7 +42,7 @@ def test_one_url_captured_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compress: str
 ) -> None:
     """Tell the captures apart by file, record, offset and date; the offset is the one of the record in the file."""
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     monkeypatch.chdir(tmp_path)  # reports shorten long names
     records = [INFO, response(1), response(2), response(1).replace(b"2024-05-01", b"2024-06-02")]
     path = Path(f"a b.warc{'.gz' if compress else ''}")
@@ -69,7 +69,7 @@ def test_one_url_captured_twice(
 
 
 def test_an_archive_without_dates_and_one_compressed_as_a_whole(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     (tmp_path / "a.warc.gz").write_bytes(gzip.compress(response(1) + response(1)))
     save(tmp_path / "b.arc", [arc("http://example.org/1", http(html(words(1))))])
     with FileDocuments([str(tmp_path / "a.warc.gz"), str(tmp_path / "b.arc")]) as documents:

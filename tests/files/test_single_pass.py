@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_documents_are_the_ones_of_every_other_command(folder: Path) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     found = read(folder)
     with FileDocuments([str(folder)]) as documents:
         texts = [text for batch in documents.batches() for text in batch]
@@ -110,7 +110,7 @@ def test_a_date_that_is_none(tmp_path: Path) -> None:
 
 
 def test_the_date_of_capture(tmp_path: Path) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     page = warc("response", http(html("archived")), "http://a.example/", Content_Type="application/http")
     path = save(tmp_path / "a.warc", [page])
     assert [one.date for one in read(path, date=MAY.replace(year=2025))] == [MAY]

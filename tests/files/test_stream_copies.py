@@ -31,7 +31,7 @@ def test_standard_input_is_recognised(
 
 
 def test_an_archive_on_standard_input_keeps_its_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fastwarc", reason="the extra web is not installed")
+    pytest.importorskip("resiliparse", reason="the extra web is not installed")
     texts = [b"one text of some words here", b"another text, of other words", b"one text of some words here"]
     members = [warc_record(f"http://a.b/{i}", text) for i, text in enumerate(texts)]
     for pack, name in ((bytes, "stdin.warc"), (gzip.compress, "stdin.warc.gz")):

@@ -81,7 +81,7 @@ def test_the_same_rows_in_every_format(tmp_path: Path, corpus: Path, capsys: pyt
 
 def test_archives_against_and_sketches(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     save(tmp_path / "a.warc", [response(1), response(2)])
     (tmp_path / "old.html").write_bytes(html("other words " * 9))
     given = [tmp_path / "old.html", "--against", tmp_path / "a.warc", "-o", tmp_path / "out", "--table"]
@@ -177,7 +177,7 @@ def test_collections_know_where_their_documents_stand(
 
 
 def test_collections_of_archives_have_offsets_and_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("fastwarc")
+    pytest.importorskip("resiliparse")
     save(tmp_path / "a.warc", [response(1), response(1).replace(b"2024-05-01", b"2025-05-01")])
     (tmp_path / "b.txt").write_text("other words")
     given = [tmp_path / "b.txt", tmp_path / "a.warc", tmp_path / "t.jsonl"]

@@ -10,9 +10,9 @@ from recordfiles import dedup, read, refusal, write
 
 from ndcore.cli.main import main
 from ndcore.files.documents import FileDocuments
-from ndcore.files.html_text import decoded_html, decoded_text
+from ndcore.files.html_text import decode_html, decode_plain_text
 from ndcore.files.sources import TextForm
-from ndcore.files.text_encoding import EncodingError, checked_encoding, detected_encoding
+from ndcore.files.text_encoding import EncodingError, check_encoding, detect_encoding
 
 GERMAN = "Sehr geehrte Damen und Herren, die Prüfung der Anträge für größere Gebäude läuft; wir hören später von Ihnen.\n"
 RUSSIAN = "Все люди рождаются свободными и равными в своем достоинстве и правах.\n"
@@ -56,8 +56,8 @@ def test_a_page_is_detected_as_a_text_is(tmp_path: Path, text: str, encoding: st
     pytest.importorskip("resiliparse")
     data = f"<html><title>a</title><body><p>{text * 3}".encode(encoding)
     for page in (data, data.replace("<title>".encode(encoding), "<meta charset=latin-1><title>".encode(encoding))):
-        assert decoded_html(page, None) == page.decode(encoding)
-    assert decoded_text(text.encode(encoding), None) == text
+        assert decode_html(page, None) == page.decode(encoding)
+    assert decode_plain_text(text.encode(encoding), None) == text
     path = write(tmp_path / "a.html", data)
     assert str(read(path)[0][0]).split() == 3 * text.split()
 
@@ -67,7 +67,7 @@ def test_a_page_has_the_encoding_that_it_declares(charset: str) -> None:
     """Statistics take so few letters for another encoding."""
     pytest.importorskip("resiliparse")
     page = f"<html><meta charset={charset}><p>ÄÖÜ äöü ß"
-    assert decoded_html(page.encode("cp1252"), None) == page
+    assert decode_html(page.encode("cp1252"), None) == page
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.txt"])
@@ -93,7 +93,7 @@ def test_mail_and_pages_understand_a_charset_alike(tmp_path: Path, charset: str,
     data = text.encode(encoding)
     head = f"Subject: a\nContent-Type: text/plain; charset={charset}\n\n".encode()
     path, page = write(tmp_path / "a.eml", head + data), write(tmp_path / "b.eml", head.replace(b"plain", b"html") + data)
-    assert read(path)[0] == read(page)[0] == [decoded_html(data, charset)] == [text]
+    assert read(path)[0] == read(page)[0] == [decode_html(data, charset)] == [text]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.warc", "a.parquet", "a.eml", "a.html", "a.txt"])
@@ -105,7 +105,7 @@ def test_the_encoding_that_the_user_named_holds_in_every_format(
     text = "bañera grünes été"
     raw, path = text.encode("cp850"), str(tmp_path / name)
     if name == "a.warc":
-        pytest.importorskip("fastwarc")
+        pytest.importorskip("resiliparse")
         content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>" + raw
         head = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-01T00:00:00Z"
                 f"\r\nContent-Type: application/http\r\nContent-Length: {len(content)}\r\n\r\n")
@@ -133,32 +133,32 @@ def test_the_encoding_that_the_user_named_holds_in_every_format(
 def test_a_page_in_the_encoding_that_the_user_named(tmp_path: Path, text: str, name: str) -> None:
     pytest.importorskip("resiliparse")
     path = write(tmp_path / "a.html", f"<p>{text}".encode(name))
-    with FileDocuments([path], form=TextForm(checked_encoding(name))) as documents:
+    with FileDocuments([path], form=TextForm(check_encoding(name))) as documents:
         assert next(documents.batches()) == [text]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_a_mark_decides_before_a_name(encoding: str) -> None:
     pytest.importorskip("resiliparse")
-    assert decoded_html("\ufeff<p>é".encode(encoding), "cp850") == "<p>é"
+    assert decode_html("\ufeff<p>é".encode(encoding), "cp850") == "<p>é"
 
 
 def test_a_name_that_nobody_knows_tells_nothing() -> None:
     pytest.importorskip("resiliparse")
     for name in ("no-such-charset", "unicode_escape", "rot13", "\0"):
-        assert decoded_html("<p>größer".encode(), name) == "<p>größer"
+        assert decode_html("<p>größer".encode(), name) == "<p>größer"
 
 
 def test_statistics_do_not_judge_text_with_nuls(tmp_path: Path) -> None:
     """They name an encoding for UTF-16 that does not show itself: here its ends of lines are wrong."""
     data = (20 * KOREAN).encode("utf-16-le").replace(b"\n\0", b"\n")
     with pytest.raises(EncodingError, match="cannot be told"):
-        detected_encoding(data)
+        detect_encoding(data)
 
 
 def test_utf8_with_damage_stays_utf8(tmp_path: Path) -> None:
     data = GERMAN.encode() + b"\xff"
-    assert detected_encoding(data) == "utf-8" and read(write(tmp_path / "a.txt", data))[0] == [data]
+    assert detect_encoding(data) == "utf-8" and read(write(tmp_path / "a.txt", data))[0] == [data]
 
 
 def test_without_the_package_the_encoding_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_without_the_package_the_encoding_must_be_named(tmp_path: Path, monkeypa
     "name", ["base64", "punycode", "unicode_escape", "raw_unicode_escape", "charmap", "utf-16", "nothing", ""])
 def test_names_that_are_no_encoding(name: str) -> None:
     with pytest.raises(EncodingError):
-        checked_encoding(name)
+        check_encoding(name)
 
 
 @pytest.mark.parametrize(("data", "expected", "told"), [

@@ -37,9 +37,9 @@ from ndcore.cli.main import main
 from ndcore.files.document_fields import RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.formats import of_name
+from ndcore.files.formats import guess_from_name
 
-pytest.importorskip("fastwarc", reason="the extra web is not installed")
+pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 
 @pytest.mark.parametrize("compress", ["", "gz", "zst", "bz2", "xz"])
@@ -58,7 +58,7 @@ def test_warc_in_every_compression(tmp_path: Path, compress: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["warc", "wet", "arc", "WARC", "warc.gz", "wet.gz", "arc.gz", "warc.zst"])
 def test_suffixes(suffix: str) -> None:
-    assert of_name(f"a.{suffix}") == ("archive", suffix.partition(".")[2])
+    assert guess_from_name(f"a.{suffix}") == ("archive", suffix.partition(".")[2])
 
 
 def test_one_member_for_all_records(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from forging import changed_json, closed, damaged, forged, forged_records, opene
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
 from ndcore.collection import cluster as phases
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import Shelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
 from ndcore.spans import parts as spans_parts
@@ -350,7 +350,7 @@ def unfinished_seeds(folder: Path) -> None:
         for way in WAYS:
             for left in range(10**6):
                 place = folder / f"{way}-{left:03d}"
-                with _interrupted(DirectoryShelf, left) as stopped:
+                with _interrupted(Shelf, left) as stopped:
                     build(place, way)
                 if not stopped:
                     shutil.rmtree(place)

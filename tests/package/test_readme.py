@@ -126,7 +126,7 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
         pytest.skip("no C compiler or no make")
     if page.stem == "choosing-a-filter":
         pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    for module, extra in (("zstandard", "cli"), ("pyarrow", "parquet"), ("fastwarc", "web"), ("resiliparse", "web")):
+    for module, extra in (("zstandard", "cli"), ("pyarrow", "parquet"), ("resiliparse", "web")):
         pytest.importorskip(module, reason=f"the extra {extra} is not installed")
     for block in blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:

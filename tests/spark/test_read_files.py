@@ -11,7 +11,7 @@ from record_batches import pa, rows_of
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.ordering import sort_keys
+from ndcore.files.field_values import sort_keys
 from ndcore.files.records import Fields
 from ndcore.spark import read_files
 from ndcore.spark.read_files import DOCUMENTS, read_documents

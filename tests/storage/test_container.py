@@ -1,7 +1,10 @@
-"""Files of arrays: round trips, damage, hostile headers, atomic replacement."""
+"""Containers: every value comes back, and every damaged or forged file is refused."""
+
+from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ndcore.storage import container
-from ndcore.storage.container import CorruptFile, peek, read, write
+from ndcore.storage.container import PREAMBLE, START, CorruptFile, aligned, peek, read, read_head, write
 from ndcore.storage.disk_space import sync
 
 SMALL = {"values": np.arange(5, dtype=np.uint32), "valid": np.array([True, False, True]), "none": np.empty((0, 4)),
@@ -362,14 +365,14 @@ def test_a_failure_leaves_the_old_file(small, tmp_path, monkeypatch, owner, name
 def test_a_failure_between_two_arrays_leaves_the_old_file(small, tmp_path, monkeypatch):
     before = small.read_bytes()
     calls = iter(range(5))
-    real = container._bytes_of
+    real = container._view_bytes
 
     def third_fails(array):
         if next(calls) == 4:  # two for the checksums, then two of the writing
             raise MemoryError
         return real(array)
 
-    monkeypatch.setattr(container, "_bytes_of", third_fails)
+    monkeypatch.setattr(container, "_view_bytes", third_fails)
     with pytest.raises(MemoryError):
         write(small, "sketches", {}, {"a": np.zeros(10), "b": np.zeros(10), "c": np.zeros(10)})
     assert small.read_bytes() == before
@@ -422,3 +425,45 @@ def test_a_disk_that_fails_is_told_and_a_system_that_cannot_tell_is_not(tmp_path
     with pytest.raises(OSError) as caught:
         sync(tmp_path)
     assert (caught.value.errno, caught.value.filename) == (number, str(tmp_path))
+
+
+TEXT = b'{"kind":"k","header":{"n":1},"arrays":[]}'
+
+
+def file_of(text: bytes = TEXT, version: int = 1, revision: int = 0, size: int | None = None) -> bytes:
+    """A file without arrays, with the checksum that belongs to it (see the layout in `container`)."""
+    first = PREAMBLE.pack(b"\x89NDCORE\n", version, revision, len(text), START + len(text) if size is None else size)
+    return first + hashlib.blake2b(first + text, digest_size=32).digest() + text
+
+
+def head_of(data: bytes):
+    return read_head(io.BytesIO(data), len(data), "name")
+
+
+def test_a_sound_head():
+    assert head_of(file_of(revision=7)) == ("k", 7, {"n": 1}, [])
+
+
+@pytest.mark.parametrize("version", [2, 3, 0xFFFFFFFF])
+def test_a_newer_format_is_refused_by_its_number(version):
+    with pytest.raises(CorruptFile, match=f"^name: format version {version}, this ndcore reads up to 1: upgrade ndcore$"):
+        head_of(file_of(b"what a newer version may hold", version))
+
+
+def test_there_is_no_version_0():
+    with pytest.raises(CorruptFile, match="format version 0 does not exist"):
+        head_of(file_of(version=0))
+
+
+def test_damage_is_not_taken_for_a_newer_format():
+    data = bytearray(file_of())
+    for at in range(8, START):
+        data[at] ^= 2
+        with pytest.raises(CorruptFile) as caught:
+            head_of(bytes(data))
+        assert "upgrade" not in str(caught.value), at
+        data[at] ^= 2
+
+
+def test_alignment():
+    assert [aligned(offset) for offset in (0, 1, 63, 64, 65)] == [0, 64, 64, 64, 128]

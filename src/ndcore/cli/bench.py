@@ -152,14 +152,15 @@ def choices() -> Iterator[tuple[tuple[str, str], ...]]:
 
 def reference(name: str, text: str) -> list[int]:
     """Compute a sketch by the definitions, in plain Python."""
-    from ndcore.reference import fastsketch, minhash, shingling
+    from ndcore.reference import shingling
+    from ndcore.reference import sketches as reference_sketches
 
     sketcher, members = sketchers()[name], shingling.fingerprints(text)
     if isinstance(sketcher, nd.BottomSketcher):
-        return list(minhash.bottom(members, sketcher.size))
+        return list(reference_sketches.bottom(members, sketcher.size))
     if sketcher.method == "fast":
-        return list(fastsketch.fast_signature(members, sketcher.num_perm))
-    return list(minhash.signature(members, sketcher.num_perm))
+        return list(reference_sketches.fast_signature(members, sketcher.num_perm))
+    return list(reference_sketches.signature(members, sketcher.num_perm))
 
 
 def check(texts: list[str]) -> int | None:

@@ -13,7 +13,7 @@ from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
-from ndcore.files.output_directory import OutputDirectory
+from ndcore.files.outputs import OutputDirectory
 from ndcore.human import counted
 from ndcore.progress import Progress
 from ndcore.spans.cuts import cut_corpus, joined

@@ -14,7 +14,7 @@ from ndcore.cli.job_output import JobOutput, unfinished_beside
 from ndcore.collection.collection import Collection
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import check_output, lies_in
+from ndcore.files.outputs import check_output, lies_in
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.sources import Source
 from ndcore.sketch.sketches import Sketches

@@ -17,7 +17,7 @@ from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.collection.collection import Collection
 from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
-from ndcore.files.output_paths import STDOUT
+from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted, printable

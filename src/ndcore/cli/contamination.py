@@ -31,9 +31,9 @@ from ndcore.cli.options import (
 from ndcore.cli.outputs import print_account, report_file
 from ndcore.cli.values import integer
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import OutputDirectory, write_summary
-from ndcore.files.rejected_output import write_rejected
-from ndcore.files.sources import STDIN, Inputs, is_url, sizes
+from ndcore.files.outputs import OutputDirectory, write_summary
+from ndcore.files.rewritten_inputs import write_rejected
+from ndcore.files.sources import STDIN, Inputs, get_sizes, is_url
 from ndcore.progress import reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.contamination_result import RULES
@@ -140,7 +140,7 @@ def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
 
 def _dry_run(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: the corpus is read once, and documents with passages again, or all to be cut."""
-    held = 12 * sum(sizes(items.sources))  # 60 bytes a token
+    held = 12 * sum(get_sizes(items.sources))  # 60 bytes a token
 
     def memory(documents: float, stored: float, each: float) -> float:
         return held + 50 * documents

@@ -15,9 +15,8 @@ from ndcore.cli.cleaned_output import Cleaned, cut_documents, print_faults, writ
 from ndcore.cli.contamination_search import ContaminationOptions, Searched
 from ndcore.cli.outputs import id_and_place, place_columns, write_table
 from ndcore.files.documents import FileDocuments
-from ndcore.files.kept_output import write_kept
-from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import SavedRecords
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.rewritten_inputs import SavedRecords, write_kept
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress

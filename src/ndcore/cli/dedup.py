@@ -33,8 +33,7 @@ from ndcore.cli.options import (
 )
 from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.files.jsonl_output import check_rows
-from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_paths import STDOUT
+from ndcore.files.outputs import STDOUT, OutputDirectory
 from ndcore.human import printable
 from ndcore.storage.staging import commit_together
 

@@ -7,7 +7,7 @@ from ndcore.cli.dedup_options import DedupOptions
 from ndcore.cli.inputs import RECORD_FORMATS, all_sketches, refuse_bare
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS
-from ndcore.files.output_paths import STDOUT, check_apart
+from ndcore.files.outputs import STDOUT, check_apart
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 

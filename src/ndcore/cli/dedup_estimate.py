@@ -14,8 +14,8 @@ from ndcore.dedup.comparison import SOUGHT
 from ndcore.dedup.filter_choice import ROOM_RATIO
 from ndcore.dedup.rules import Rules
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.sources import Inputs, sizes
+from ndcore.files.outputs import STDOUT
+from ndcore.files.sources import Inputs, get_sizes
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.filters.search import design_filter
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
@@ -41,7 +41,7 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
     def memory(documents: float, stored: float, each: float) -> float:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
-    copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
+    copied = 0 if options.output == STDOUT else sum(get_sizes(found.sources))
     several = len(options.thresholds)
     reading = int(rules.needs_all_sets and not rules.forms_sets)  # of its own for the sets of all documents
     again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)

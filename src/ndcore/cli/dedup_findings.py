@@ -17,13 +17,12 @@ from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter, descri
 from ndcore.cli.dedup_run import Run, Side
 from ndcore.cli.inputs import repeated, text_field
 from ndcore.dedup.classes import CLASSES
-from ndcore.files.annotated_output import write_annotated
-from ndcore.files.jsonl_output import write_ids, write_lines
-from ndcore.files.kept_output import write_kept, write_kept_ids
-from ndcore.files.output_directory import OutputDirectory, write_clusters, write_summary
+from ndcore.files.jsonl_output import write_lines
+from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.provenance import Place
+from ndcore.files.rewritten_inputs import write_annotated, write_ids, write_kept, write_kept_ids
 from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
-from ndcore.files.verdicts import NamedVerdicts
+from ndcore.files.verdicts import NamedVerdicts, write_clusters
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import pasted, printable

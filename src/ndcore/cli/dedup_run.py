@@ -22,8 +22,8 @@ from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.files.document_fields import GroupingField, Ids, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import SavedRecords, write_rejected
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.rewritten_inputs import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs, Source
 from ndcore.files.verdicts import PlaceColumns
 from ndcore.filters.search import design_filter

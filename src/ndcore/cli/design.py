@@ -13,7 +13,7 @@ from ndcore.cli.door import Options
 from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
 from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
 from ndcore.files.errors import UsageError
-from ndcore.files.output_file import OutputFile
+from ndcore.files.outputs import OutputFile
 from ndcore.filters.design import ALTAVISTA, FilterDesign
 from ndcore.filters.pass_probability import miss_probability
 from ndcore.filters.prefix import SHINGLE_BYTES

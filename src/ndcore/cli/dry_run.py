@@ -25,11 +25,10 @@ from ndcore._batch import Batch
 from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
-from ndcore.files.documents import Rejected
-from ndcore.files.errors import UsageError
+from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import WHOLE
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.sources import Inputs, Source, sizes
+from ndcore.files.outputs import STDOUT
+from ndcore.files.sources import Inputs, Source, get_sizes
 from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
@@ -154,7 +153,7 @@ def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, cost
             raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
     process = _process_bytes() + BATCHES
     strata: dict[tuple[str, str], list[tuple[Source, int]]] = {}
-    for source, size in zip(found.sources, sizes(found.sources), strict=True):
+    for source, size in zip(found.sources, get_sizes(found.sources), strict=True):
         strata.setdefault((source.kind, source.compression), []).append((source, size))
     total = sum(size for files in strata.values() for _, size in files)
     samples = {

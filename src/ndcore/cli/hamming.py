@@ -25,7 +25,7 @@ from ndcore.cli.hamming_search import (
 from ndcore.cli.options import OUTPUT, SIZES, Commands, Group, add_json, add_overwrite, add_running
 from ndcore.cli.values import block_counts, bounded, memory, positive, whole
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import check_output
+from ndcore.files.outputs import check_output
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.human import printable

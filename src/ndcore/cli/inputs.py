@@ -8,14 +8,13 @@ from typing import Any
 
 from ndcore.cli.options import DocumentOptions, FieldOptions, RecordOptions, TokenOptions
 from ndcore.cli.summary import nothing_found, print_readings
-from ndcore.files.discovery import find
+from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.field_values import describe_string_order
 from ndcore.files.formats import BARE
-from ndcore.files.input_names import refuse_overlaps
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
-from ndcore.files.ordering import as_strings
 from ndcore.files.selection import Selection
 from ndcore.files.sources import STDIN, Inputs, Source, TextForm
 from ndcore.human import counted, printable
@@ -134,7 +133,7 @@ def only_rejected(documents: FileDocuments) -> DocumentError | None:
 def say_how_ordered(ranking: RankingField | None) -> None:
     """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
     if ranking is not None and ranking.strings:
-        print(f"ndcore: {as_strings(ranking.field, ranking.strings)}", file=sys.stderr)
+        print(f"ndcore: {describe_string_order(ranking.field, ranking.strings)}", file=sys.stderr)
 
 
 def ids_of(collection: FileDocuments | Sketches) -> Sequence[str | int] | Ids:

@@ -12,15 +12,15 @@ from ndcore._types import Text
 from ndcore.cli.inputs import text_field, text_form
 from ndcore.cli.options import RecordOptions
 from ndcore.cli.summary import BY_TAGS, print_readings
-from ndcore.files.compression import FORMATS, DamagedData, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import WHOLE, recognise
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.provenance import Place
-from ndcore.files.source_reader import decoded_text
-from ndcore.files.sources import STDIN, Source, format_of, is_stream, is_url, too_long
+from ndcore.files.source_reader import decode_source
+from ndcore.files.sources import STDIN, Source, explain_too_long, format_of, is_stream, is_url
 from ndcore.files.stream_copies import read_path
 from ndcore.human import printable
 from ndcore.text.inputs import is_by_tags
@@ -121,15 +121,15 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
     _refuse(name, "" if in_bytes and format_.binary else format_.problem, advice)
     if format_.compression:
         try:
-            data = decompressed(io.BytesIO(data), format_.compression, name).read(options.max_record + 1)
+            data = open_decompressed(io.BytesIO(data), format_.compression, name).read(options.max_record + 1)
         except (DamagedData, EOFError) as error:
             raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
     if len(data) > options.max_record:
-        raise DocumentError(name, None, too_long("the text", options.max_record))
+        raise DocumentError(name, None, explain_too_long("the text", options.max_record))
     if in_bytes:
         return data
     source = Source(name, name, name, "text", "", "", "", encoding=format_.encoding)
-    text = decoded_text(source, data)
+    text = decode_source(source, data)
     print_readings([source])
     return text
 

@@ -14,9 +14,7 @@ from typing import IO, Any, cast
 from ndcore.cli.options import DocumentOptions
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.output_file import OutputFile
-from ndcore.files.output_paths import STDOUT, lies_in
+from ndcore.files.outputs import STDOUT, OutputDirectory, OutputFile, lies_in
 from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING

@@ -36,9 +36,8 @@ from ndcore.files.document_fields import GroupingField, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import check_rows
-from ndcore.files.output_directory import OutputDirectory, write_summary
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.rejected_output import write_rejected
+from ndcore.files.outputs import STDOUT, OutputDirectory, write_summary
+from ndcore.files.rewritten_inputs import write_rejected
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import TableFile
 from ndcore.progress import by_position, reporting

@@ -19,8 +19,8 @@ from ndcore.files.compression import open_writer
 from ndcore.files.documents import FileDocuments
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Annotation, write_lines
-from ndcore.files.output_directory import OutputDirectory
-from ndcore.files.rejected_output import SavedRecords
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.rewritten_inputs import SavedRecords
 from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
 from ndcore.progress import Progress

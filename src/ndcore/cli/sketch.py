@@ -37,7 +37,7 @@ from ndcore.cli.values import integer, modulus, positive, threshold
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.output_paths import check_output
+from ndcore.files.outputs import check_output
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
 from ndcore.human import counted, pasted, printable

@@ -21,7 +21,7 @@ from ndcore.cli.store_account import account, print_account
 from ndcore.cli.store_pipe import LineFormat, answer_lines
 from ndcore.cli.values import moment
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.output_paths import STDOUT
+from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
 from ndcore.files.records import RecordError
 from ndcore.files.single_pass import SinglePass

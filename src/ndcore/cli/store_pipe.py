@@ -18,10 +18,10 @@ from typing import IO, Any
 from ndcore._types import Text
 from ndcore.cli.door import Outcome
 from ndcore.cli.store_access import check_key
-from ndcore.files.dates import parsed_date
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import html_reader
-from ndcore.files.json_records import RecordParser
+from ndcore.files.field_values import parse_date
+from ndcore.files.html_text import make_html_reader
+from ndcore.files.json_lines import RecordParser
 from ndcore.files.json_values import to_json
 from ndcore.files.records import Fields, RecordError
 from ndcore.files.sources import TooLong
@@ -50,7 +50,7 @@ class LineFormat:
     default : datetime or None
         Date of a page without one; None: now.
     html : str or None
-        The text is HTML, of which this part is read (see `html_reader`).
+        The text is HTML, of which this part is read (see `make_html_reader`).
     longest : int
         Bytes that a line may have.
     """
@@ -65,7 +65,7 @@ class LineFormat:
     def parser(self, store: Store) -> Callable[[int, bytes], Item]:
         """Return a function from (number of a line, line) to a page; it raises RecordError."""
         records = RecordParser(Fields(self.text, self.key, True, (self.date,), frozenset([self.date])))
-        extract = None if self.html is None else html_reader(PLACE, self.html)
+        extract = None if self.html is None else make_html_reader(PLACE, self.html)
 
         def parse(number: int, line: bytes) -> Item:
             if isinstance(line, TooLong):
@@ -74,7 +74,7 @@ class LineFormat:
             assert record.id is not None
             check_key(store, record.id)
             try:
-                date = self.default if record.values[0] is None else parsed_date(record.values[0])
+                date = self.default if record.values[0] is None else parse_date(record.values[0])
             except RecordError as error:
                 raise RecordError(f"the date field {self.date!r}: {error}") from None
             return record.id, record.text if extract is None else extract(record.text, None), date

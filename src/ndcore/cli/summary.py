@@ -13,11 +13,11 @@ from typing import Any, TextIO
 from ndcore.dedup.classes import describe_classes
 from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.dedup.rules import COMMON_CLASSES
-from ndcore.files.documents import FileDocuments, Rejected
-from ndcore.files.errors import DocumentError
+from ndcore.files.documents import FileDocuments
+from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.formats import WHOLE
-from ndcore.files.output_paths import STDOUT
-from ndcore.files.rejected_output import SavedRecords
+from ndcore.files.outputs import STDOUT
+from ndcore.files.rewritten_inputs import SavedRecords
 from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import NamedVerdicts

@@ -9,7 +9,7 @@ import numpy as np
 from ndcore.cli.dedup_findings import Findings
 from ndcore.cli.summary import rules
 from ndcore.dedup.classes import CLASSES, exact_copies
-from ndcore.files.output_directory import OutputDirectory, write_summary
+from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.human import counted, printable
 
 __all__ = ["print_table", "write_each"]

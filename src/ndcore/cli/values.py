@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ndcore.checks import parsed_size
-from ndcore.files.dates import ACCEPTED, parsed_date
+from ndcore.files.field_values import ACCEPTED, parse_date
 from ndcore.files.html_text import PARTS
 from ndcore.files.records import RecordError
-from ndcore.files.text_encoding import EncodingError, checked_encoding
+from ndcore.files.text_encoding import EncodingError, check_encoding
 
 
 def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
@@ -130,7 +130,7 @@ def lines(text: str) -> Lines:
 def moment(text: str) -> datetime.datetime:
     """Parse a date, in UTC unless it names a zone."""
     try:
-        return parsed_date(text)
+        return parse_date(text)
     except RecordError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date; dates are {ACCEPTED}") from None
 
@@ -156,7 +156,7 @@ def part(text: str) -> str:
 def encoding(text: str) -> str:
     """Parse the name of an encoding of text."""
     try:
-        return checked_encoding(text)
+        return check_encoding(text)
     except EncodingError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

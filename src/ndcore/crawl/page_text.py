@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from ndcore.files.html_text import decoded_text, html_reader
+from ndcore.files.html_text import decode_plain_text, make_html_reader
 from ndcore.text.inputs import Extracted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
     Parameters
     ----------
     part : "page" or "main"
-        As in `html_reader`.
+        As in `make_html_reader`.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
     from scrapy.http import HtmlResponse, TextResponse
     from w3lib.encoding import http_content_type_encoding
 
-    read = html_reader("the crawl", part)
+    read = make_html_reader("the crawl", part)
 
     def text(response: Response) -> Extracted | str | bytes | None:
         if not 200 <= response.status < 300 or not isinstance(response, TextResponse):
@@ -49,7 +49,7 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
         if isinstance(response, HtmlResponse):
             return read(response.body, charset)
         if media.partition(";")[0].strip().lower() in _PLAIN:
-            return decoded_text(response.body, charset)
+            return decode_plain_text(response.body, charset)
         return None
 
     return text
@@ -64,19 +64,19 @@ def canonical_url(response: Response) -> str | None:
     from scrapy.http import HtmlResponse
     from w3lib.url import canonicalize_url
 
-    found = _linked(response.headers.getlist("Link"))
-    if found is None and isinstance(response, HtmlResponse):
-        found = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
-    if not found or not found.strip():
+    link = _find_canonical(response.headers.getlist("Link"))
+    if link is None and isinstance(response, HtmlResponse):
+        link = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
+    if not link or not link.strip():
         return None
     try:
-        url = urljoin(response.url, found.strip())
+        url = urljoin(response.url, link.strip())
         return None if canonicalize_url(url) == canonicalize_url(response.url) else url
     except ValueError:
         return None
 
 
-def _linked(headers: list[bytes]) -> str | None:
+def _find_canonical(headers: list[bytes]) -> str | None:
     """Return the target of the first canonical link in headers Link (RFC 8288)."""
     for header in headers:
         for target, parameters in _LINK.findall(header.decode("latin-1")):

@@ -3,5 +3,5 @@
 The way of a document: `discovery` finds files, `formats` recognises them, `source_reader` calls the module of the format,
 `documents` makes passes over all of them. The way out: `kept_output`, `annotated_output`, `jsonl_output`, `table_files`.
 
-Imports `collection`, only to recognise its directories, `clusters`, `text`, `storage` and what these stand on.
+Imports `collection`, only to recognise its directories, `pairs`, `text`, `storage` and what these stand on.
 """

@@ -21,15 +21,16 @@ import numpy as np
 
 from ndcore._types import Bools, Ints
 from ndcore.checks import missing
-from ndcore.files.compression import DamagedData, frames
+from ndcore.files.compression import DamagedData, read_frames
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import decoded_text
+from ndcore.files.html_text import decode_plain_text
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
-from ndcore.files.sources import Source, too_long
-from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, entries, header_fields
+from ndcore.files.sources import Source, explain_too_long
+from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, iterate_entries, parse_header_fields
 
 FIELDS = ("url", "host", "date")
+_PIECE = 1 << 16  # bytes of brotli that are decoded at a time
 Decoder = Callable[[bytes, bool, int], bytes | None]  # of a payload, whether it was cut, and its most bytes decoded
 MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
@@ -110,39 +111,39 @@ def examine(entry: ArchiveEntry) -> ArchivedPage | str:
     if head.url.startswith(_OF_THE_CRAWLER):
         return f"{head.kind} of the crawler"
     if head.media.lower().startswith("application/http") or entry.content.startswith(b"HTTP/"):
-        return _response(entry, head)
-    return _page(entry, head, head.media, entry.content, ())
+        return _examine_response(entry, head)
+    return _examine_page(entry, head, head.media, entry.content, ())
 
 
-def _response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
+def _examine_response(entry: ArchiveEntry, head: RecordHead) -> ArchivedPage | str:
     """Examine an HTTP response: its status, codings and media type."""
     begin, end = _HTTP_BEGIN.match(entry.content), _HTTP_END.search(entry.content)
     if begin is None or end is None:
         raise RecordError("its content does not begin with the headers of an HTTP response")
-    headers = header_fields(entry.content[: end.end()])
+    headers = parse_header_fields(entry.content[: end.end()])
     if not begin["status"].startswith(b"2"):
         return f"{head.kind}, status {begin['status'].decode()}"
-    names = [headers.get(name) or "" for name in ("Transfer-Encoding", "Content-Encoding")]
+    names = [headers.get(name, "") for name in ("transfer-encoding", "content-encoding")]
     codings = [coding.strip().lower() for name in names for coding in reversed(name.split(","))]
-    media = headers.get("Content-Type") or head.fields.get("WARC-Identified-Payload-Type") or ""
+    media = headers.get("content-type") or head.fields.get("warc-identified-payload-type", "")
     payload = entry.content[end.end() :]
-    return _page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
+    return _examine_page(entry, head, media, payload, tuple(c for c in codings if c not in ("", "identity", "none")))
 
 
-def _page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
+def _examine_page(entry: ArchiveEntry, head: RecordHead, media: str, payload: bytes, codings: tuple[str, ...]) -> ArchivedPage | str:
     """Make a Page of a payload with HTML or plain text; name the kind of any other."""
     kind = media.partition(";")[0].strip().lower()
     is_html = kind in _HTML
     if not is_html and kind not in _TEXT:
         return f"{head.kind}, {kind if _MEDIA.fullmatch(kind) else 'no media type'}"
-    if head.fields.get("WARC-Segment-Number"):
+    if head.fields.get("warc-segment-number"):
         raise RecordError("one segment of a record; ndcore does not join segments: join them before")
     charset = _CHARSET.search(media)
-    cut = head.fields.get("WARC-Truncated") is not None
+    cut = "warc-truncated" in head.fields
     return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
-def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
+def decode_payload(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
     """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
     A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
@@ -154,17 +155,17 @@ def decoded(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
         if decode is None:
             raise RecordError(f"its coding {coding[:40]!r} is not one of {', '.join(_DECODERS)}")
         try:
-            found = decode(data, page.cut, longest)
+            decoded_data = decode(data, page.cut, longest)
         except RecordError:
             raise
         except (OSError, EOFError, DamagedData, ValueError) as error:
             raise RecordError(f"its {coding} coding is damaged: {error}") from error
-        as_named &= found is not None
-        data = data if found is None else found
+        as_named &= decoded_data is not None
+        data = data if decoded_data is None else decoded_data
     return data, as_named
 
 
-def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _join_chunks(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Join chunks (RFC 9112, section 7.1). Trailer fields, and the last line end of a chunk, may be missing."""
     parts = []
     line = _CHUNK_SIZE.match(data)
@@ -178,46 +179,52 @@ def _chunked(data: bytes, cut: bool, longest: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _decode_brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress br (RFC 7932); None where the payload is plain HTML."""
-    from fastwarc.stream_io import BrotliReader
-
-    parts = bytearray()
-    reader = BrotliReader(io.BytesIO(data))
     try:
-        while part := reader.read(1 << 16):
-            parts += part
-            _check_length(len(parts), longest)
-    except OSError:
+        import brotli
+    except ImportError:
+        raise RecordError(missing("brotli", "decoding br")) from None
+
+    stream, whole = brotli.Decompressor(), bytearray()
+    try:
+        piece = stream.process(data, output_buffer_limit=_PIECE)
+        while piece:
+            whole += piece
+            _check_length(len(whole), longest)
+            piece = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=_PIECE)
+    except brotli.error as error:
         if data.lstrip().startswith(b"<"):
             return None
         if not cut:
-            raise
-    return bytes(parts)
+            raise DamagedData(str(error)) from error
+    if not (cut or stream.is_finished()):
+        raise EOFError("it is not complete")
+    return bytes(whole)
 
 
-def _deflate(data: bytes, cut: bool, longest: int) -> bytes | None:
+def _inflate(data: bytes, cut: bool, longest: int) -> bytes | None:
     """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):  # as the standard has it, and as some servers send it
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
-            found = stream.decompress(data, longest + 1)
-            _check_length(len(found), longest)
+            inflated = stream.decompress(data, longest + 1)
+            _check_length(len(inflated), longest)
             if stream.eof or cut:
-                return found
+                return inflated
     if data.lstrip().startswith(b"<"):
         return None
     raise EOFError("it is not valid, or not complete")
 
 
-def _framed(compression: str, magic: bytes) -> Decoder:
+def _make_decoder(compression: str, magic: bytes) -> Decoder:
     """Make the decoder of a compression that begins with `magic`."""
     def decode(data: bytes, cut: bool, longest: int) -> bytes | None:
         if not data.startswith(magic):
             return None
         parts = bytearray()
         try:
-            for frame in frames(io.BytesIO(data), compression, "a payload"):
+            for frame in read_frames(io.BytesIO(data), compression, "a payload"):
                 parts += frame.data
                 _check_length(len(parts), longest)
         except (EOFError, DamagedData):
@@ -231,21 +238,21 @@ def _framed(compression: str, magic: bytes) -> Decoder:
 def _check_length(length: int, longest: int) -> None:
     """Raise RecordError where a payload grows too long."""
     if length > longest:
-        raise RecordError(too_long("its decoded payload", longest))
+        raise RecordError(explain_too_long("its decoded payload", longest))
 
 
-_GZIP = _framed("gz", b"\x1f\x8b")
+_GZIP = _make_decoder("gz", b"\x1f\x8b")
 _DECODERS: dict[str, Decoder] = {
-    "chunked": _chunked,
+    "chunked": _join_chunks,
     "gzip": _GZIP,
     "x-gzip": _GZIP,
-    "deflate": _deflate,
-    "br": _brotli,
-    "zstd": _framed("zst", b"\x28\xb5\x2f\xfd"),
+    "deflate": _inflate,
+    "br": _decode_brotli,
+    "zstd": _make_decoder("zst", b"\x28\xb5\x2f\xfd"),
 }
 
 
-def documents(
+def read_documents(
     source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted documents of an archive, and (number, reason) for each broken place.
@@ -266,21 +273,17 @@ def documents(
     DocumentError
         The file cannot be read, a package is missing, or a field is not one of FIELDS.
     """
-    try:
-        import fastwarc  # noqa: F401
-    except ImportError as error:
-        raise DocumentError(source.path, None, missing("fastwarc", "reading web archives")) from error
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
-    yield from workers.texts(source.path, _found(source, fields, wanted, contents))
+    yield from workers.texts(source.path, _read_pages(source, fields, wanted, contents))
 
 
-def _found(
+def _read_pages(
     source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
 ) -> Iterator[Html | Record | tuple[int | None, str]]:
-    """Yield what `documents` does, before the text of HTML is extracted."""
-    for entry in entries(source):
+    """Yield what `read_documents` does, before the text of HTML is extracted."""
+    for entry in iterate_entries(source):
         try:
             if entry.problem is not None:
                 raise RecordError(entry.problem)
@@ -290,9 +293,9 @@ def _found(
                 contents.append(entry.span, False)
             elif wanted(entry.number):
                 if len(entry.content) < page.head.length:
-                    raise RecordError(too_long("it", source.longest))
-                payload, as_named = decoded(page, source.longest)
-                values = tuple([_value(page.head, field) for field in fields])
+                    raise RecordError(explain_too_long("it", source.longest))
+                payload, as_named = decode_payload(page, source.longest)
+                values = tuple([_look_up(page.head, field) for field in fields])
                 contents.kinds[MISNAMED] += not as_named
                 contents.append(entry.span, True)
                 offset = entry.span[0] if entry.span is not None else None
@@ -301,20 +304,20 @@ def _found(
                 if page.is_html:
                     yield Html(payload, charset, partial(with_text, record))
                 else:
-                    yield with_text(record, decoded_text(payload, charset))
+                    yield with_text(record, decode_plain_text(payload, charset))
         except (RecordError, BrokenHead) as error:
             yield entry.number, f"{entry.place}: {error}"
 
 
-def _value(head: RecordHead, field: str) -> Any:
+def _look_up(head: RecordHead, field: str) -> Any:
     """Look up a field of FIELDS; RecordError where it is missing."""
-    value = {"url": head.url, "host": _host(head.url), "date": head.date}[field]
+    value = {"url": head.url, "host": _extract_host(head.url), "date": head.date}[field]
     if not value:
         raise RecordError(f"it has no {field}")
     return value
 
 
-def _host(url: str) -> str:
+def _extract_host(url: str) -> str:
     """Extract the host of a URL; empty where there is none."""
     try:
         return urlsplit(url).hostname or ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
-from ndcore.files.records import splits
+from ndcore.files.records import split_field
 from ndcore.files.sources import Source
 
 BATCH_BYTES = 8 << 20
@@ -48,10 +48,10 @@ class ArrowFile:
         try:
             self._map = pa.memory_map(source.location)
             self._is_file = self._map.read(len(_FILE)) == _FILE
-            self.schema = self._reader().schema
+            self.schema = self._open_reader().schema
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DocumentError(source.path, None, f"not a readable Arrow file: {first_line(error)}") from error
+            raise DocumentError(source.path, None, f"not a readable Arrow file: {get_first_line(error)}") from error
 
     def __enter__(self) -> ArrowFile:
         return self
@@ -59,12 +59,12 @@ class ArrowFile:
     def __exit__(self, *error: object) -> None:
         self._map.close()
 
-    def _reader(self) -> Any:
+    def _open_reader(self) -> Any:
         """Open a reader at the beginning of the file."""
         self._map.seek(0)
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
-    def _stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+    def _read_stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
         """Yield each record batch of the file, validated, and where it ends in bytes, up to damage that an earlier pass met.
 
         Arrow files do not say where; their batches are taken to be of one size.
@@ -72,7 +72,7 @@ class ArrowFile:
         pa, left = self._pa, self._source.readable
         try:
             self._refuse_bombs()
-            reader = self._reader()
+            reader = self._open_reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for number, batch in enumerate(stored, 1):
                 end = self._map.size() * number // reader.num_record_batches if self._is_file else self._map.tell()
@@ -87,7 +87,7 @@ class ArrowFile:
                 if not left:
                     return
         except (pa.ArrowException, OSError, EOFError) as error:
-            raise DocumentError(self._source.path, None, f"damaged Arrow file: {first_line(error)}") from error
+            raise DocumentError(self._source.path, None, f"damaged Arrow file: {get_first_line(error)}") from error
 
     def _refuse_bombs(self) -> None:
         """Raise DocumentError where the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
@@ -95,10 +95,10 @@ class ArrowFile:
         What is damaged is passed over: pyarrow says so when it is read.
         """
         with self._pa.memory_map(self._source.location) as file:
-            for number, message in enumerate(_messages(self._pa, file, self._is_file), 1):
+            for number, message in enumerate(_iterate_messages(self._pa, file, self._is_file), 1):
                 body = memoryview(message.body) if message.body is not None else memoryview(b"")
                 try:
-                    expanded = _expanded(message.metadata.to_pybytes(), body)
+                    expanded = _measure_expanded(message.metadata.to_pybytes(), body)
                 except (struct.error, IndexError):
                     continue
                 refuse_bomb(self._source, f"message {number} of its data", len(body), expanded)
@@ -108,15 +108,15 @@ class ArrowFile:
 
         Of a struct whose field is asked for the whole column is read.
         """
-        tops = ((field_path(self.schema, name) or [name])[0] for name in columns or ())
+        tops = ((find_field(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
         begin = 0
-        for batch, end in self._stored(names):
-            size = batch_rows(len(batch), batch.nbytes)
+        for batch, end in self._read_stored(names):
+            size = choose_batch_rows(len(batch), batch.nbytes)
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 self._source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
-                yield from in_small_parts(part)
+                yield from split_batch(part)
             begin = end
 
     def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
@@ -125,27 +125,27 @@ class ArrowFile:
         Record batches stay apart; the compression of buffers stays the same.
         """
         pa, ipc = self._pa, self._pa.ipc
-        options = ipc.IpcWriteOptions(compression=self._codec(), unify_dictionaries=self._is_file)
+        options = ipc.IpcWriteOptions(compression=self._find_codec(), unify_dictionaries=self._is_file)
         with (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options) as writer:
-            for batch, _ in self._stored():
+            for batch, _ in self._read_stored():
                 table = select(batch)
                 try:
                     for part in table.combine_chunks().to_batches():
                         writer.write_batch(part)
                 except pa.ArrowException as error:
-                    reason = f"its rows cannot be written again: {first_line(error)}"
+                    reason = f"its rows cannot be written again: {get_first_line(error)}"
                     raise DocumentError(self._source.path, None, reason) from error
 
-    def _codec(self) -> str | None:
+    def _find_codec(self) -> str | None:
         """Find the compression of the first record batch, which pyarrow does not tell, in its metadata."""
         self._map.seek(len(_FILE) if self._is_file else 0)
         try:
             for message in self._pa.ipc.MessageReader.open_stream(self._map):
-                kind, codec = _compression(message.metadata.to_pybytes())
+                kind, codec = _read_codec(message.metadata.to_pybytes())
                 if kind == _RECORD_BATCH:
                     return codec
         except (self._pa.ArrowException, OSError, struct.error, IndexError):
-            pass  # `_stored` says what is damaged
+            pass  # `_read_stored` says what is damaged
         return None
 
 
@@ -201,7 +201,7 @@ def _record_batch(message: _Flat) -> tuple[int, int]:
     return number, table
 
 
-def _compression(metadata: bytes) -> tuple[int, str | None]:
+def _read_codec(metadata: bytes) -> tuple[int, str | None]:
     """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
     message = _Flat(metadata)
     number, batch = _record_batch(message)
@@ -212,7 +212,7 @@ def _compression(metadata: bytes) -> tuple[int, str | None]:
     return number, _CODECS[metadata[codec] if codec else 0]
 
 
-def _expanded(metadata: bytes, body: memoryview) -> int:
+def _measure_expanded(metadata: bytes, body: memoryview) -> int:
     """Return the bytes of the buffers of a message when they are decompressed: each says so in its first 8 bytes."""
     message = _Flat(metadata)
     _, batch = _record_batch(message)
@@ -223,7 +223,7 @@ def _expanded(metadata: bytes, body: memoryview) -> int:
     return sum(size for size in sizes if size > 0)
 
 
-def _messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
+def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
     """Yield the messages of a stream; of a file those that its footer names, which are the ones that are read."""
     try:
         if not is_file:
@@ -249,17 +249,17 @@ def check_names(fields: Iterable[Any]) -> None:
         check_names([field.type.field(i) for i in range(field.type.num_fields)])
 
 
-def field_path(schema: Any, field: str) -> list[str] | None:
+def find_field(schema: Any, field: str) -> list[str] | None:
     """Find the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
     from pyarrow import types
 
     names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names
     if field in names:
         return [field]
-    for first, rest in splits(field):
+    for first, rest in split_field(field):
         if first in names:
             kind = schema.field(names.index(first)).type
-            below = field_path(kind, rest) if types.is_struct(kind) else None
+            below = find_field(kind, rest) if types.is_struct(kind) else None
             if below is not None:
                 return [first, *below]
     return None
@@ -275,7 +275,7 @@ def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
         raise DocumentError(source.path, None, reason)
 
 
-def in_small_parts(batch: Any) -> Iterator[Any]:
+def split_batch(batch: Any) -> Iterator[Any]:
     """Yield a batch in slices in which no column of strings in a dictionary has more than about 8 MiB when decoded.
 
     A row of a dictionary is a number, even of a long string: a small batch may hold many long strings.
@@ -303,11 +303,11 @@ def _has_length(pa: Any, kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
 
-def batch_rows(rows: int, size: int) -> int:
+def choose_batch_rows(rows: int, size: int) -> int:
     """Return how many of `rows` rows, of `size` bytes together, make a batch of about 8 MiB."""
     return min(_MAX_ROWS, max(1, BATCH_BYTES * rows // max(1, size)))
 
 
-def first_line(error: BaseException) -> str:
+def get_first_line(error: BaseException) -> str:
     """Return the first line of a message of Arrow; the others tell places in its own source."""
     return str(error).partition("\n")[0] or type(error).__name__

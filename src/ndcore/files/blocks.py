@@ -57,10 +57,10 @@ class Wanted(NamedTuple):
 
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
         """Yield ranges of the file that hold the lines, (start, stop, lines); ones with a small gap between are one."""
-        yield from ranges(self.starts, self.ends, _GAP)
+        yield from join_ranges(self.starts, self.ends, _GAP)
 
 
-def ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
+def join_ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
     """Yield (start, stop, which) of spans, ascending, that are at most `gap` apart, as one."""
     first = 0
     for at in range(1, len(starts), BATCH_DOCUMENTS):
@@ -100,7 +100,7 @@ class LineSpans:
         return Wanted(numbers[mask], starts[mask], ends[mask])
 
 
-def batches(items: Iterable[tuple[Any, Record | Block]]) -> Iterator[tuple[Any, Sequence[Text]]]:
+def gather_batches(items: Iterable[tuple[Any, Record | Block]]) -> Iterator[tuple[Any, Sequence[Text]]]:
     """Gather records and blocks, with the position or positions of each, into (positions, texts) of about 8 MiB.
 
     A single longer document is a batch of its own, and a large block with its buffers too.

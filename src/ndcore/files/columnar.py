@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import Ints
-from ndcore.files.arrow import ArrowFile, field_path
+from ndcore.files.arrow import ArrowFile, find_field
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
-from ndcore.files.sources import Source, too_long
+from ndcore.files.sources import Source, explain_too_long
 
 _REPORT_EVERY = 64  # rows
 _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "parquet": ParquetFile}
@@ -24,7 +24,7 @@ def open_file(source: Source) -> ArrowFile | ParquetFile:
     return _FILES[source.kind](source)
 
 
-def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
+def read_rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
     """Yield every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
 
     A field is the column with its name, or else ``a.b`` is the field ``b`` of a column ``a`` of structs. The column of an
@@ -39,27 +39,27 @@ def rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
     with open_file(source) as file:
         present = _check_columns(source, file.schema, fields)
         count, number, seen = len(fields.text), 0, 0
-        for batch in _until_damage(source, file.batches(present)):
+        for batch in _read_until_damage(source, file.batches(present)):
             names = (*fields.text, *fields.others)
-            columns = [column_values(batch, name) if name in present else [None] * len(batch) for name in names]
-            idents = column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
+            columns = [get_column_values(batch, name) if name in present else [None] * len(batch) for name in names]
+            idents = get_column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
             before, begin, seen = number, seen, source.seen
             for ident, *values in zip(idents, *columns, strict=True):
                 if (number - before) % _REPORT_EVERY == 0:
                     source.seen = begin + (seen - begin) * (number - before) // len(batch)
                 number += 1
                 try:
-                    text = _text(values[:count], fields.text)
+                    text = _join_text(values[:count], fields.text)
                     if len(text) > source.longest:
-                        raise RecordError(too_long("the text", source.longest))
-                    ident = check_id(_valid(ident), fields)
-                    yield Record(number, text, ident, tuple([_valid(v) for v in values[count:]]), len(text))
+                        raise RecordError(explain_too_long("the text", source.longest))
+                    ident = check_id(_check_utf8(ident), fields)
+                    yield Record(number, text, ident, tuple([_check_utf8(v) for v in values[count:]]), len(text))
                 except RecordError as error:
                     yield number, str(error)
             source.seen = seen
 
 
-def _until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
+def _read_until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield batches. Behind rows that were read, damage is an error of the next row, and noted."""
     count = 0
     try:
@@ -75,7 +75,7 @@ def _until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
     """List the fields that the file has. DocumentError where it lacks one, or where a text is of another type."""
-    paths = {name: field_path(schema, name) for name in (*fields.text, fields.id, *fields.others)}
+    paths = {name: find_field(schema, name) for name in (*fields.text, fields.id, *fields.others)}
     tops = {name: path[0] for name, path in paths.items() if path is not None}
     check_columns(source.path, list(schema.names), tops, fields)
     for name in fields.text:
@@ -98,12 +98,12 @@ def _is_text(kind: Any) -> bool:
     return any(getattr(types, name)(kind) for name in names if hasattr(types, name))
 
 
-def _text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
+def _join_text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
     """Join the texts of a row; RecordError where one is null or not UTF-8."""
     for text, field in zip(texts, fields, strict=True):
         if text is None:
             raise RecordError(f"the text column {field!r} is null")
-        _valid(text)
+        _check_utf8(text)
     return join_texts(texts)
 
 
@@ -113,18 +113,18 @@ class _NotUtf8(bytes):
     __slots__ = ()
 
 
-def _valid(value: Any) -> Any:
+def _check_utf8(value: Any) -> Any:
     """Pass a value on; RecordError where it is a string that is not UTF-8."""
     if isinstance(value, _NotUtf8):
         raise RecordError("a string of the row is not UTF-8; store the column as binary to have it read as bytes")
     return value
 
 
-def column_values(batch: Any, name: str) -> list[Any]:
+def get_column_values(batch: Any, name: str) -> list[Any]:
     """Convert a field to Python values, one by one where a string of it is not UTF-8."""
     import pyarrow.compute
 
-    first, *below = field_path(batch.schema, name) or [name]
+    first, *below = find_field(batch.schema, name) or [name]
     column = batch.column(batch.schema.get_field_index(first))
     if below:
         column = pyarrow.compute.struct_field(column, below)
@@ -133,7 +133,7 @@ def column_values(batch: Any, name: str) -> list[Any]:
     except UnicodeDecodeError:
         if hasattr(column, "dictionary_decode"):
             column = column.dictionary_decode()
-        return [_scalar(value) for value in column]
+        return [_convert_scalar(value) for value in column]
 
 
 def needs_check(kind: Any, is_text: bool) -> bool:
@@ -161,7 +161,7 @@ def is_utf8(batch: Any, name: str) -> bool:
     return True
 
 
-def _scalar(value: Any) -> Any:
+def _convert_scalar(value: Any) -> Any:
     """Convert an Arrow scalar; mark a string that is not UTF-8."""
     try:
         return value.as_py()
@@ -171,7 +171,7 @@ def _scalar(value: Any) -> Any:
         return _NotUtf8(value.as_buffer().to_pybytes())
 
 
-def _chosen(table: Any, rows: Ints) -> Any:
+def _take_rows(table: Any, rows: Ints) -> Any:
     """Return some rows of a table, ascending."""
     import pyarrow as pa
 
@@ -201,7 +201,7 @@ def rewrite(source: Source, target: Path, keep: Callable[[int], bool], added: Ca
         numbers = [number for number in range(before + 1, before + len(batch) + 1) if keep(number)]
         table = pa.Table.from_batches([batch])
         if len(numbers) < len(batch):
-            table = _chosen(table, np.array(numbers, np.int64) - before - 1)
+            table = _take_rows(table, np.array(numbers, np.int64) - before - 1)
         before += len(batch)
         if added is not None:
             extra = added(numbers)

@@ -43,7 +43,7 @@ class Frame(NamedTuple):
     end: int | None
 
 
-def compression_of(head: bytes) -> str:
+def recognise_compression(head: bytes) -> str:
     """Recognise the compression of a file (a key of FORMATS), or an empty string, by its first 10 bytes or more."""
     if head.startswith(MAGIC["bz2"]):
         return "bz2" if head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS else ""
@@ -117,13 +117,13 @@ class _ZstdFrame:
     def decompress(self, data: bytes) -> bytes:
         """Decompress a few blocks."""
         self._pending += data
-        end = self._blocks()
+        end = self._count_blocks()
         piece, self._pending = self._pending[:end], self._pending[end:]
         self.needs_input = not end or not self._pending
         made: bytes = self._decompressor.decompress(piece) if piece else b""
         return made
 
-    def _blocks(self) -> int:
+    def _count_blocks(self) -> int:
         """Return the end of the blocks to pass on now."""
         at = blocks = 0
         while True:
@@ -167,24 +167,24 @@ class _ZstdFrame:
         return unused + self._pending
 
 
-def frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
+def read_frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
     """Decompress as `expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
     if compression == "gz":
         return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
     if compression == "bz2":
-        bz2 = _standard("bz2", path)
+        bz2 = _import_standard("bz2", path)
         return expand(file, compression, lambda: _Bounded(bz2.BZ2Decompressor()), OSError)
     if compression == "xz":
-        lzma = _standard("lzma", path)
+        lzma = _import_standard("lzma", path)
         new = lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))  # noqa: E731
         return expand(file, compression, new, lzma.LZMAError)
-    module = zstandard_module(path)
+    module = import_zstandard(path)
     known = module.ZstdCompressionDict(dictionary) if dictionary else None
     decompressor = module.ZstdDecompressor(dict_data=known)
     return expand(file, compression, lambda: _ZstdFrame(decompressor.decompressobj()), module.ZstdError)
 
 
-def zstandard_module(path: str) -> Any:
+def import_zstandard(path: str) -> Any:
     """Return the ``zstandard`` package; raise a DocumentError that says how to install it where it is missing."""
     try:
         import zstandard
@@ -193,7 +193,7 @@ def zstandard_module(path: str) -> Any:
     return zstandard
 
 
-def _standard(name: str, path: str) -> Any:
+def _import_standard(name: str, path: str) -> Any:
     """Return ``bz2`` or ``lzma``, which a Python may have been built without."""
     import importlib
 
@@ -225,29 +225,29 @@ class _Frames(io.RawIOBase):
         return count
 
 
-def decompressed(file: IO[bytes], compression: str, path: str) -> io.BufferedReader:
+def open_decompressed(file: IO[bytes], compression: str, path: str) -> io.BufferedReader:
     """Return the decompressed bytes of `file` as a buffered file. Reading it raises Damaged and EOFError."""
-    return io.BufferedReader(_Frames(frames(file, compression, path)), _BUFFER)
+    return io.BufferedReader(_Frames(read_frames(file, compression, path)), _BUFFER)
 
 
-def packed(data: bytes, compression: str) -> bytes:
+def compress(data: bytes, compression: str) -> bytes:
     """Return one gzip member, zstd frame, bzip2 or xz stream of `data`; equal data give equal bytes."""
     if not compression:
         return data
     if compression == "zst":  # in one piece, so that the frame says how much it holds
-        frame: bytes = zstandard_module("the output").ZstdCompressor(level=3, write_checksum=True).compress(data)
+        frame: bytes = import_zstandard("the output").ZstdCompressor(level=3, write_checksum=True).compress(data)
         return frame
     target = io.BytesIO()
-    with compressing(target, compression, "the output") as file:
+    with open_compressor(target, compression, "the output") as file:
         file.write(data)
     return target.getvalue()
 
 
 @contextlib.contextmanager
-def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
+def open_compressor(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
     """Give a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
     if compression == "zst":
-        compressor = zstandard_module(path).ZstdCompressor(level=3, write_checksum=True)
+        compressor = import_zstandard(path).ZstdCompressor(level=3, write_checksum=True)
         with compressor.stream_writer(target, closefd=False) as frame:
             yield frame
         return
@@ -255,19 +255,19 @@ def compressing(target: IO[bytes], compression: str, path: str) -> Iterator[IO[b
     if compression == "gz":
         made = gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0)
     elif compression == "bz2":
-        made = _standard("bz2", path).BZ2File(target, "wb")
+        made = _import_standard("bz2", path).BZ2File(target, "wb")
     else:
-        made = _standard("lzma", path).LZMAFile(target, "wb")
+        made = _import_standard("lzma", path).LZMAFile(target, "wb")
     with made, io.BufferedWriter(made, _BUFFER) as buffered:
         yield buffered
 
 
 @contextlib.contextmanager
 def open_writer(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    """Open a new file that compresses what is written to it, as `compressing`; empty `compression`: a plain file."""
+    """Open a new file that compresses what is written to it, as `open_compressor`; empty `compression`: a plain file."""
     with path.open("xb", buffering=_BUFFER) as file:
         if compression:
-            with compressing(file, compression, str(path)) as made:
+            with open_compressor(file, compression, str(path)) as made:
                 yield made
         else:
             yield file

@@ -13,14 +13,13 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from ndcore.files.byte_order_mark import UTF8, without_mark
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import lines, open_reader
+from ndcore.files.file_reader import open_reader, read_lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, detected_encoding
+from ndcore.files.text_encoding import UTF8_MARK, EncodingError, detect_encoding, remove_mark
 
 _SAMPLE = 1 << 20  # bytes of lines beyond ASCII that tell the encoding
 _FIRST_ROWS = 50  # that tell the delimiter
@@ -38,17 +37,17 @@ class Rows:
         self.opening = self.closing = b""
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        rows = raw_rows(self._source)
+        rows = read_raw_rows(self._source)
         for _, header_row in itertools.islice(rows, 1):
             end = "\n".encode(self._source.encoding)
             line = header_row if header_row.endswith(end) else header_row + end
             self.opening = append_to_row(self._source, line, self._added) if self._added else line
         for number, row in rows:
-            blank = not isinstance(row, TooLong) and not in_utf8(row, self._source.encoding).strip(b"\r\n")
+            blank = not isinstance(row, TooLong) and not convert_to_utf8(row, self._source.encoding).strip(b"\r\n")
             yield number, b"", b"" if blank else row
 
 
-def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
+def read_raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield the line where a row begins (from 1) and its bytes, line end included; the first row is the header.
 
     A field that begins with a quote ends at the next quote that is not doubled, and may hold line ends. Elsewhere a quote
@@ -61,19 +60,19 @@ def raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
         The file cannot be read or is damaged; a quote is opened and not closed.
     """
     settle(source)
-    yield from _rows(source, source.delimiter.encode())
+    yield from _cut_rows(source, source.delimiter.encode())
 
 
-def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield rows as `raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
-    encoding, following = source.encoding, lines(source)
+def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield rows as `read_raw_rows` does, cut with a delimiter. Quotes and delimiters are looked for in UTF-8."""
+    encoding, following = source.encoding, read_lines(source)
     quote = '"'.encode(encoding)
     for number, line in following:
         if quote not in line and not isinstance(line, TooLong):
             yield number, line
             continue
-        original, row, too_long = [line], bytearray(in_utf8(line, encoding)), isinstance(line, TooLong)
-        at, inside = _scan(row, len(UTF8) if number == 1 and row.startswith(UTF8) else 0, False, delimiter)
+        original, row, too_long = [line], bytearray(convert_to_utf8(line, encoding)), isinstance(line, TooLong)
+        at, inside = _scan(row, len(UTF8_MARK) if number == 1 and row.startswith(UTF8_MARK) else 0, False, delimiter)
         if isinstance(line, TooLong):
             at, inside = 0, line.odd_quotes
         while inside:
@@ -89,12 +88,12 @@ def _rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
                 continue
             if not too_long:
                 original.append(more)
-            row += in_utf8(more, encoding)
+            row += convert_to_utf8(more, encoding)
             at, inside = _scan(row, at, inside, delimiter)
         yield number, TooLong.of("the row", source.longest) if too_long else b"".join(original)
 
 
-def in_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
+def convert_to_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
     """Return bytes of a table in UTF-8."""
     return row if encoding == "utf-8" else row.decode(encoding, errors).encode()
 
@@ -110,11 +109,11 @@ def settle(source: Source) -> None:
     if source.delimiter:
         return
     try:
-        source.set_encoding(source.encoding or _detected(source))
+        source.set_encoding(source.encoding or _detect_encoding(source))
     except EncodingError as error:
         raise DocumentError(source.path, None, str(error)) from error
     usual = DELIMITERS[source.kind].decode()
-    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _delimiter(source))
+    source.delimiter = source.form.delimiter or (usual if source.kind == "tsv" else _detect_delimiter(source))
     if source.delimiter != usual and not source.form.delimiter:
         source.told.append(f"with {_NAMES[source.delimiter]} between fields")
 
@@ -122,7 +121,7 @@ def settle(source: Source) -> None:
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def _detected(source: Source) -> str:
+def _detect_encoding(source: Source) -> str:
     """Detect the encoding of a table: UTF-8 where all of it is, else what its lines beyond ASCII are in."""
     decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
     try:
@@ -141,14 +140,14 @@ def _detected(source: Source) -> str:
                 sample += line if b"\x1b" in line or not line.isascii() else b""
     except (EOFError, DamagedData, OSError):  # reported by who reads the rows
         pass
-    return detected_encoding(bytes(sample))
+    return detect_encoding(bytes(sample))
 
 
-def _delimiter(source: Source) -> str:
+def _detect_delimiter(source: Source) -> str:
     """Detect the delimiter of a table: one in the header that cuts the first rows into as many fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
-        rows = list(itertools.islice(_first_rows(source, candidate), _FIRST_ROWS))
+        rows = list(itertools.islice(_count_first_fields(source, candidate), _FIRST_ROWS))
         if rows and rows[0] > 1:
             present.append(candidate)
             if all(count == rows[0] for count in rows):
@@ -161,27 +160,27 @@ def _delimiter(source: Source) -> str:
     return ","
 
 
-def _first_rows(source: Source, delimiter: bytes) -> Iterator[int]:
+def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
     """Count the fields of the first rows that are not blank; stop where a row cannot be read."""
     size = 0
     try:
-        for number, row in _rows(source, delimiter):
+        for number, row in _cut_rows(source, delimiter):
             if isinstance(row, TooLong):
                 return
             size += len(row)
-            body = in_utf8(row, source.encoding)
+            body = convert_to_utf8(row, source.encoding)
             if body.strip(b"\r\n"):
-                yield len(cells(without_mark(body) if number == 1 else body, delimiter))
+                yield len(split_cells(remove_mark(body) if number == 1 else body, delimiter))
             if size > _SAMPLE:
                 return
     except (DocumentError, RecordError):
         return
 
 
-def row_cells(source: Source, row: bytes) -> list[str]:
+def split_row(source: Source, row: bytes) -> list[str]:
     """Split a row of a table that is settled into its fields. RecordError where it is not one."""
     try:
-        return [cell.decode() for cell in cells(in_utf8(row, source.encoding, "strict"), source.delimiter.encode())]
+        return [cell.decode() for cell in split_cells(convert_to_utf8(row, source.encoding, "strict"), source.delimiter.encode())]
     except UnicodeDecodeError:
         raise RecordError(f"the row is not {source.encoding.upper()}; convert the file: iconv -t UTF-8") from None
 
@@ -193,7 +192,7 @@ def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
     """
     encoding = source.encoding
     if encoding == "utf-8" or source.annotated_in_utf8:
-        return append_fields(in_utf8(row, encoding), source.delimiter.encode(), added)
+        return append_fields(convert_to_utf8(row, encoding), source.delimiter.encode(), added)
     body = row.decode(encoding)
     end = "\r\n" if body.endswith("\r\n") else "\n" if body.endswith("\n") else ""
     more = append_fields(end.encode(), source.delimiter.encode(), added).decode()
@@ -219,18 +218,18 @@ def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int,
             return 0, False
 
 
-def cells(row: bytes, delimiter: bytes) -> list[bytes]:
+def split_cells(row: bytes, delimiter: bytes) -> list[bytes]:
     r"""Split a row into its fields without their quotes.
 
     Raises RecordError where something else than a delimiter follows a closing quote.
 
-    >>> cells(b'1,"a, ""b"" c",d"e\r\n', b",")
+    >>> split_cells(b'1,"a, ""b"" c",d"e\r\n', b",")
     [b'1', b'a, "b" c', b'd"e']
     """
     body = row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
     if b'"' not in body:
         return body.split(delimiter)
-    found: list[bytes] = []
+    fields: list[bytes] = []
     start = 0
     while True:
         if body.startswith(b'"', start):
@@ -238,37 +237,37 @@ def cells(row: bytes, delimiter: bytes) -> list[bytes]:
             while (end := body.find(b'"', end)) >= 0 and body.startswith(b'"', end + 1):
                 end += 2
             if end < 0:
-                raise RecordError(f"field {len(found) + 1} opens a quote and does not close it")
+                raise RecordError(f"field {len(fields) + 1} opens a quote and does not close it")
             field = body[start + 1 : end].replace(b'""', b'"')
             end += 1
             if end < len(body) and not body.startswith(delimiter, end):
                 follows = body[end : end + 10].decode("utf-8", "replace")
                 raise RecordError(
-                    f"after the closing quote of field {len(found) + 1} comes {follows!r}; a quote within a quoted field is "
+                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field is "
                     "written twice"
                 )
         else:
             end = body.find(delimiter, start)
             end = len(body) if end < 0 else end
             field = body[start:end]
-        found.append(field)
+        fields.append(field)
         if end >= len(body):
-            return found
+            return fields
         start = end + len(delimiter)
 
 
-def header(source: Source) -> list[str]:
+def read_header(source: Source) -> list[str]:
     """Read the names of the columns. Raises DocumentError where there is no header that can be read."""
     try:
-        _, row = next(raw_rows(source), (1, b""))
+        _, row = next(read_raw_rows(source), (1, b""))
     except DocumentError as error:  # without it the file has no records
         raise DocumentError(source.path, None, error.reason) from error
     if isinstance(row, TooLong):
         raise DocumentError(source.path, None, row.reason)
     try:
         if source.encoding == "utf-8":
-            row = without_mark(row)
-        names = row_cells(source, row)
+            row = remove_mark(row)
+        names = split_row(source, row)
         names[0] = names[0].removeprefix("\ufeff")
     except RecordError as error:
         raise DocumentError(source.path, None, f"the header cannot be read: {error}") from error
@@ -296,7 +295,7 @@ class CsvHeader:
 
     def __init__(self, source: Source, fields: Fields) -> None:
         self._source, self._fields = source, fields
-        names = header(source)
+        names = read_header(source)
         check_columns(source.path, names, {name: name for name in names}, fields)
         self._count = len(names)
         self._texts = [names.index(field) for field in fields.text]
@@ -307,18 +306,18 @@ class CsvHeader:
 
     def parse(self, number: int, row: bytes) -> Record:
         """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
-        found = row_cells(self._source, row)
-        if len(found) != self._count:
-            raise RecordError(f"{len(found)} fields, where the header has {self._count}")
-        text = join_texts([found[i] for i in self._texts])
-        ident = MISSING if self._id is None else found[self._id]
+        cells = split_row(self._source, row)
+        if len(cells) != self._count:
+            raise RecordError(f"{len(cells)} fields, where the header has {self._count}")
+        text = join_texts([cells[i] for i in self._texts])
+        ident = MISSING if self._id is None else cells[self._id]
         values = tuple([
-            None if i is None or (optional and not found[i]) else _value(found[i]) for i, optional in self._others
+            None if i is None or (optional and not cells[i]) else _convert_cell(cells[i]) for i, optional in self._others
         ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 
 
-def _value(text: str) -> str | int | float:
+def _convert_cell(text: str) -> str | int | float:
     """Convert a number written as in JSON, so that numbers are ordered as numbers; leave any other text."""
     if _INTEGER.fullmatch(text):
         return int(text)

@@ -1,9 +1,11 @@
 """Find the documents that inputs name: files, directories, streams and URLs.
 
-A directory becomes one source per regular file in it, sorted by path.
+A directory becomes one source for each regular file in it, sorted by path. No input is read twice, and each has its own name
+in the output.
 """
 
 # Paths stay the strings that the user gave, and a large directory has no Path for each of its files.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH120, PTH206
 # ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH118
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ import errno
 import io
 import os
 import posixpath
+import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import Format, of_name
-from ndcore.files.input_names import distinct_names, refuse_overlaps
+from ndcore.files.formats import Format, guess_from_name
 from ndcore.files.ndcore_files import (
     COLLECTION,
     NAMES,
@@ -31,9 +33,84 @@ from ndcore.files.ndcore_files import (
     own_remote,
     refuse_own,
 )
-from ndcore.files.remote import beginnings, expanded, listed
+from ndcore.files.remote import expand_pattern, list_files, read_beginnings
 from ndcore.files.selection import Selection
-from ndcore.files.sources import STDIN, Ignored, Inputs, Source, TextForm, format_of, is_stream, is_url, recognised
+from ndcore.files.sources import (
+    STDIN,
+    STDIN_NAME,
+    Ignored,
+    Inputs,
+    Source,
+    TextForm,
+    format_of,
+    is_stream,
+    is_url,
+    recognise_source,
+)
+
+
+def refuse_overlaps(inputs: Sequence[str]) -> None:
+    """Raise UsageError where an input is given twice or lies inside another: its documents would be read twice.
+
+    Patterns of URLs must be expanded before.
+    """
+    local = [re.sub(r"^(?:file|local)://", "", path) if is_url(path) else path for path in inputs]
+    real = [path if path == STDIN else os.path.realpath(path) for path in local]
+    seen: dict[str, str] = {}
+    for path, resolved in zip(inputs, real, strict=True):
+        if resolved in seen:
+            raise UsageError(f"the input {path!r} is given twice (also as {seen[resolved]!r}); name it once")
+        seen[resolved] = path
+    for path, resolved in zip(inputs, real, strict=True):
+        parent = "" if path == STDIN else os.path.dirname(resolved)
+        while parent and parent != os.path.dirname(parent):
+            if parent in seen:
+                raise UsageError(f"the input {path!r} lies inside the input {seen[parent]!r}; name only one of them")
+            parent = os.path.dirname(parent)
+
+
+def name_inputs(inputs: Sequence[str]) -> list[str]:
+    """Name each input by the shortest trailing path that tells it from the others and lies below none of them.
+
+    >>> name_inputs(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
+    ['2024/a.jsonl', '2025/a.jsonl', 'b.jsonl']
+    """
+    parts = [_split_path(path) for path in inputs]
+    depth = [1] * len(parts)
+    while True:
+        names = [tuple(p[-d:]) for p, d in zip(parts, depth, strict=True)]
+        clashes = _find_clashes(names)
+        grown = [i for i in clashes if depth[i] < len(parts[i])]
+        if not grown:
+            return ["/".join(name) for name in names]
+        for i in grown:
+            depth[i] += 1
+
+
+def _split_path(path: str) -> list[str]:
+    """Split the path of an input into its names; standard input and streams get names with a suffix."""
+    if path == STDIN:
+        return [STDIN_NAME]
+    if is_url(path):
+        path = re.sub(r"^.*://|[?#].*$", "/", path)
+    parts = [part for part in os.path.abspath(path).split(os.sep) if part] or ["root"]
+    if not os.path.isdir(path) and os.path.exists(path) and is_stream(path) and guess_from_name(path)[0] in ("", "text"):
+        parts[-1] += ".jsonl"
+    return parts
+
+
+def _find_clashes(names: list[tuple[str, ...]]) -> list[int]:
+    """Find the names that are given twice, or of which one lies below another."""
+    owners: dict[tuple[str, ...], list[int]] = {}
+    for i, name in enumerate(names):
+        owners.setdefault(name, []).append(i)
+    clashing = {i for group in owners.values() if len(group) > 1 for i in group}
+    for i, name in enumerate(names):
+        for length in range(1, len(name)):
+            if name[:length] in owners:
+                clashing.update(owners[name[:length]], [i])
+    return sorted(clashing)
+
 
 _EXCLUDED = "excluded"
 _OWN = {COLLECTION: "collection of ndcore", OUTPUT: "output of ndcore", SEARCH: "unfinished search of ndcore",
@@ -72,39 +149,39 @@ def find(
         An input is given twice, or lies inside another one; or it is an output of ndcore and not accepted.
     """
     selection, form = Selection() if selection is None else selection, form or TextForm()
-    inputs = [item for path in inputs for item in (expanded(path) if is_url(path) else [path])]
+    inputs = [item for path in inputs for item in (expand_pattern(path) if is_url(path) else [path])]
     for path in inputs:
         if path != STDIN and not is_url(path) and not os.path.exists(path):
-            raise DocumentError(path, None, _missing(path))
+            raise DocumentError(path, None, _explain_missing(path))
     refuse_overlaps(inputs)
-    names = distinct_names(inputs)
-    found = Inputs([], paths=inputs)
+    names = name_inputs(inputs)
+    inputs_read = Inputs([], paths=inputs)
     for path, name in zip(inputs, names, strict=True):
         if is_url(path):
-            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", found, selection, binary, form)
+            _find_remote(path, name, f"{name}/" if len(inputs) > 1 else "", inputs_read, selection, binary, form)
             continue
         own = None if path == STDIN else refuse_own(path, accept)
         if own is not None:
-            found.sources.append(Source(path, name, name, own, "", path, ""))
+            inputs_read.sources.append(Source(path, name, name, own, "", path, ""))
         elif path != STDIN and os.path.isdir(path):
             prefix = f"{name}/" if len(inputs) > 1 else ""
-            _find_in_directory(path, name, prefix, found, selection, binary, form)
+            _find_in_directory(path, name, prefix, inputs_read, selection, binary, form)
         else:
-            found.sources.append(_single(path, name, binary, form))
-    for source in found.sources:
+            inputs_read.sources.append(_make_single_source(path, name, binary, form))
+    for source in inputs_read.sources:
         source.form, source.as_bytes = form, binary
-    return found
+    return inputs_read
 
 
-def _missing(path: str) -> str:
+def _explain_missing(path: str) -> str:
     """Say why a path does not exist."""
     if os.path.islink(path):
-        leads = "leads back to itself" if _loops(path) else "does not exist"
+        leads = "leads back to itself" if _is_link_loop(path) else "does not exist"
         return f"symbolic link to {os.readlink(path)}, which {leads}"
     return "no such file or directory"
 
 
-def _loops(path: str) -> bool:
+def _is_link_loop(path: str) -> bool:
     """Tell whether links lead from a path back to themselves."""
     try:
         Path(path).stat()
@@ -113,78 +190,78 @@ def _loops(path: str) -> bool:
     return False
 
 
-def _single(path: str, name: str, binary: bool, form: TextForm) -> Source:
+def _make_single_source(path: str, name: str, binary: bool, form: TextForm) -> Source:
     """Make the source of an input that is a file or a stream."""
     if is_stream(path):
-        kind, compression = of_name(name)
+        kind, compression = guess_from_name(name)
         return Source(path, name, name, kind or "text", compression, "", compression)
-    return _source(path, name, name, format_of(path, binary, form.encoding), True)
+    return _make_source(path, name, name, format_of(path, binary, form.encoding), True)
 
 
-def _source(path: str, name: str, label: str, found: Format, named: bool) -> Source:
+def _make_source(path: str, name: str, label: str, file_format: Format, named: bool) -> Source:
     """Make a source of a file with a known format."""
     return Source(
-        path, name, label, found.kind, found.compression, path, found.compression,
-        encoding=found.encoding, problem=found.problem, named=named,
+        path, name, label, file_format.kind, file_format.compression, path, file_format.compression,
+        encoding=file_format.encoding, problem=file_format.problem, named=named,
     )
 
 
 def _find_remote(
-    url: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+    url: str, name: str, prefix: str, result: Inputs, selection: Selection, binary: bool, form: TextForm
 ) -> None:
     """Find the files of a URL. They are streams: the first pass copies them."""
 
     def formats(urls: list[str]) -> Iterator[Format]:
-        for path, head in zip(urls, beginnings(urls), strict=True):
-            yield recognised(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
+        for path, head in zip(urls, read_beginnings(urls), strict=True):
+            yield recognise_source(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
 
-    below = listed(url)
+    below = list_files(url)
     if below is None:
-        found.sources.append(replace(_source(url, name, name, next(formats([url])), True), location=""))
+        result.sources.append(replace(_make_source(url, name, name, next(formats([url])), True), location=""))
         return
     own = _own_folders(url, below, selection)
-    found.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
+    result.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
     entries = [
-        (path, relative, _passed_over(relative, selection))
+        (path, relative, _explain_exclusion(relative, selection))
         for path, relative in below
         if not any(relative.startswith(folder) for folder in own)
     ]
-    before = len(found.sources)
-    _add_files(entries, name, prefix, found, formats)
-    for source in found.sources[before:]:
+    before = len(result.sources)
+    _add_files(entries, name, prefix, result, formats)
+    for source in result.sources[before:]:
         source.location = ""
 
 
 def _find_in_directory(
-    directory: str, name: str, prefix: str, found: Inputs, selection: Selection, binary: bool, form: TextForm
+    directory: str, name: str, prefix: str, result: Inputs, selection: Selection, binary: bool, form: TextForm
 ) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
-    _add_files(entries, name, prefix, found, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
+    _add_files(entries, name, prefix, result, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
 
 
 def _add_files(
     entries: list[tuple[str, str, str]],
     name: str,
     prefix: str,
-    found: Inputs,
+    result: Inputs,
     formats: Callable[[list[str]], Iterator[Format]],
 ) -> None:
     """Add the files of a directory, given as (path, path below the directory, why it is not read or empty)."""
-    descriptions = _descriptions([relative for _, relative, ignored in entries if not ignored])
+    descriptions = _find_descriptions([relative for _, relative, ignored in entries if not ignored])
     formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
     for path, relative, ignored in entries:
         if ignored == _EXCLUDED:
-            found.excluded += 1
+            result.excluded += 1
         elif ignored:
-            found.ignored.append(Ignored(path, ignored))
+            result.ignored.append(Ignored(path, ignored))
         elif relative in descriptions:
-            found.companions.append((path, f"{name}/{relative}"))
-            found.ignored.append(Ignored(path, "description of a dataset"))
+            result.companions.append((path, f"{name}/{relative}"))
+            result.ignored.append(Ignored(path, "description of a dataset"))
         elif (kind := next(formats_of_files)).binary:
-            found.ignored.append(Ignored(path, kind.binary))
+            result.ignored.append(Ignored(path, kind.binary))
         else:
-            found.sources.append(_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+            result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:
@@ -194,11 +271,11 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
     """
     marks = [pair for pair in below if posixpath.basename(pair[1]) in NAMES]
     own: dict[str, tuple[str, str]] = {}
-    heads = beginnings([path for path, _ in marks])
+    heads = read_beginnings([path for path, _ in marks])
     for (path, relative), head in sorted(zip(marks, heads, strict=True), key=lambda item: item[0][1].count("/")):
         folder, _, name = relative.rpartition("/")
         kind = own_remote(name, head)
-        if kind is None or not _entered(folder, selection) or any(relative.startswith(outer) for outer in own):
+        if kind is None or not _is_searched(folder, selection) or any(relative.startswith(outer) for outer in own):
             continue
         if not folder:
             hint = "its documents are below kept/ or annotated/: name that" if kind == OUTPUT else "name the documents"
@@ -207,14 +284,14 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
     return own
 
 
-def _passed_over(relative: str, selection: Selection) -> str:
+def _explain_exclusion(relative: str, selection: Selection) -> str:
     """Tell from its path why a file of a directory is not read; empty where it is read."""
     if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
-    return "" if _entered(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
+    return "" if _is_searched(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
 
 
-def _entered(folder: str, selection: Selection) -> bool:
+def _is_searched(folder: str, selection: Selection) -> bool:
     """Tell whether a folder is searched: neither it nor a folder around it is excluded or hidden."""
     parts = folder.split("/") if folder else []
     if not selection.hidden and any(part.startswith(".") for part in parts):
@@ -222,13 +299,13 @@ def _entered(folder: str, selection: Selection) -> bool:
     return all(selection.enters("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
 
 
-def _descriptions(files: list[str]) -> set[str]:
+def _find_descriptions(files: list[str]) -> set[str]:
     """Find the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
     datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
     splits = {posixpath.dirname(folder) for folder in datasets if folder}
-    found = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
-    found |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
-    return found & set(files)
+    candidates = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}
+    candidates |= {posixpath.join(folder, "dataset_dict.json") for folder in splits}
+    return candidates & set(files)
 
 
 def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
@@ -260,10 +337,10 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             elif is_own_file(entry.path):
                 yield relative, "file of ndcore"
             else:
-                yield relative, "" if _dangling(entry) or entry.is_file() else _special(entry)
+                yield relative, "" if _is_dangling(entry) or entry.is_file() else _name_special(entry)
 
 
-def _special(entry: os.DirEntry[str]) -> str:
+def _name_special(entry: os.DirEntry[str]) -> str:
     """Name the kind of an entry that is neither a file nor a directory."""
     if entry.is_dir():
         return "link to a directory"
@@ -271,6 +348,6 @@ def _special(entry: os.DirEntry[str]) -> str:
     return "FIFO" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
 
 
-def _dangling(entry: os.DirEntry[str]) -> bool:
+def _is_dangling(entry: os.DirEntry[str]) -> bool:
     """Tell whether an entry is a link to nothing, or to itself: a document that cannot be read, and must be reported."""
     return entry.is_symlink() and not os.path.exists(entry.path)

@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._jsonl import Lines
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
-from ndcore.files.ordering import comparable, is_missing, kind_of, no_values
+from ndcore.files.field_values import describe_missing_values, is_missing, kind_of, make_comparable
 from ndcore.files.records import RecordError, describe
 from ndcore.storage.packed_ids import ROWS_AT_ONCE, PackedStrings
 from ndcore.storage.spill import SpooledColumn
@@ -44,7 +44,7 @@ class Ids:
             self._ends.extend(ends)
             self._is_int.extend(values.id_kinds == ord("i"))
             return
-        for value, number in zip(listed_ids(values), numbers.tolist(), strict=True):
+        for value, number in zip(list_ids(values), numbers.tolist(), strict=True):
             self.append(f"{label}:{number}" if value is None else value)
 
     def __len__(self) -> int:
@@ -59,23 +59,23 @@ class Ids:
         return int(text) if self._is_int.values()[position] else text
 
     def __iter__(self) -> Iterator[str | int]:
-        for first, packed in self._runs():
-            yield from self._typed(packed, slice(first, first + len(packed)))
+        for first, packed in self._iterate_runs():
+            yield from self._restore_types(packed, slice(first, first + len(packed)))
 
     def take(self, positions: Ints) -> list[str | int]:
         """Return the ids of the documents at these positions, which exist."""
         ends = self._ends.values()
         starts = np.where(positions > 0, ends[positions - 1], 0)
-        return self._typed(PackedStrings.between(True, self._text.values(), starts, ends[positions]), positions)
+        return self._restore_types(PackedStrings.between(True, self._text.values(), starts, ends[positions]), positions)
 
-    def _typed(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
+    def _restore_types(self, packed: PackedStrings, positions: Ints | slice) -> list[str | int]:
         """Return the ids at positions, whose texts these are."""
-        found: list[str | int] = packed.tolist()
+        ids: list[str | int] = packed.tolist()
         for i in np.flatnonzero(self._is_int.values()[positions]).tolist():
-            found[i] = int(found[i])
-        return found
+            ids[i] = int(ids[i])
+        return ids
 
-    def _runs(self) -> Iterator[tuple[int, PackedStrings]]:
+    def _iterate_runs(self) -> Iterator[tuple[int, PackedStrings]]:
         """Yield the texts of all ids in runs, each with its first position."""
         text, ends = self._text.values(), self._ends.values()
         begin = 0
@@ -94,7 +94,7 @@ class Ids:
     def _count_repeated(self) -> int:
         """Count them anew."""
         hashes = np.empty(len(self), np.int64)
-        for first, packed in self._runs():
+        for first, packed in self._iterate_runs():
             hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))
         ordered = np.sort(hashes)
         shared = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
@@ -113,7 +113,7 @@ class Ids:
         return all(-(2**63) <= int(ident) < 2**63 for ident in self.take(long))
 
 
-def listed_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
+def list_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
     """Return ids as a sequence."""
     if not isinstance(values, Lines):
         return values
@@ -176,10 +176,10 @@ class RankingField:
         O(n log n). ValueError where no document has a value: there is no such field.
         """
         if self._values and self.missing == len(self._values):
-            raise ValueError(no_values(self.field, len(self._values)))
+            raise ValueError(describe_missing_values(self.field, len(self._values)))
         values = {value: value for value in self._values if value is not None}  # in their order, each once
         if self._kind == "string":
-            values, self.strings = comparable(list(values))
+            values, self.strings = make_comparable(list(values))
         rank, last, latest = {}, -1, None
         for value, key in sorted(values.items(), key=lambda item: item[1], reverse=self.descending):
             last += last < 0 or key != latest

@@ -2,34 +2,113 @@
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
 from ndcore.files.archived_pages import MISNAMED, Contents
-from ndcore.files.blocks import Block, LineSpans, batches
+from ndcore.files.blocks import Block, LineSpans, gather_batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, RankingField
 from ndcore.files.errors import DocumentError, Rejected
-from ndcore.files.extracted_texts import ExtractedTexts
-from ndcore.files.file_stamps import FileStamps
-from ndcore.files.formats import BARE, renamed
+from ndcore.files.file_reader import FileStamps
+from ndcore.files.formats import BARE, change_suffix
 from ndcore.files.html_text import PARTS
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import SourceReader
-from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, sizes
+from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, get_sizes
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
-from ndcore.storage.spill import column_limit
-from ndcore.text.inputs import is_by_tags
+from ndcore.storage.spill import column_limit, temporary_file
+from ndcore.text.inputs import Digested, Extracted, as_bytes, is_by_tags, original_digest
 
-__all__ = ["FileDocuments", "Rejected"]
+EXTRACTED_LIMIT = 1 << 30  # bytes on the disk
+_DIGEST = 16  # bytes, before a text that was extracted
+
+
+class ExtractedTexts:
+    """Texts by the positions of their documents, with the digests of their originals; 17 bytes of memory each.
+
+    Texts after the first EXTRACTED_LIMIT bytes, or after the first for which the disk has no room, are not stored: they are
+    extracted again when they are needed.
+    """
+
+    def __init__(self) -> None:
+        self._positions, self._bounds, self._kinds = array("q"), array("q", [0]), bytearray()
+        self._file: IO[bytes] | None = None
+        self._full = False
+
+    def append(self, position: int, text: Text, costly: bool = False) -> bool:
+        """Store a text that was extracted, or another `costly` one, where there is place; positions ascend.
+
+        Returns
+        -------
+        bool
+            The requested part of its page is missing (`Extracted`).
+        """
+        if (costly or isinstance(text, Extracted)) and not self._full:
+            self._store(position, text)
+        return isinstance(text, Extracted) and text.fell_back
+
+    def _store(self, position: int, text: Text) -> None:
+        """Write a text to the file."""
+        kind = b"x" if isinstance(text, Extracted) else b"s" if isinstance(text, str) else b"b"
+        data = (original_digest(text) if kind == b"x" else b"") + as_bytes(text)
+        end = self._bounds[-1] + len(data)
+        if end > EXTRACTED_LIMIT:
+            self._full = True
+            return
+        try:
+            if self._file is None:
+                self._file = temporary_file(self)
+            self._file.write(data)
+        except OSError:  # of buffered writing: earlier texts may be lost, too
+            self._forget()
+            return
+        self._positions.append(position)
+        self._bounds.append(end)
+        self._kinds += kind
+
+    def _forget(self) -> None:
+        """Give the disk back, and store nothing more."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        self._file, self._full = None, True
+
+    def records(self, positions: Ints) -> Iterator[tuple[int, Record]] | None:
+        """Return (position, its text as a Record) of documents, read one by one; None unless all are stored."""
+        if self._file is None or not self._positions:
+            return None
+        try:
+            self._file.flush()
+        except OSError:
+            self._forget()
+            return None
+        stored = np.frombuffer(self._positions, np.int64)
+        numbers = np.minimum(np.searchsorted(stored, positions), len(stored) - 1)
+        if not bool((stored[numbers] == positions).all()):
+            return None
+        return zip(positions.tolist(), map(self._read, numbers.tolist()), strict=True)
+
+    def _read(self, number: int) -> Record:
+        """Read a text."""
+        assert self._file is not None
+        start, end = self._bounds[number], self._bounds[number + 1]
+        self._file.seek(start)
+        data, kind = self._file.read(end - start), self._kinds[number]
+        text: Text = data if kind == ord("b") else data[_DIGEST * (kind == ord("x")) :].decode("utf-8", "surrogatepass")
+        if kind == ord("x"):
+            text = Extracted.of(str(text), Digested(data[:_DIGEST]))
+        return Record(None, text, None, (), len(data))
+
 
 Located = tuple[int, Record] | tuple[Ints, Block]  # with the position of a document, or of each
 
@@ -123,13 +202,13 @@ class FileDocuments:
         if html is not None and html not in PARTS:
             raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
         if isinstance(inputs, Inputs):
-            found = inputs
+            discovered = inputs
         else:
             selection = Selection(include, exclude, hidden)
-            found = find(inputs, (), selection, form=form)
+            discovered = find(inputs, (), selection, form=form)
             selection.checked(inputs)
-        self.sources, self.companions = found.sources, found.companions
-        self._found, self.excluded = found.ignored, found.excluded
+        self.sources, self.companions = discovered.sources, discovered.companions
+        self._discovered_ignored, self.excluded = discovered.ignored, discovered.excluded
         self._skip = on_error == "skip"
         self._columns = DecidingFields([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
@@ -152,7 +231,7 @@ class FileDocuments:
         self._contents: dict[int, Contents] = {}
         self.without_main, self.by_tags = 0, array("q")
         self._extracted = ExtractedTexts()
-        self.ignored = list(self._found)
+        self.ignored = list(self._discovered_ignored)
         self._passed_over: set[int] = set()
 
     def __enter__(self) -> FileDocuments:
@@ -192,7 +271,7 @@ class FileDocuments:
         return sum(self._blanks)
 
     def spool(self) -> None:
-        """Copy streams to temporary files now, which the first pass does otherwise. Raises as `batches` does."""
+        """Copy streams to temporary files now, which the first pass does otherwise. Raises as `gather_batches` does."""
         for source in self.sources:
             try:
                 self._open(source)
@@ -213,7 +292,7 @@ class FileDocuments:
     @property
     def text_bytes(self) -> int | None:
         """About how many bytes of text there are: of all files as they are stored; None where nothing is known."""
-        return sum(sizes(self.sources)) or None
+        return sum(get_sizes(self.sources)) or None
 
     def span(self, index: int) -> range:
         """Return the positions of the documents of ``sources[index]``."""
@@ -288,11 +367,11 @@ class FileDocuments:
         if first:
             self._reset()
             self._refuse_known()
-        yield from (texts for _, texts in batches(self._all(first)))
+        yield from (texts for _, texts in gather_batches(self._read_all(first)))
         self._complete = True
 
     def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Yield (positions, texts) of the wanted documents, in batches as of `batches`.
+        """Yield (positions, texts) of the wanted documents, in batches as of `gather_batches`.
 
         Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
         Texts of HTML and of archives come from where the first pass stored them, with the digests of their originals.
@@ -300,10 +379,10 @@ class FileDocuments:
         """
         self.scan()
         records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
-        for positions, texts in batches(records):
+        for positions, texts in gather_batches(records):
             yield np.array(positions, np.int64), texts
 
-    def _all(self, first: bool) -> Iterator[Located]:
+    def _read_all(self, first: bool) -> Iterator[Located]:
         """Yield position and record of all documents, source by source."""
         for index, source in enumerate(self.sources):
             self._position.at, source.seen = index, 0
@@ -388,7 +467,7 @@ class FileDocuments:
         if source.problem:
             raise DocumentError(source.path, None, source.problem)
         if is_stream and (source.kind, source.compression) != (kind, compression):
-            name = renamed(source.name, source.kind, source.compression)
+            name = change_suffix(source.name, source.kind, source.compression)
             if all(name != other.name for other in self.sources):
                 source.name = name
 

@@ -1,15 +1,23 @@
-"""Read the file of a source, compressed or not, by lines or all at once; damage becomes a DocumentError."""
+"""Read the file of a source, compressed or not, by lines or as a whole, and notice when it changes between two passes.
+
+Damage becomes a DocumentError.
+"""
+
+# A Path for each check of each file would cost more than the check.
+# ruff: noqa: PTH116
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ndcore.files.compression import FORMATS, DamagedData, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
-from ndcore.files.sources import Source, TooLong, too_long
+from ndcore.files.sources import Source, TooLong, explain_too_long
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
@@ -39,11 +47,11 @@ def open_counted(source: Source) -> io.BufferedReader:
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
     """Open `source` to read its decompressed bytes. Raises OSError and DocumentError."""
     with open_counted(source) as file:
-        yield decompressed(file, source.stored, source.path) if source.stored else file
+        yield open_decompressed(file, source.stored, source.path) if source.stored else file
 
 
 @contextlib.contextmanager
-def reading(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
+def open_source(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
     """Open `source` as `open_reader`; errors while it is read become DocumentErrors.
 
     Parameters
@@ -67,7 +75,7 @@ def reading(source: Source, number: Callable[[], int] | None = None, what: str =
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def lines(source: Source) -> Iterator[tuple[int, bytes]]:
+def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
 
     LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
@@ -81,7 +89,7 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
     encoding, longest = source.encoding or "utf-8", source.longest
     end = "\n".encode(encoding)
     number, line, held, passed, quotes = 0, bytearray(), b"", False, 0
-    with reading(source, lambda: number + 1, "the records from this line") as stream:
+    with open_source(source, lambda: number + 1, "the records from this line") as stream:
         while data := stream.read1(_PIECE):
             data = held + data
             units = len(data) // len(end) * len(end)
@@ -98,21 +106,21 @@ def lines(source: Source) -> Iterator[tuple[int, bytes]]:
                     whole = part + end
                 number += 1
                 if passed or len(whole) > longest:
-                    whole = TooLong.of("the line", longest, (quotes + _quotes(whole, encoding)) % 2 == 1)
+                    whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
                     passed, quotes = False, 0
                 yield number, whole
             line += rest
             if len(line) > longest:
-                passed, quotes = True, quotes + _quotes(line, encoding)
+                passed, quotes = True, quotes + _count_quotes(line, encoding)
                 line.clear()
         line += held
         if passed:
-            yield number + 1, TooLong.of("the line", longest, (quotes + _quotes(line, encoding)) % 2 == 1)
+            yield number + 1, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
         elif line:
             yield number + 1, bytes(line)
 
 
-def _quotes(data: bytes | bytearray, encoding: str) -> int:
+def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
     """Count the double quotes in bytes of a line; in UTF-16 and UTF-32 their bytes may also belong to two units."""
     quote = '"'.encode(encoding)
     return data.count(quote) if len(quote) == 1 else data.decode(encoding, "replace").count('"')
@@ -120,8 +128,35 @@ def _quotes(data: bytes | bytearray, encoding: str) -> int:
 
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
-    with reading(source) as stream:
+    with open_source(source) as stream:
         data = stream.read(source.longest + 1)
     if len(data) > source.longest:
-        raise DocumentError(source.path, None, too_long("the text", source.longest))
+        raise DocumentError(source.path, None, explain_too_long("the text", source.longest))
     return data
+
+
+class FileStamps:
+    """Size, modification time and inode of `count` files when they were first read; 24 bytes each."""
+
+    def __init__(self, count: int) -> None:
+        self._stamps = array("q", [0, 0, -1]) * count
+
+    def __contains__(self, index: int) -> bool:
+        """Tell whether file `index` has been read."""
+        return self._stamps[3 * index + 2] != -1
+
+    def check(self, index: int, source: Source) -> None:
+        """Note the state of file `index` when first asked; later raise DocumentError where it has changed."""
+        try:
+            status = os.stat(source.location)
+        except OSError as error:
+            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        now = array("q", [status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)])
+        before = self._stamps[3 * index : 3 * index + 3]
+        if index not in self:
+            self._stamps[3 * index : 3 * index + 3] = now
+        elif before != now:
+            sizes = f"from {before[0]} to {now[0]} bytes"
+            change = sizes if before[0] != now[0] else "its date or its place on the disk"
+            reason = f"changed while ndcore was reading it ({change}); run again when nothing writes to it"
+            raise DocumentError(source.path, None, reason)

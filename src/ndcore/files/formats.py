@@ -7,10 +7,9 @@ import json
 import re
 from typing import IO, NamedTuple
 
-from ndcore.files.byte_order_mark import UTF8, other_encoding, without_mark
-from ndcore.files.compression import FORMATS, DamagedData, compression_of, decompressed
+from ndcore.files.compression import FORMATS, DamagedData, open_decompressed, recognise_compression
 from ndcore.files.errors import DocumentError
-from ndcore.files.text_encoding import wide_encoding
+from ndcore.files.text_encoding import UTF8_MARK, detect_wide_encoding, find_marked_encoding, remove_mark
 
 HEAD = 1 << 13  # decompressed bytes that are examined
 _LONGEST_HEAD = 1 << 20  # compressed bytes that may be needed for them (a block of bzip2 has 900,000), or a line of JSON
@@ -155,33 +154,33 @@ class Format(NamedTuple):
     binary: str = ""
 
 
-def of_name(name: str) -> tuple[str, str]:
+def guess_from_name(name: str) -> tuple[str, str]:
     """Return the kind (empty for an unknown suffix) and the compression that a file name says.
 
-    >>> of_name("a.JSONL.gz"), of_name("a.txt.xz"), of_name("README")
+    >>> guess_from_name("a.JSONL.gz"), guess_from_name("a.txt.xz"), guess_from_name("README")
     (('jsonl', 'gz'), ('', 'xz'), ('', ''))
     """
     stem, _, ending = name.lower().rpartition(".")
     if stem and ending in FORMATS:
-        return _KINDS.get(_suffix(stem), ""), ending
-    return _KINDS.get(_suffix(name.lower()), ""), ""
+        return _KINDS.get(_get_suffix(stem), ""), ending
+    return _KINDS.get(_get_suffix(name.lower()), ""), ""
 
 
-def _suffix(name: str) -> str:
+def _get_suffix(name: str) -> str:
     """Return the last suffix of the last part of a path, as ``PurePath.suffix`` does, which takes ten times as long."""
     last = name.rstrip("/").rpartition("/")[2]
     dot = last.rfind(".")
     return last[dot:] if 0 < dot < len(last) - 1 else ""
 
 
-def renamed(name: str, kind: str, compression: str) -> str:
+def change_suffix(name: str, kind: str, compression: str) -> str:
     """Return the name of a file with its suffix changed to this kind and compression.
 
-    >>> renamed("a.jsonl.gz", "csv", "gz"), renamed("stdin.jsonl", "archive", "gz"), renamed("b.warc.gz", "json", "")
+    >>> change_suffix("a.jsonl.gz", "csv", "gz"), change_suffix("stdin.jsonl", "archive", "gz"), change_suffix("b.warc.gz", "json", "")
     ('a.csv.gz', 'stdin.warc.gz', 'b.json')
     """
-    stem = _stem(name)
-    stem = stem.removesuffix(_suffix(stem))
+    stem = _strip_compression(name)
+    stem = stem.removesuffix(_get_suffix(stem))
     ending = {"archive": "warc", "object": "json", "text": "txt", "mail": "eml"}.get(kind, kind)
     return f"{stem}.{ending}" + (f".{compression}" if compression else "")
 
@@ -201,39 +200,39 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     encoding : str
         The encoding that the user named for text and tables; a byte order mark comes first.
     """
-    named, ending = of_name(name)
+    named, ending = guess_from_name(name)
     raw = file.read(HEAD)
     if not raw:
         return Format(named or default, ending)
-    compression = compression_of(raw)
+    compression = recognise_compression(raw)
     if ending and compression != ending:
-        what = f"{FORMATS[compression]} data" if compression else _binary(raw) or "no compressed data"
+        what = f"{FORMATS[compression]} data" if compression else _name_binary(raw) or "no compressed data"
         reason = f"its name ends in .{ending}, but it does not hold {FORMATS[ending]} data ({what}); give it its right name"
         return Format(named or default, "", "", reason)
-    head = _beginning(file, compression, HEAD, name) if compression else raw
+    head = _read_beginning(file, compression, HEAD, name) if compression else raw
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
     # A suffix that hides the compression says nothing of the data.
-    found = _content("" if untold else name, head, default, encoding)
-    if found.kind == "object":
-        more = _beginning(file, compression, _LONGEST_HEAD, name) or head
-        found = found._replace(kind=_lines_or_object(more, named))
+    file_format = _recognise_content("" if untold else name, head, default, encoding)
+    if file_format.kind == "object":
+        more = _read_beginning(file, compression, _LONGEST_HEAD, name) or head
+        file_format = file_format._replace(kind=_tell_lines_from_object(more, named))
     if compression:
-        found = found._replace(compression=compression)
-        if found.kind in COLUMNAR and not found.problem:
-            what = "Parquet" if found.kind == "parquet" else "Arrow"
-            found = found._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
-    return found
+        file_format = file_format._replace(compression=compression)
+        if file_format.kind in COLUMNAR and not file_format.problem:
+            what = "Parquet" if file_format.kind == "parquet" else "Arrow"
+            file_format = file_format._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
+    return file_format
 
 
-def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:
+def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:
     """Return the first `count` decompressed bytes, or fewer; None where nothing can be decompressed."""
     file.seek(0)
     if not compression:
         return file.read(count)
     data = b""
-    stream = decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, name)
+    stream = open_decompressed(io.BytesIO(file.read(_LONGEST_HEAD)), compression, name)
     try:
         while len(data) < count and (piece := stream.read1(count - len(data))):
             data += piece
@@ -242,9 +241,9 @@ def _beginning(file: IO[bytes], compression: str, count: int, name: str) -> byte
     return data
 
 
-def _content(name: str, head: bytes, default: str, named: str) -> Format:
+def _recognise_content(name: str, head: bytes, default: str, named: str) -> Format:
     """Recognise decompressed data; "object" where more are needed to tell lines of JSON from one object."""
-    kind, _ = of_name(name)
+    kind, _ = guess_from_name(name)
     if head.startswith(b"PAR1"):
         return Format("parquet")
     if head.startswith(b"ARROW1\0\0") or _is_arrow_stream(head):
@@ -259,35 +258,35 @@ def _content(name: str, head: bytes, default: str, named: str) -> Format:
         return Format(kind)
     if kind in ("", "jsonl") and _MBOX.match(head):
         return Format("mbox")
-    if kind in ("mail", "mbox") or (kind == "" and default == "text" and _may_be_mail(name) and _is_mail(head)):
+    if kind in ("mail", "mbox") or (kind == "" and default == "text" and _can_be_mail(name) and _is_mail(head)):
         return Format(kind or "mail")
-    encoding = other_encoding(head)
+    encoding = find_marked_encoding(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
-        if not encoding and not head.startswith(UTF8) and not _binary(head):
-            told = named and not _unknown(head.decode(named, "replace").encode())
-            encoding = named if told else wide_encoding(head)
+        if not encoding and not head.startswith(UTF8_MARK) and not _name_binary(head):
+            told = named and not _check_controls(head.decode(named, "replace").encode())
+            encoding = named if told else detect_wide_encoding(head)
         if encoding:
             return Format(kind or "text", "", encoding)
     if encoding and kind != "html":
         problem = f"its encoding is {encoding.upper()[:6]}; convert it to UTF-8: iconv -t UTF-8"
         return Format(kind or default, "", encoding, problem)
-    binary = _binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _unknown(head))
+    binary = _name_binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _check_controls(head))
     if binary:
-        return Format(kind or default, "", "", _refusal(binary), binary)
-    return Format(kind or default) if kind not in ("", "json", "jsonl") else _text(name, kind, head, default)
+        return Format(kind or default, "", "", _explain_refusal(binary), binary)
+    return Format(kind or default) if kind not in ("", "json", "jsonl") else _recognise_text(name, kind, head, default)
 
 
-def _text(name: str, kind: str, head: bytes, default: str) -> Format:
+def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
     """Recognise text whose name says JSON or nothing. Without a suffix the bytes decide."""
-    body = without_mark(head).lstrip(b" \t\r\n")
-    if not kind and default == "text" and _suffix(_stem(name)):
+    body = remove_mark(head).lstrip(b" \t\r\n")
+    if not kind and default == "text" and _get_suffix(_strip_compression(name)):
         return Format("text")
     if kind == "" and default == "text":
         if _HTML.match(body):
             return Format("html")
         if not re.match(rb'(?:\[\s*)?\{\s*"', body):
             return Format("text")
-    if kind == "jsonl" and not body.startswith((b"{", b"[")) and body and _stem(name).lower().endswith(".jl"):
+    if kind == "jsonl" and not body.startswith((b"{", b"[")) and body and _strip_compression(name).lower().endswith(".jl"):
         return Format("text")  # Julia
     if body.startswith(b"[") and (kind == "json" or _ARRAY.match(body)):
         return Format("json")
@@ -301,9 +300,9 @@ def _text(name: str, kind: str, head: bytes, default: str) -> Format:
     return Format("json", "", "", f"not JSON: it begins with {begins!r}, not with {{ or [", "not JSON, despite its name")
 
 
-def _may_be_mail(name: str) -> bool:
+def _can_be_mail(name: str) -> bool:
     """Tell whether a name leaves the format open: it has no suffix, or it is of a folder of a Maildir."""
-    return not _suffix(_stem(name)) or name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
+    return not _get_suffix(_strip_compression(name)) or name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
 
 
 def _is_mail(head: bytes) -> bool:
@@ -312,15 +311,15 @@ def _is_mail(head: bytes) -> bool:
     return fields is not None and bool(_FROM.search(fields[0]) and _TRANSPORT.search(fields[0]))
 
 
-def _stem(name: str) -> str:
+def _strip_compression(name: str) -> str:
     """Return `name` without the suffix of a compression."""
     stem, _, ending = name.rpartition(".")
     return stem if stem and ending.lower() in FORMATS else name
 
 
-def _lines_or_object(head: bytes, named: str) -> str:
+def _tell_lines_from_object(head: bytes, named: str) -> str:
     """Tell JSONL, JSON that spans lines, and text (where the name says nothing) apart, all beginning with an object."""
-    first, newline, rest = without_mark(head).lstrip(b" \t\r\n").partition(b"\n")
+    first, newline, rest = remove_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
     except (ValueError, RecursionError):
@@ -338,16 +337,16 @@ def _is_arrow_stream(head: bytes) -> bool:
     return 16 <= length <= 1 << 28 and length % 8 == 0 and 4 <= root < length
 
 
-def _binary(head: bytes) -> str:
+def _name_binary(head: bytes) -> str:
     """Name the format that the first bytes of a file belong to, if it is known and not text; else return an empty string."""
     for offset, magic, name in _SIGNATURES:
-        if head.startswith(magic, offset) and (magic not in _PROSE or _unknown(head)):
-            return _zipped(head) if name == "ZIP archive" else name
-    if head[:2] == b"MZ" and _unknown(head):
+        if head.startswith(magic, offset) and (magic not in _PROSE or _check_controls(head)):
+            return _name_zip(head) if name == "ZIP archive" else name
+    if head[:2] == b"MZ" and _check_controls(head):
         return "Windows program or library"
-    if head[:2] == b"BM" and _unknown(head):
+    if head[:2] == b"BM" and _check_controls(head):
         return "BMP image"
-    if head[:2] in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2") and _unknown(head):
+    if head[:2] in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2") and _check_controls(head):
         return "MP3 audio"
     if head[:1] == b"\x80" and head[1:2] in b"\2\3\4\5" and len(head) > 1:
         return "Python pickle"
@@ -369,19 +368,19 @@ _ZIPPED = (
 )
 
 
-def _zipped(head: bytes) -> str:
+def _name_zip(head: bytes) -> str:
     """Name the kind of ZIP archive by the names of its first files."""
     return next((name for magic, name in _ZIPPED if magic in head), "ZIP archive")
 
 
-def _unknown(head: bytes) -> str:
+def _check_controls(head: bytes) -> str:
     """Return UNKNOWN where the bytes are not text: a NUL, or many other control characters; else an empty string."""
     part = head[:HEAD]
     controls = len(part) - len(part.translate(None, _CONTROLS))
     return UNKNOWN if b"\0" in part or controls * _CONTROLS_AMONG > len(part) else ""
 
 
-def _refusal(binary: str) -> str:
+def _explain_refusal(binary: str) -> str:
     """Say why a binary file is not read, and what to do."""
     if binary == UNKNOWN:
         return ("not text: NUL bytes, or many other control characters, begin it; convert it to UTF-8, or name its encoding "

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ndcore._markup import parsing_work, text_between_tags
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
-from ndcore.files.text_encoding import likely_encoding
+from ndcore.files.text_encoding import decide_encoding
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
@@ -23,7 +23,7 @@ MOST_WORK = 20_000_000  # of `parsing_work`; resiliparse 2.0.1 takes about a sec
 _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 
 
-def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
+def make_html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
     """Return a function from (HTML, charset that its sender named or None) to the text.
 
     Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``. Where a parser
@@ -50,41 +50,41 @@ def html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Ext
     words = Shingling(width=1) if part == "main" else None
 
     def text(page: str | bytes, charset: str | None) -> Extracted:
-        shown = decoded_html(page, charset) if isinstance(page, bytes) else page.encode("utf-8", "replace").decode()
+        shown = decode_html(page, charset) if isinstance(page, bytes) else page.encode("utf-8", "replace").decode()
         data = shown.encode()
         if parsing_work(data, MOST_WORK) > MOST_WORK:
-            between, title = map(_plain, text_between_tags(data))
+            between, title = map(_unescape, text_between_tags(data))
             return Extracted.of(between, page, page_title=" ".join(title.split()), by_tags=True)
         tree = HTMLTree.parse(shown)
-        found = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
-        fell_back = words is not None and not len(words.fingerprints(found))
+        extracted = str(extract_plain_text(tree, main_content=words is not None, list_bullets=False))
+        fell_back = words is not None and not len(words.fingerprints(extracted))
         if fell_back:
-            found = str(extract_plain_text(tree, main_content=False, list_bullets=False))
-        return Extracted.of(found, page, fell_back, str(tree.title or ""))
+            extracted = str(extract_plain_text(tree, main_content=False, list_bullets=False))
+        return Extracted.of(extracted, page, fell_back, str(tree.title or ""))
 
     return text
 
 
-def _plain(text: bytes) -> str:
+def _unescape(text: bytes) -> str:
     """Decode text and its character references; a number of eight digits or more becomes U+FFFD."""
     return html.unescape(_LONG_NUMBER.sub("\ufffd", text.decode()))
 
 
-def decoded_html(data: bytes, charset: str | None) -> str:
+def decode_html(data: bytes, charset: str | None) -> str:
     """Decode HTML; bytes that are not in the encoding become U+FFFD.
 
-    A byte order mark decides, then `charset`, then what `likely_encoding` detects: whether the bytes are UTF-8 before the
+    A byte order mark decides, then `charset`, then what `decide_encoding` detects: whether the bytes are UTF-8 before the
     ``meta`` element. (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
     """
-    return _decoded(data, likely_encoding(data, charset, is_html=True) or "utf-8")
+    return _decode(data, decide_encoding(data, charset, is_html=True) or "utf-8")
 
 
-def decoded_text(data: bytes, charset: str | None) -> str | bytes:
-    """Decode plain text as `decoded_html` does, without ``meta``; UTF-8 is returned as it is."""
-    encoding = likely_encoding(data, charset) or "utf-8"
-    return data if encoding == "utf-8" else Extracted.of(_decoded(data, encoding), data)
+def decode_plain_text(data: bytes, charset: str | None) -> str | bytes:
+    """Decode plain text as `decode_html` does, without ``meta``; UTF-8 is returned as it is."""
+    encoding = decide_encoding(data, charset) or "utf-8"
+    return data if encoding == "utf-8" else Extracted.of(_decode(data, encoding), data)
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _decode(data: bytes, encoding: str) -> str:
     """Decode, and drop the byte order mark."""
     return data.decode(encoding, "replace").removeprefix("\ufeff")

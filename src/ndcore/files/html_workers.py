@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import html_reader
+from ndcore.files.html_text import make_html_reader
 from ndcore.files.records import Record, RecordError
 from ndcore.parallel import thread_count
 from ndcore.text.inputs import Extracted
@@ -62,7 +62,7 @@ class HtmlWorkers:
     Parameters
     ----------
     part : {"page", "main"}
-        As in `html_reader`.
+        As in `make_html_reader`.
     threads : int or None
     """
 
@@ -85,7 +85,7 @@ class HtmlWorkers:
         DocumentError
             resiliparse is not installed, or no worker can be started; `path` is the file in messages.
         """
-        html = html_reader(path, self._part)
+        html = make_html_reader(path, self._part)
         waiting: deque[tuple[list[Any], Future[list[Answer]] | None]] = deque()
         batch: list[Any] = []
         size, problem, remaining = 0, None, iter(items)
@@ -97,30 +97,30 @@ class HtmlWorkers:
             except Exception as error:  # raised below, after the items before it
                 problem = error
                 break
-            if not self._many(item):
+            if not self._is_enough(item):
                 yield item.finish(html(item.source, item.charset)) if isinstance(item, Html) else item
                 continue
             batch.append(item)
             size += len(item.source) if isinstance(item, Html) else 0
             if size >= BATCH or len(batch) >= ITEMS:
-                waiting.append((batch, self._ask(path, batch)))
+                waiting.append((batch, self._submit(path, batch)))
                 batch, size = [], 0
             while len(waiting) > 2 * self._count:
-                yield from _finished(*waiting.popleft())
+                yield from _finish_batch(*waiting.popleft())
         if batch:
-            waiting.append((batch, self._ask(path, batch)))
+            waiting.append((batch, self._submit(path, batch)))
         while waiting:
-            yield from _finished(*waiting.popleft())
+            yield from _finish_batch(*waiting.popleft())
         if problem is not None:
             raise problem
 
-    def _many(self, item: object) -> bool:
+    def _is_enough(self, item: object) -> bool:
         """Tell whether there is enough HTML for workers, this item included."""
         if isinstance(item, Html) and self._alone < ALONE:
             self._alone += len(item.source)
         return self._count > 0 and self._alone >= ALONE
 
-    def _ask(self, path: str, batch: list[Any]) -> Future[list[Answer]] | None:
+    def _submit(self, path: str, batch: list[Any]) -> Future[list[Answer]] | None:
         """Hand the HTML of a batch to the next free worker."""
         pages = [(item.source, item.charset) for item in batch if isinstance(item, Html)]
         if not pages:
@@ -129,9 +129,9 @@ class HtmlWorkers:
             self._threads, self._closing = ThreadPoolExecutor(self._count), False
             for _ in range(self._count):
                 self._idle.put(None)
-        return self._threads.submit(self._asked, path, pages)
+        return self._threads.submit(self._get_answers, path, pages)
 
-    def _asked(self, path: str, pages: list[Page]) -> list[Answer]:
+    def _get_answers(self, path: str, pages: list[Page]) -> list[Answer]:
         """Return what a free worker answers for each page.
 
         Where a worker ends, its pages have a second try, one by one; a page at which it ends again is refused.
@@ -226,7 +226,7 @@ class _Worker:
         self.process.wait()
 
 
-def _finished(batch: list[Any], answers: Future[list[Answer]] | None) -> Iterator[Any]:
+def _finish_batch(batch: list[Any], answers: Future[list[Answer]] | None) -> Iterator[Any]:
     """Yield the items of a batch when its texts are there."""
     texts = iter(() if answers is None else answers.result())
     for item in batch:
@@ -247,15 +247,15 @@ def serve(part: str) -> None:
     """Extract texts, as a worker, until the standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     given, answers = sys.stdin.buffer, sys.stdout.buffer
-    html = html_reader("standard input", part)
+    html = make_html_reader("standard input", part)
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             pages = pickle.load(given)  # of the parent
-            pickle.dump([_answer(html, *page) for page in pages], answers, pickle.HIGHEST_PROTOCOL)
+            pickle.dump([_extract(html, *page) for page in pages], answers, pickle.HIGHEST_PROTOCOL)
             answers.flush()
 
 
-def _answer(html: Reader, source: str | bytes, charset: str | None) -> Answer:
+def _extract(html: Reader, source: str | bytes, charset: str | None) -> Answer:
     """Extract the text of a page within SECONDS; an error is raised again by the parent."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

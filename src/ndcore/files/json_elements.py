@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from ndcore.files.byte_order_mark import UTF8
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import reading
-from ndcore.files.sources import Source, TooLong, shown_bytes
+from ndcore.files.file_reader import open_source
+from ndcore.files.sources import Source, TooLong, show_bytes
+from ndcore.files.text_encoding import UTF8_MARK
 
 _CHUNK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
@@ -57,9 +57,9 @@ class Elements:
             The file cannot be read, is damaged, or is neither of the two; `number` is the element that could not be read.
         """
         self._number = 0
-        with reading(self._source, lambda: self._number + 1, "elements from this one") as stream:
+        with open_source(self._source, lambda: self._number + 1, "elements from this one") as stream:
             buffer = _Buffer(stream, self._fail, self._source.longest)
-            before = buffer.take(UTF8) + buffer.blanks()
+            before = buffer.take(UTF8_MARK) + buffer.blanks()
             is_array = buffer.peek() == b"["
             if is_array:
                 self.opening, self.closing = b"[", b"]\n"
@@ -133,8 +133,8 @@ class _Buffer:
         """Pass over `expected` and return it; return nothing where something else stands."""
         while len(self._buffer) - self._at < len(expected) and self._fill():
             pass
-        found = self._buffer.startswith(expected, self._at)
-        return self._pass(self._at + len(expected)) if found else b""
+        is_next = self._buffer.startswith(expected, self._at)
+        return self._pass(self._at + len(expected)) if is_next else b""
 
     def blanks(self) -> bytes:
         """Pass over white space and return it."""
@@ -146,7 +146,7 @@ class _Buffer:
             if self._at < len(self._buffer) or not self._fill():
                 return passed
             if len(passed) > self._longest:
-                self._fail(f"more than {shown_bytes(self._longest)} of white space")
+                self._fail(f"more than {show_bytes(self._longest)} of white space")
 
     def flat(self) -> tuple[bytes, bytes] | None:
         """Pass over a comma and an object without brackets in it, and return both, if they are in the buffer."""
@@ -154,7 +154,7 @@ class _Buffer:
         if match is None:
             return None
         self._at = match.end()
-        return match[1], self._checked(match[2])
+        return match[1], self._check_length(match[2])
 
     def value(self) -> bytes:
         """Pass over a value and return it: balanced brackets, or all before a comma or bracket.
@@ -168,7 +168,7 @@ class _Buffer:
             if match is None:
                 if len(self._buffer) - self._at > self._longest:
                     if not nested:
-                        self._fail(f"the value is longer than {shown_bytes(self._longest)} and no object")
+                        self._fail(f"the value is longer than {show_bytes(self._longest)} and no object")
                     self._at += end
                     return self._pass_over(depth)
                 if not self._fill():
@@ -177,12 +177,12 @@ class _Buffer:
                 continue
             end = match.end() - self._at
             if not nested:
-                return self._checked(self._pass(match.end()))
+                return self._check_length(self._pass(match.end()))
             depth += 1 if self._buffer[match.end() - 1] in b"{[" else -1
             if depth == 0:
-                return self._checked(self._pass(match.end()))
+                return self._check_length(self._pass(match.end()))
 
-    def _checked(self, element: bytes) -> bytes:
+    def _check_length(self, element: bytes) -> bytes:
         """Return an element, or a TooLong for it."""
         return element if len(element) <= self._longest else TooLong.of("the element", self._longest)
 

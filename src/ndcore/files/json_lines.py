@@ -1,9 +1,19 @@
-"""JSON Lines in blocks of documents: read by `_jsonl` without the GIL, unusual lines by `RecordParser`."""
+"""JSON objects as records: JSON Lines (https://jsonlines.org) in blocks, and single objects (RFC 8259).
+
+Lines that are not one JSON object in UTF-8, and records whose text is not a string, are refused.
+
+`_jsonl` reads plain lines without the GIL. `RecordParser` reads everything else: JSON files, lines that `_jsonl` leaves, and
+fields inside objects. Where ``msgspec`` is installed, short records are parsed up to four times faster. A line that it
+refuses is decided by the standard ``json`` module, and what it does not check (UTF-8 in fields that nobody asked for) is
+checked here, so both installations accept the same lines. The one exception is nesting deeper than about a thousand levels:
+each parser follows as many as its stack allows.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +22,209 @@ from ndcore._jsonl import LineReader
 from ndcore._types import Ints
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.compression import DamagedData
-from ndcore.files.file_reader import reading
-from ndcore.files.json_records import RecordParser
-from ndcore.files.records import ANNOTATION, Fields, Record, RecordError
-from ndcore.files.sources import LONGEST, Source, sizes, too_long
+from ndcore.files.file_reader import open_source
+from ndcore.files.records import (
+    ANNOTATION,
+    MISSING,
+    Fields,
+    Record,
+    RecordError,
+    check_id,
+    describe,
+    join_texts,
+    lookup,
+    split_field,
+)
+from ndcore.files.sources import LONGEST, Source, explain_too_long, get_sizes
+from ndcore.files.text_encoding import remove_mark
+
+Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
+Decoder = Callable[[bytes], Decoded | None]
+
+
+class RecordParser:
+    """Turn lines of JSON into records. One text field with a plain name is decoded fastest.
+
+    Parameters
+    ----------
+    fields : Fields
+    fast : bool
+        Use ``msgspec`` where it is installed. Results do not depend on it.
+    """
+
+    def __init__(self, fields: Fields, fast: bool = True) -> None:
+        self._fields = fields
+        self._names = list(dict.fromkeys([fields.id, *fields.others, *([ANNOTATION] if fields.annotated else [])]))
+        self._decode = self._make_fast_decoder() if fast else None
+
+    def parse(self, number: int, line: bytes) -> Record:
+        """Parse one line, which may begin with a byte order mark if it is the first one.
+
+        Raises
+        ------
+        RecordError
+            The line is not a JSON object or not UTF-8, or a field is missing or has another type.
+        """
+        body = remove_mark(line) if number == 1 else line
+        decoded = self._decode(body) if self._decode is not None else None
+        text, others = decoded if decoded is not None else self._decode_slowly(body)
+        if self._fields.annotated and others[ANNOTATION] is not MISSING:
+            raise RecordError(f"the record has a field {ANNOTATION!r} already; rename it, or leave out --annotate")
+        try:
+            ident = check_id(others[self._fields.id], self._fields)
+            values = tuple([self._get_value(others, field) for field in self._fields.others])
+        except RecordError as error:
+            raise RecordError(f"{error} ({_list_fields(_load(body))})") from None
+        return Record(number, text, ident, values, len(line))
+
+    def _get_value(self, others: dict[str, Any], field: str) -> Any:
+        """Look up a required or optional field."""
+        value = others[field]
+        if value is MISSING:
+            if field in self._fields.optional:
+                return None
+            raise RecordError(f"no field {field!r}")
+        return value
+
+    def _decode_slowly(self, body: bytes) -> Decoded:
+        """Decode a line with the standard module."""
+        record = _load(body)
+        if not isinstance(record, dict):
+            raise RecordError(f"{describe(record)}, not a JSON object; one object per line is expected")
+        texts = []
+        for field in self._fields.text:
+            text = lookup(record, field)
+            if text is MISSING:
+                raise RecordError(f"no text field {field!r} ({_list_fields(record)}){_suggest_field(record, self._fields)}")
+            if not isinstance(text, str):
+                raise RecordError(f"the text field {field!r} is {describe(text)}, not a string")
+            texts.append(text)
+        return join_texts(texts), {name: lookup(record, name) for name in self._names}
+
+    def _make_fast_decoder(self) -> Decoder | None:
+        """Build a decoder with msgspec; None where it is missing or cannot name the fields."""
+        try:
+            import msgspec
+        except ImportError:
+            return None
+        every = (*self._fields.text, *self._names)
+        if any(character < " " or character in '"\\' for name in every for character in name):
+            # msgspec does not rename to these
+            return None
+        if len(self._fields.text) > 1 or any("." in name for name in every):
+            return self._make_lookup_decoder(msgspec)
+        (text_field,) = self._fields.text
+        names = [name for name in self._names if name != text_field]
+        attributes = [f"f{i}" for i in range(len(names))]
+        layout: list[Any] = [("text", str), *((name, Any, MISSING) for name in attributes)]
+        rename = {"text": text_field, **dict(zip(attributes, names, strict=True))}
+        struct = msgspec.defstruct("Line", layout, rename=rename, gc=False)
+        decode = msgspec.json.Decoder(struct).decode
+        pairs = tuple(zip(names, attributes, strict=True))
+        same = text_field if text_field in self._names else None
+
+        def fast(body: bytes) -> Decoded | None:
+            try:
+                if not body.isascii():
+                    body.decode()
+                line: Any = decode(body)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                return None
+            others = {name: getattr(line, attribute) for name, attribute in pairs}
+            if same is not None:
+                others[same] = line.text
+            return line.text, others
+
+        return fast
+
+    def _make_lookup_decoder(self, msgspec: Any) -> Decoder:
+        """Return a decoder for several text fields and for names with dots, which `lookup` would look for in objects."""
+        wanted = (*self._fields.text, *self._names)
+        names = list(dict.fromkeys([*wanted, *(first for name in wanted for first, _ in split_field(name))]))
+        attributes = {name: f"f{i}" for i, name in enumerate(names)}
+        struct = msgspec.defstruct("Line", [(attribute, Any, MISSING) for attribute in attributes.values()],
+                                   rename={attribute: name for name, attribute in attributes.items()}, gc=False)
+        decode = msgspec.json.Decoder(struct).decode
+        ways = {name: (attributes[name], [(attributes[first], rest) for first, rest in split_field(name)]) for name in wanted}
+        texts, others = [ways[name] for name in self._fields.text], [(name, *ways[name]) for name in self._names]
+
+        def get(line: Any, attribute: str, inner: list[tuple[str, str]]) -> Any:  # as `lookup`
+            value = getattr(line, attribute)
+            for top, rest in inner if value is MISSING else ():
+                value = lookup(getattr(line, top), rest)
+                if value is not MISSING:
+                    break
+            return value
+
+        def fast(body: bytes) -> Decoded | None:
+            try:
+                if not body.isascii():
+                    body.decode()
+                line: Any = decode(body)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                return None
+            parts = [get(line, attribute, inner) for attribute, inner in texts]
+            if not all(isinstance(text, str) for text in parts):
+                return None
+            return join_texts(parts), {name: get(line, attribute, inner) for name, attribute, inner in others}
+
+        return fast
+
+
+def _load(body: bytes) -> Any:
+    """Decode one line with the standard module."""
+    try:
+        text = body.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError as error:
+        raise RecordError(f"invalid UTF-8 at byte {error.start + 1} of the line") from None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_hint_at_lines(text)}") from None
+    except RecursionError:
+        raise RecordError("invalid JSON: nested too deeply") from None
+    except ValueError:  # more digits than int() takes; msgspec does not mind where nobody asked for the field
+        return json.loads(text, parse_int=_convert_int)
+
+
+def _convert_int(digits: str) -> int | float:
+    """Convert digits to int, or to float where there are too many."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+def _hint_at_lines(text: str) -> str:
+    """Add a hint where a line looks like the beginning of a document over many lines."""
+    if text.strip() in ("{", "[", "[{"):
+        return " (one JSON object per line is expected, not one document over many lines)"
+    return ""
+
+
+def _list_fields(record: Any) -> str:
+    """List the fields of a record, for messages."""
+    names = sorted(str(name) for name in record) if isinstance(record, dict) else []
+    if not names:
+        return "the record has no fields"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"the record has: {', '.join(names[:12])}{more}"
+
+
+def _suggest_field(record: dict[str, Any], fields: Fields) -> str:
+    """Propose the longest string of a record, which is most likely its text, if it is more than a word."""
+    strings = [(len(value), name) for name, value in _iterate_strings(record, "", 3) if " " in value.strip()]
+    return f"; use {fields.named_by[0]} {max(strings)[1]}" if strings else ""
+
+
+def _iterate_strings(record: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield (field, value) of the strings of a record and of objects in it, `depth` levels at most."""
+    for name, value in record.items():
+        if isinstance(value, str):
+            yield f"{before}{name}", value
+        elif isinstance(value, dict) and depth > 1:
+            yield from _iterate_strings(value, f"{before}{name}.", depth - 1)
+
 
 BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
 _EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
@@ -44,7 +253,7 @@ class JsonLines:
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
         self.parser, self._longest = RecordParser(fields, fast), LONGEST
-        self._reader = _line_reader(fields) if fast and not html else None
+        self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
         """Yield the documents of a file in blocks, and what else is found, in the order of the lines.
@@ -60,99 +269,99 @@ class JsonLines:
         if wanted is not None and not source.stored:
             parts = list(wanted.ranges())
         at, self._longest = _LineCursor(1, wanted), source.longest
-        with reading(source, lambda: at.number, "the records from this line") as stream:
+        with open_source(source, lambda: at.number, "the records from this line") as stream:
             for start, stop, lines in parts:
                 at.begin(lines)
-                room = _room(source, start, stop)
-                for buffer, end, offset in _whole_lines(stream, start, stop, room, source.longest):
-                    yield from self._block(buffer, end, offset, at) if end else self._passed_over(at)
+                room = _choose_buffer_size(source, start, stop)
+                for buffer, end, offset in _read_whole_lines(stream, start, stop, room, source.longest):
+                    yield from self._read_block(buffer, end, offset, at) if end else self._reject_long_line(at)
                     if at.done:
                         break
 
-    def _passed_over(self, at: _LineCursor) -> Iterator[Item]:
+    def _reject_long_line(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
         if at.takes():
-            at.found += 1
-            yield at.number, too_long("the line", self._longest)
+            at.passed += 1
+            yield at.number, explain_too_long("the line", self._longest)
         at.number += 1
 
-    def _block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, which stand at `offset` in the file."""
         begin, run = 0, 1
         while begin < end and not at.done:
             if self._reader is not None:
                 lines = self._reader.read(buffer, begin, end, at.number, at.left, self._longest)
-                begin, found = lines.end, len(lines.numbers)
-                at.pass_to(lines.number, found)
+                begin, count = lines.end, len(lines.numbers)
+                at.pass_to(lines.number, count)
                 yield from [None] * lines.blank
-                if found:
+                if count:
                     yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, lines, [])
                 if not lines.unusual:
                     continue
-                run = min(_RUN, 2 * run) if found < _RARE else 1
-            stop = _behind(buffer, begin, end, run) if self._reader is not None else end
-            yield from self._parsed(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
+                run = min(_RUN, 2 * run) if count < _RARE else 1
+            stop = _skip_lines(buffer, begin, end, run) if self._reader is not None else end
+            yield from self._parse_lines(bytes(memoryview(buffer)[begin:stop]), begin + offset, at)
             begin = stop
 
-    def _parsed(self, data: bytes, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _parse_lines(self, data: bytes, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Parse lines one by one."""
         records: list[tuple[int, Record]] = []
         for line in io.BytesIO(data):
             number, item = at.number, None
             if at.takes():
                 if not line.strip(b" \t\r\n"):
-                    yield from _blocks(records)
+                    yield from _flush_block(records)
                     yield None
                 else:
-                    at.found += 1
+                    at.passed += 1
                     try:
                         if len(line) > self._longest:
-                            raise RecordError(too_long("the line", self._longest))
+                            raise RecordError(explain_too_long("the line", self._longest))
                         records.append((offset, self.parser.parse(number, line)))
                     except RecordError as error:
                         item = (number, str(error))
             if item is not None:
-                yield from _blocks(records)
+                yield from _flush_block(records)
                 yield item
             at.number += 1
             offset += len(line)
-        yield from _blocks(records)
+        yield from _flush_block(records)
 
 
 class _LineCursor:
     """Where reading stands: the number of the next line, and how many of the wanted lines were found."""
 
     def __init__(self, number: int, wanted: Wanted | None) -> None:
-        self.number, self.found, self._end = number, 0, 0
+        self.number, self.passed, self._end = number, 0, 0
         self._numbers = None if wanted is None else wanted.numbers
 
     def begin(self, lines: slice) -> None:
         """Go to the beginning of a part, with these of the wanted lines."""
         if self._numbers is not None:
-            self.found, self._end = lines.start, len(self._numbers) if lines.stop is None else lines.stop
+            self.passed, self._end = lines.start, len(self._numbers) if lines.stop is None else lines.stop
             if lines.stop is not None:
-                self.number = int(self._numbers[self.found])
+                self.number = int(self._numbers[self.passed])
 
     @property
     def left(self) -> Ints | None:
         """The wanted lines of this part that were not found yet; None: all are wanted."""
-        return None if self._numbers is None else self._numbers[self.found : self._end]
+        return None if self._numbers is None else self._numbers[self.passed : self._end]
 
     @property
     def done(self) -> bool:
         """Whether all wanted lines of this part were found."""
-        return self._numbers is not None and self.found == self._end
+        return self._numbers is not None and self.passed == self._end
 
     def takes(self) -> bool:
         """Tell whether the next line is wanted."""
-        return self._numbers is None or (not self.done and self.number == int(self._numbers[self.found]))
+        return self._numbers is None or (not self.done and self.number == int(self._numbers[self.passed]))
 
-    def pass_to(self, number: int, found: int) -> None:
-        """Go to the line with this number; `found` of the lines before it were wanted."""
-        self.number, self.found = number, self.found + found
+    def pass_to(self, number: int, wanted: int) -> None:
+        """Go to the line with this number; `wanted` of the lines before it were wanted."""
+        self.number, self.passed = number, self.passed + wanted
 
 
-def _line_reader(fields: Fields) -> LineReader | None:
+def _make_line_reader(fields: Fields) -> LineReader | None:
     """Return a reader for one text field and the id; None where more or other names are asked for."""
     names = (*fields.text, fields.id)
     if fields.others or len(fields.text) > 1 or len(set(names)) < 2 or any("." in name for name in names):
@@ -163,21 +372,21 @@ def _line_reader(fields: Fields) -> LineReader | None:
         return None
 
 
-def _blocks(records: list[tuple[int, Record]]) -> Iterator[Block]:
+def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
     """Yield a block of these records, which stand at these offsets, if there are any; empty the list."""
     if not records:
         return
-    starts, found = zip(*records, strict=True)
+    starts, parsed = zip(*records, strict=True)
     records.clear()
-    numbers, sizes = [record.number for record in found], [record.size for record in found]
+    numbers, sizes = [record.number for record in parsed], [record.size for record in parsed]
     yield Block(
         np.array(numbers, np.int64), np.array(starts, np.int64), np.array(sizes, np.int64),
-        [record.text for record in found], [record.id for record in found],
-        [record.values for record in found] if found[0].values else [],
+        [record.text for record in parsed], [record.id for record in parsed],
+        [record.values for record in parsed] if parsed[0].values else [],
     )
 
 
-def _behind(buffer: bytearray, begin: int, end: int, lines: int) -> int:
+def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
     """Return the offset behind this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1
@@ -186,13 +395,13 @@ def _behind(buffer: bytearray, begin: int, end: int, lines: int) -> int:
     return begin
 
 
-def _room(source: Source, start: int, stop: int | None) -> int:
+def _choose_buffer_size(source: Source, start: int, stop: int | None) -> int:
     """Return the bytes of the first buffer, into which a small file fits."""
-    size = next(sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
+    size = next(get_sizes([source])) * (_EXPANSION if source.stored else 1) if stop is None else stop - start
     return min(BLOCK, size + 1)
 
 
-def _whole_lines(
+def _read_whole_lines(
     stream: Any, start: int, stop: int | None, room: int, longest: int
 ) -> Iterator[tuple[bytearray, int, int]]:
     """Yield (buffer, bytes of whole lines in it, their offset in the file) from `start` to `stop`.

@@ -36,7 +36,7 @@ def finite(value: Any) -> float | None:
 
 def finite_all(values: Floats) -> list[float | None]:
     """Return floats for JSON, as `finite` does."""
-    found: list[float | None] = values.tolist()
+    numbers: list[float | None] = values.tolist()
     for i in np.flatnonzero(~np.isfinite(values)).tolist():
-        found[i] = None
-    return found
+        numbers[i] = None
+    return numbers

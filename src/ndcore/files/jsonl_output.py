@@ -1,8 +1,8 @@
-"""Documents as JSON Lines (https://jsonlines.org) on standard output: ``ndcore dedup -o -``.
+"""Write documents as JSON Lines (https://jsonlines.org) to standard output: ``ndcore dedup -o -``.
 
-A record of JSON stays as it is, on one line, but for a text that is new. A row of a table or of a file of columns becomes an
-object of its columns. Any other document, which has no fields, becomes ``{"id": ..., "text": ...}``. Refused are tables with
-two columns of one name, and values that JSON does not have.
+A JSON record stays as it is, on one line, unless its text is replaced. A row of a table or of a columnar file becomes an
+object with its columns. Any other document has no fields, and becomes ``{"id": ..., "text": ...}``. Refused are tables with
+two columns of one name, and values that JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -11,28 +11,103 @@ import contextlib
 import datetime
 import decimal
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ndcore._types import Bools, Text
 from ndcore.files import columnar
-from ndcore.files.annotated_output import splice
-from ndcore.files.byte_order_mark import without_mark
-from ndcore.files.csv_tsv import header, row_cells
+from ndcore.files.csv_tsv import read_header, split_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.formats import COLUMNAR, DELIMITERS
-from ndcore.files.json_edits import with_text
 from ndcore.files.json_values import to_json
-from ndcore.files.output_records import positions_of_rows, raw_documents
-from ndcore.files.raw_records import SPLIT
-from ndcore.files.records import ANNOTATION, MISSING, lookup, splits
+from ndcore.files.records import ANNOTATION, MISSING, lookup, split_field
+from ndcore.files.rewritten_inputs import find_row_positions, iterate_raw_documents, splice
+from ndcore.files.source_reader import SPLIT
 from ndcore.files.sources import Source
+from ndcore.files.text_encoding import remove_mark
 from ndcore.progress import Progress
 
-__all__ = ["Edited", "check_rows", "write_ids", "write_lines"]
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
+_BLANKS = re.compile(r"[ \t\n\r]*")
+
+
+def with_text(record: bytes, field: str, text: str) -> bytes:
+    """Replace the string that a field of a JSON object has, in UTF-8; all other bytes stay.
+
+    Parameters
+    ----------
+    field : str
+        ``a.b`` is the field with that name, or else the field ``b`` of the object ``a``. Of several fields with one name the
+        last one counts, as for readers of JSON.
+
+    Raises
+    ------
+    ValueError
+        The record is not an object of JSON in UTF-8, or has no such field.
+
+    Examples
+    --------
+    >>> with_text(b'{"n": -0, "text": "a b" , "n": 1.50}\\n', "text", "b")
+    b'{"n": -0, "text": "b" , "n": 1.50}\\n'
+    """
+    whole = record.decode("utf-8", "surrogatepass")
+    place = _find_value(whole, 0, field)
+    if place is None:
+        raise ValueError(f"the record has no field {field!r}")
+    start, end = place
+    before, behind = (part.encode("utf-8", "surrogatepass") for part in (whole[:start], whole[end:]))
+    return before + to_json(text) + behind
+
+
+def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
+    """Return where the value of a field begins and ends in the object that begins at a position; see `records.lookup`."""
+    places = _find_values(whole, at)
+    if field in places:
+        return places[field]
+    for first, rest in split_field(field):
+        if first in places and whole[places[first][0]] == "{":
+            place = _find_value(whole, places[first][0], rest)
+            if place is not None:
+                return place
+    return None
+
+
+def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
+    """Return where the value of each name begins and ends in the object that begins at a position."""
+    places: dict[str, tuple[int, int]] = {}
+    at = _skip_mark(whole, at, "{")
+    if whole[at : at + 1] == "}":
+        return places
+    while True:
+        if whole[at : at + 1] != '"':
+            raise ValueError(f"no name of a field at character {at}")
+        name, at = _DECODER.raw_decode(whole, at)
+        start = _skip_mark(whole, at, ":")
+        _, end = _DECODER.raw_decode(whole, start)
+        places[name] = start, end
+        at = _skip_blanks(whole, end)
+        if whole[at : at + 1] == "}":
+            return places
+        at = _skip_mark(whole, at, ",")
+
+
+def _skip_mark(whole: str, at: int, mark: str) -> int:
+    """Return the position behind a mark, and behind the blanks around it. Raises ValueError where it is not there."""
+    at = _skip_blanks(whole, at)
+    if whole[at : at + 1] != mark:
+        raise ValueError(f"no {mark!r} at character {at}")
+    return _skip_blanks(whole, at + 1)
+
+
+def _skip_blanks(whole: str, at: int) -> int:
+    """Return the end of the blanks that begin at a position."""
+    blanks = _BLANKS.match(whole, at)
+    return at if blanks is None else blanks.end()
+
 
 Annotation = Callable[[int], dict[str, Any]]
 
@@ -66,7 +141,7 @@ def _put(record: dict[str, Any], field: str, text: str) -> None:
     if field in record:
         record[field] = text
         return
-    inner, rest = next((record[first], rest) for first, rest in splits(field)
+    inner, rest = next((record[first], rest) for first, rest in split_field(field)
                        if first in record and lookup(record[first], rest) is not MISSING)
     _put(inner, rest, text)
 
@@ -119,37 +194,31 @@ def write_lines(
     return repaired
 
 
-def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
-    """Write a line ``{"id": ...}`` for each id, for documents of which only the sketch is known."""
-    for ident in ids:
-        file.write(to_json({"id": ident}) + b"\n")
-
-
 def _write_records(
     file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
     edited: Edited | None,
 ) -> None:
     """Write records of text, each on one line."""
     source = documents.sources[index]
-    names = header(source) if source.kind in DELIMITERS else []
+    names = read_header(source) if source.kind in DELIMITERS else []
     first = True
-    for position, _, raw in raw_documents(documents, index, report):
-        line, first = without_mark(raw) if first else raw, False
+    for position, _, raw in iterate_raw_documents(documents, index, report):
+        line, first = remove_mark(raw) if first else raw, False
         if wanted[position]:
             if names:
-                values = row_cells(source, raw)
+                values = split_row(source, raw)
                 record = dict(zip(names, values, strict=True))
                 if edited is not None:
                     edited.change(record, position)
                 line = to_json(record)
             else:
                 line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _changed(line, edited, position, documents)
+                line = line if edited is None else _replace_text(line, edited, position, documents)
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line if line.endswith(b"\n") else line + b"\n")
 
 
-def _changed(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
+def _replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
     text = edited.text(position)
     if text is None:
@@ -185,28 +254,28 @@ def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: B
                 edited: Edited | None) -> int:
     """Write rows of Parquet and Arrow. With new texts, count the texts that are not UTF-8."""
     source, repaired = documents.sources[index], 0
-    positions, span = positions_of_rows(documents, index), documents.span(index)
+    positions, span = find_row_positions(documents, index), documents.span(index)
     chosen = positions >= 0
     chosen[chosen] = wanted[span.start : span.stop]
     with columnar.open_file(source) as opened:
         names = opened.schema.names
         number = 0
         for batch in opened.batches():
-            columns = [columnar.column_values(batch, name) for name in names]
+            columns = [columnar.get_column_values(batch, name) for name in names]
             for row in zip(*columns, strict=True):
                 number += 1
                 if chosen[number]:
                     record = dict(zip(names, row, strict=True))
                     if edited is not None:
-                        repaired += _repair(record, edited.field)
+                        repaired += _decode_column(record, edited.field)
                         edited.change(record, int(positions[number]))
                     if annotation is not None:
                         record[ANNOTATION] = annotation(int(positions[number]))
-                    file.write(_row(source, number, record) + b"\n")
+                    file.write(_encode_row(source, number, record) + b"\n")
     return repaired
 
 
-def _repair(record: dict[str, Any], field: str) -> bool:
+def _decode_column(record: dict[str, Any], field: str) -> bool:
     """Decode a text in a column of bytes, with U+FFFD for invalid ones; return whether there are any."""
     text = record.get(field)
     if not isinstance(text, bytes):
@@ -240,7 +309,7 @@ def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, ann
             continue
         with contextlib.suppress(DocumentError):  # of what cannot be read, which the search reports
             if source.kind in DELIMITERS:
-                _check_names(source, header(source), annotated)
+                _check_names(source, read_header(source), annotated)
             elif source.kind in COLUMNAR:
                 _check_values(source, texts, edited, annotated)
 
@@ -272,31 +341,31 @@ def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated:
 def _check_column(source: Source, batch: Any, name: str, number: int) -> None:
     """Raise UsageError where a column of a batch, whose first row is `number`, holds a value that JSON does not have."""
     try:
-        for value in columnar.column_values(batch, name):
-            to_json(value, allow_nan=True, default=_value)
+        for value in columnar.get_column_values(batch, name):
+            to_json(value, allow_nan=True, default=_convert_value)
             number += 1
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{source.path}:{number}: the column {name!r} cannot be written as JSON: {error}; convert it, or "
                          "leave it out of the file; ndcore dedup writes rows as they are to a directory") from error
 
 
-def _row(source: Source, number: int, record: dict[str, Any]) -> bytes:
+def _encode_row(source: Source, number: int, record: dict[str, Any]) -> bytes:
     """Encode a row as JSON: dates and times as in ISO 8601, durations in seconds, decimals as strings, nan as null."""
     try:
         try:
-            return to_json(record, default=_value)
+            return to_json(record, default=_convert_value)
         except ValueError:  # nan or an infinity, which JSON does not have
-            return to_json(json.loads(json.dumps(record, default=_value), parse_constant=_nothing))
+            return to_json(json.loads(json.dumps(record, default=_convert_value), parse_constant=_replace_constant))
     except (TypeError, ValueError) as error:
         raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; convert the column, or let ndcore "
                             "dedup write to a directory") from error
 
 
-def _nothing(name: str) -> None:
+def _replace_constant(name: str) -> None:
     """Replace nan, Infinity and -Infinity by null."""
 
 
-def _value(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     """Convert a value that the json module does not know."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()

@@ -26,11 +26,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ndcore.checks import missing
-from ndcore.files.file_reader import read_whole, reading
+from ndcore.files.file_reader import open_source, read_whole
 from ndcore.files.html_workers import Html, HtmlWorkers
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding, is_utf8, sender_encoding
+from ndcore.files.text_encoding import EncodingError, decode, detect_encoding, find_sender_encoding, is_utf8
 from ndcore.text.inputs import Extracted, is_by_tags
 
 _HEADER = 1 << 20  # bytes of the header of a message or of a part
@@ -68,11 +68,11 @@ class Messages:
         self._source = source
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        for number, _, data in _cut(self._source):
+        for number, _, data in _split_mbox(self._source):
             yield number, b"", data
 
 
-def _cut(source: Source) -> Iterator[tuple[int, int, bytes]]:
+def _split_mbox(source: Source) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, offset and bytes of each message of an mbox, or a TooLong for one longer than ``source.longest``.
 
     Raises DocumentError where the file cannot be read.
@@ -83,7 +83,7 @@ def _cut(source: Source) -> Iterator[tuple[int, int, bytes]]:
     def whole() -> bytes:
         return TooLong.of("the message", source.longest) if too_long else bytes(message)
 
-    with reading(source, lambda: number, "the messages from this one") as stream:
+    with open_source(source, lambda: number, "the messages from this one") as stream:
         while line := stream.readline(1 << 20):
             if after_blank and line.startswith(b"From ") and _SEPARATOR.match(line) and offset > start:
                 yield number, start, whole()
@@ -99,7 +99,7 @@ def _cut(source: Source) -> Iterator[tuple[int, int, bytes]]:
             yield number, start, whole()
 
 
-def documents(
+def read_documents(
     source: Source, fields: Fields, workers: HtmlWorkers, wanted: Callable[[int | None], bool]
 ) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted messages as documents, and (number, reason) of damaged ones.
@@ -120,7 +120,7 @@ def documents(
         The file cannot be read.
     """
     texts: list[str | RecordError] = []
-    for item in workers.texts(source.path, _read(source, fields, wanted)):
+    for item in workers.texts(source.path, _read_pieces(source, fields, wanted)):
         if isinstance(item, (str, RecordError)):
             texts.append(item)
             continue
@@ -130,11 +130,11 @@ def documents(
         texts = []
 
 
-def _read(
+def _read_pieces(
     source: Source, fields: Fields, wanted: Callable[[int | None], bool]
 ) -> Iterator[str | Html | _End | tuple[int | None, str]]:
     """Yield the texts of each message and then an _End, or (number, reason) where it cannot be read."""
-    for number, offset, data in _raw(source):
+    for number, offset, data in _read_messages(source):
         if not wanted(number):
             continue
         try:
@@ -144,21 +144,21 @@ def _read(
             if number is not None and begins is None:
                 raise RecordError("no message begins here, with a line 'From …' that has a time and a year")
             inner = data[begins.end() :] if begins else data
-            message, leaves, attachments = _parsed(_QUOTED.sub(rb"\1", inner) if number is not None else inner)
-            pieces = [_piece(leaf, source.form.encoding) for leaf in leaves]
+            message, leaves, attachments = _parse_message(_QUOTED.sub(rb"\1", inner) if number is not None else inner)
+            pieces = [_decode_leaf(leaf, source.form.encoding) for leaf in leaves]
             values = _Values(message, attachments, source.form.encoding)
             record = values.record(fields, number, offset if number is not None and not source.stored else None, data)
         except (RecordError, EncodingError) as error:
             yield number, str(error)
             continue
         yield from pieces
-        yield _End(partial(_finished, record, values, fields))
+        yield _End(partial(_finish_record, record, values, fields))
 
 
-def _raw(source: Source) -> Iterator[tuple[int | None, int, bytes]]:
+def _read_messages(source: Source) -> Iterator[tuple[int | None, int, bytes]]:
     """Yield the messages of a source."""
     if source.kind == "mbox":
-        yield from _cut(source)
+        yield from _split_mbox(source)
     else:
         yield None, 0, read_whole(source)
 
@@ -175,15 +175,15 @@ class _Values:
             if name.lower() not in _BODY and self.value(name) is MISSING:
                 raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
                                   f"{', '.join(dict.fromkeys(key.lower()[:40] for key in list(self._message.keys())[:12]))}")
-        found = [self.value(name) for name in fields.others]
-        for name, value in zip(fields.others, found, strict=True):
+        others = [self.value(name) for name in fields.others]
+        for name, value in zip(fields.others, others, strict=True):
             if value is MISSING and name not in fields.optional:
                 raise RecordError(f"the message has no field {name!r}")
         ident = self._message.get(fields.id)
         date = self.value("date")
         return Record(
             number, data, check_id(MISSING if ident is None else self.value(fields.id, as_written=True), fields),
-            tuple([None if value is MISSING else value for value in found]), len(data), offset,
+            tuple([None if value is MISSING else value for value in others]), len(data), offset,
             date if isinstance(date, datetime.datetime) else None,
         )
 
@@ -194,11 +194,11 @@ class _Values:
         raw = next((value for key, value in self._message.raw_items() if key.lower() == name.lower()), None)
         if raw is None:
             return MISSING
-        text = _header_text(str(raw), self._encoding)
-        return text if as_written or name.lower() != "date" else _date(text)
+        text = _decode_header(str(raw), self._encoding)
+        return text if as_written or name.lower() != "date" else _parse_date(text)
 
 
-def _finished(
+def _finish_record(
     record: Record, values: _Values, fields: Fields, pieces: Sequence[str | RecordError]
 ) -> Record | tuple[int | None, str]:
     """Give a document its text; (number, reason) where a piece has none. How a piece was read is said of the whole."""
@@ -215,11 +215,11 @@ def _finished(
     return record._replace(text=extracted, size=max(record.size, len(text)))
 
 
-def _header_text(raw: str, encoding: str = "") -> str:
+def _decode_header(raw: str, encoding: str = "") -> str:
     """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else in `encoding`, or Latin-1."""
     data = raw.encode("utf-8", "surrogateescape")
     try:
-        text = decoded(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
+        text = decode(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
     except EncodingError:
         text = data.decode("latin-1")
     text = re.sub(r"\r?\n(?=[ \t])", "", text).strip()
@@ -231,11 +231,11 @@ def _header_text(raw: str, encoding: str = "") -> str:
         return text
 
 
-def _date(text: str) -> Any:
+def _parse_date(text: str) -> Any:
     """Convert a date of RFC 5322 to UTC; MISSING where it is none."""
     try:
-        found = parsedate_to_datetime(text[:200])
-        return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+        date = parsedate_to_datetime(text[:200])
+        return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return MISSING
 
@@ -243,27 +243,27 @@ def _date(text: str) -> Any:
 # ---- parts
 
 
-def _parsed(data: bytes) -> tuple[Message, list[_Leaf], str]:
+def _parse_message(data: bytes) -> tuple[Message, list[_Leaf], str]:
     """Parse a message; return its header, the parts that are its text, and a description of all other parts.
 
     Each level of parts is scanned once: O(length × depth).
     """
-    message, body = _header(data, 0, len(data), True)
+    message, body = _parse_header(data, 0, len(data), True)
     leaves: list[_Leaf] = []
     others: list[str] = []
     count = 0
 
-    def walk(part: Message, start: int, end: int, depth: int, found: list[_Leaf]) -> None:
+    def walk(part: Message, start: int, end: int, depth: int, leaves_of_part: list[_Leaf]) -> None:
         nonlocal count
         count += 1
         if depth > _DEPTH or count > _PARTS:
             raise RecordError(f"parts nested more than {_DEPTH} deep" if depth > _DEPTH else f"more than {_PARTS:,} parts")
-        kind, attached = _kind(part), _disposition(part) == "attachment"
+        kind, attached = _get_media_type(part), _get_disposition(part) == "attachment"
         if kind.startswith("multipart/") and not attached:
             alternatives: list[list[_Leaf]] = []
             default = "message/rfc822" if kind == "multipart/digest" else "text/plain"
-            for first, last in _between(data, part, start, end):
-                inner, begin = _header(data, first, last, False)
+            for first, last in _split_multipart(data, part, start, end):
+                inner, begin = _parse_header(data, first, last, False)
                 inner.set_default_type(default)
                 mine: list[_Leaf] = []
                 walk(inner, begin, last, depth + 1, mine)
@@ -272,15 +272,15 @@ def _parsed(data: bytes) -> tuple[Message, list[_Leaf], str]:
                 with_text = [mine for mine in alternatives if mine]
                 plain = [mine for mine in with_text if not any(leaf.is_html for leaf in mine) and _has_words(mine)]
                 alternatives = (plain or with_text)[:1]
-            found.extend(leaf for mine in alternatives for leaf in mine)
+            leaves_of_part.extend(leaf for mine in alternatives for leaf in mine)
         elif kind == "message/rfc822" and not attached:
-            inner, begin = _header(data, start, end, False)
-            walk(inner, begin, end, depth + 1, found)
+            inner, begin = _parse_header(data, start, end, False)
+            walk(inner, begin, end, depth + 1, leaves_of_part)
         elif kind in ("text/plain", "text/html") and not attached:
-            found.append(_Leaf(_payload(part, data[start:end]), _parameter(part, "charset"), kind == "text/html"))
+            leaves_of_part.append(_Leaf(_decode_payload(part, data[start:end]), _get_parameter(part, "charset"), kind == "text/html"))
         else:
-            name = _parameter(part, "filename", "content-disposition") or _parameter(part, "name") or kind
-            digest = hashlib.blake2b(_payload(part, data[start:end]), digest_size=8).hexdigest()
+            name = _get_parameter(part, "filename", "content-disposition") or _get_parameter(part, "name") or kind
+            digest = hashlib.blake2b(_decode_payload(part, data[start:end]), digest_size=8).hexdigest()
             others.append(f"{name} {digest}")
 
     walk(message, body, len(data), 0, leaves)
@@ -292,17 +292,17 @@ def _has_words(leaves: Sequence[_Leaf]) -> bool:
     return any(leaf.data.strip() for leaf in leaves)
 
 
-def _header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
+def _parse_header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
     """Parse the header at `start`; return it and where the body begins.
 
     RecordError where it is too long, or `needed` and not there.
     """
     if data.startswith((b"\n", b"\r\n"), start) and not needed:
         return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
-    found = _HEADER_END.search(data, start, min(end, start + _HEADER))
-    if found is None and end - start > _HEADER:
+    blank_line = _HEADER_END.search(data, start, min(end, start + _HEADER))
+    if blank_line is None and end - start > _HEADER:
         raise RecordError(f"its header is longer than {_HEADER >> 20} MiB")
-    stop, body = (end, end) if found is None else (found.start(), found.end())
+    stop, body = (end, end) if blank_line is None else (blank_line.start(), blank_line.end())
     if _FIELD.match(data, start, stop) is None:
         if needed:
             raise RecordError("no message begins here, with a header of lines as 'Subject: …'")
@@ -310,19 +310,19 @@ def _header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, i
     return BytesHeaderParser(policy=compat32).parsebytes(data[start:stop] + b"\n\n"), body
 
 
-def _kind(part: Message) -> str:
+def _get_media_type(part: Message) -> str:
     """Return the media type of a part."""
     raw = str(part.get("content-type", part.get_default_type()))
     kind = raw[:_VALUE].partition(";")[0].strip().lower()
     return kind if re.fullmatch(r"[^\s/]+/[^\s/]+", kind) else "text/plain"
 
 
-def _disposition(part: Message) -> str:
+def _get_disposition(part: Message) -> str:
     """Return how a part is to be shown."""
     return str(part.get("content-disposition", ""))[:_VALUE].partition(";")[0].strip().lower()
 
 
-def _parameter(part: Message, name: str, header: str = "content-type") -> str:
+def _get_parameter(part: Message, name: str, header: str = "content-type") -> str:
     """Return a parameter of a field; empty without it. RecordError where the field is too long to be searched."""
     if len(str(part.get(header, ""))) > _VALUE:
         raise RecordError(f"a field {header} is longer than {_VALUE:,} bytes")
@@ -332,15 +332,15 @@ def _parameter(part: Message, name: str, header: str = "content-type") -> str:
             return value[2].encode("latin-1", "replace").decode(value[0] or "ascii", "replace")
         except LookupError:
             return str(value[2])
-    return _header_text(str(value))
+    return _decode_header(str(value))
 
 
-def _between(data: bytes, part: Message, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_multipart(data: bytes, part: Message, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield where each part of a multipart begins and ends, without the line end before the next boundary.
 
     The last part may lack the closing boundary: mail is often cut there by lists.
     """
-    boundary = _parameter(part, "boundary").rstrip()
+    boundary = _get_parameter(part, "boundary").rstrip()
     if not boundary:
         raise RecordError("a multipart names no boundary")
     mark = b"--" + boundary.encode("utf-8", "surrogateescape")
@@ -363,7 +363,7 @@ def _between(data: bytes, part: Message, start: int, end: int) -> Iterator[tuple
     yield first, end
 
 
-def _payload(part: Message, body: bytes) -> bytes:
+def _decode_payload(part: Message, body: bytes) -> bytes:
     """Undo the transfer coding of a part. RecordError where it is damaged or unknown."""
     coding = str(part.get("content-transfer-encoding", "")).strip().lower()[:40]
     if coding in ("", "7bit", "8bit", "binary"):
@@ -378,7 +378,7 @@ def _payload(part: Message, body: bytes) -> bytes:
     raise RecordError(f"its coding {coding!r} is not one of 7bit, 8bit, binary, quoted-printable, base64")
 
 
-def _piece(leaf: _Leaf, encoding: str) -> str | Html:
+def _decode_leaf(leaf: _Leaf, encoding: str) -> str | Html:
     """Return the text of a part, or the HTML that is to be extracted."""
     if leaf.is_html:
         try:
@@ -386,15 +386,15 @@ def _piece(leaf: _Leaf, encoding: str) -> str | Html:
         except ImportError:
             raise RecordError(missing("resiliparse", "reading HTML, which is all the text of this message,")) from None
         return Html(leaf.data, leaf.charset or encoding or None, lambda text: text)
-    charset = sender_encoding(leaf.charset)
+    charset = find_sender_encoding(leaf.charset)
     for named in (charset, encoding):
         if named:
             try:
-                return decoded(leaf.data, named)
+                return decode(leaf.data, named)
             except EncodingError:
                 continue
     try:
-        return decoded(leaf.data, detected_encoding(leaf.data))
+        return decode(leaf.data, detect_encoding(leaf.data))
     except EncodingError:
         if not charset:
             raise

@@ -1,7 +1,11 @@
 """Parquet files, read in bounded batches and written with the same schema, row groups and compression.
 
-Apache Parquet, https://parquet.apache.org/docs/file-format/. Refused are files with compression around them (Parquet has
-its own), and what pyarrow cannot read.
+Apache Parquet, https://parquet.apache.org/docs/file-format/. Files compressed as a whole are refused, because Parquet
+compresses its own pages, and so is what pyarrow cannot read.
+
+pyarrow allocates what the headers of pages declare, and does not show them. So `read_page_headers` reads them first: parquet.thrift,
+PageHeader; Apache Thrift, *Thrift Compact protocol encoding*,
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
 
 from __future__ import annotations
@@ -11,21 +15,128 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from ndcore.checks import missing
-from ndcore.files.arrow import batch_rows, check_names, first_line, in_small_parts, refuse_bomb
+from ndcore.files.arrow import check_names, choose_batch_rows, get_first_line, refuse_bomb, split_batch
 from ndcore.files.errors import DocumentError
-from ndcore.files.parquet_pages import pages
 from ndcore.files.sources import Source
+
+_TYPE, _EXPANDED, _STORED = (1,), (2,), (3,)  # numbers of fields of a PageHeader
+_ENCODINGS = ((5, 2), (8, 4))  # and of its DataPageHeader and DataPageHeaderV2
+_DICTIONARY = 2  # a value of _TYPE
+_DELTA = 7  # a value of _ENCODINGS, DELTA_BYTE_ARRAY
+_WANTED = {_TYPE, _EXPANDED, _STORED, *_ENCODINGS}
+_TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = 1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 13
+_INTEGERS = (4, _I32, 6)  # of 16, 32 and 64 bits
+_FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_DEEPEST = 64  # structs and lists within one another, as in the readers of Thrift
+
+
+class ParquetPage(NamedTuple):
+    """What the header of a page says: its bytes in the file, and decompressed, and how its values are written.
+
+    In a dictionary, values are written once for all rows that have them. In a delta, a value is written without the
+    beginning that it shares with the one before.
+    """
+
+    stored: int
+    expanded: int
+    is_dictionary: bool
+    is_delta: bool
+
+
+def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
+    """Yield the pages of a column chunk from `start` to `end`, up to damage, which pyarrow meets too. O(pages)."""
+    while 0 <= start < end:
+        file.seek(start)
+        try:
+            header: dict[tuple[int, ...], int] = {}
+            _read_struct(file, (), header)
+            page = ParquetPage(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY,
+                        any(header.get(encoding) == _DELTA for encoding in _ENCODINGS))
+        except (EOFError, KeyError, ValueError):
+            return
+        if page.stored < 0 or page.expanded < 0:
+            return
+        yield page
+        start = file.tell() + page.stored
+
+
+def _read_struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
+    """Read a struct, to whose field the numbers in `path` lead, and note the integers in _WANTED."""
+    number = 0
+    while head := _read_byte(file):
+        kind = head & 15
+        number = (number + (head >> 4) if head >> 4 else _read_integer(file)) & 0xFFFF
+        field = (*path, number)
+        if kind == _I32:
+            value = _read_integer(file)
+            if field in _WANTED:
+                wanted[field] = value
+        elif kind not in (_TRUE, _FALSE):  # which have no bytes of their own in a struct
+            _skip_value(file, kind, field, wanted)
+
+
+def _skip_value(file: IO[bytes], kind: int, path: tuple[int, ...], wanted: dict[tuple[int, ...], int]) -> None:
+    """Pass over a value; of a struct read the fields. Every value has bytes, so a list takes no more steps than the file."""
+    if len(path) > _DEEPEST:
+        raise ValueError("too deep")
+    within = (*path, 0)  # leads to no field of a PageHeader
+    if kind == _STRUCT:
+        _read_struct(file, path, wanted)
+    elif kind in _INTEGERS:
+        _read_varint(file)
+    elif kind in _FIXED:
+        for _ in range(_FIXED[kind]):
+            _read_byte(file)
+    elif kind == _BINARY:
+        file.seek(_read_varint(file), 1)
+    elif kind in (_LIST, _SET):
+        head = _read_byte(file)
+        for _ in range(_read_varint(file) if head >> 4 == 15 else head >> 4):
+            _skip_value(file, head & 15, within, wanted)
+    elif kind == _MAP:
+        count = _read_varint(file)
+        kinds = _read_byte(file) if count else 0
+        for _ in range(count):
+            _skip_value(file, kinds >> 4, within, wanted)
+            _skip_value(file, kinds & 15, within, wanted)
+    else:
+        raise ValueError(f"no type {kind}")
+
+
+def _read_byte(file: IO[bytes]) -> int:
+    byte = file.read(1)
+    if not byte:
+        raise EOFError
+    return byte[0]
+
+
+def _read_varint(file: IO[bytes]) -> int:
+    """Read an unsigned integer of at most ten bytes, of which the readers of Thrift take 32 bits for numbers and lengths."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = _read_byte(file)
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & 0xFFFFFFFF
+    raise ValueError("an integer is too long")
+
+
+def _read_integer(file: IO[bytes]) -> int:
+    """Read a signed integer."""
+    value = _read_varint(file)
+    return value >> 1 ^ -(value & 1)
+
 
 _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # of a batch whose rows all have the longest value that they may share
 
 
-def _in_dictionaries(pa: Any, file: Any) -> list[str]:
+def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
     """List the columns of strings that stand in dictionaries in the file, and not in the schema."""
-    metadata, schema, found = file.metadata, file.schema_arrow, []
+    metadata, schema, names = file.metadata, file.schema_arrow, []
     for i in range(metadata.num_columns if metadata.num_row_groups else 0):
         name = metadata.row_group(0).column(i).path_in_schema
         at = schema.get_field_index(name)
@@ -34,8 +145,8 @@ def _in_dictionaries(pa: Any, file: Any) -> list[str]:
             "DICTIONARY" in encoding for g in range(metadata.num_row_groups)
             for encoding in metadata.row_group(g).column(i).encodings
         ):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 class ParquetFile:
@@ -61,13 +172,13 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(source.location)
             self.schema = self._file.schema_arrow
-            self._dictionaries = _in_dictionaries(pa, self._file)
-            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_group`
+            self._dictionaries = _list_dictionary_columns(pa, self._file)
+            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_read_group`
                 self._file.close()
                 self._file = pq.ParquetFile(source.location, read_dictionary=self._dictionaries)
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DocumentError(source.path, None, f"not a readable Parquet file: {first_line(error)}") from error
+            raise DocumentError(source.path, None, f"not a readable Parquet file: {get_first_line(error)}") from error
 
     def __enter__(self) -> ParquetFile:
         return self
@@ -80,16 +191,16 @@ class ParquetFile:
         metadata, size = self._file.metadata, Path(self._source.location).stat().st_size
         names = None if columns is None else list(columns)
         rows = 0
-        for _, batch in self._grouped(names):
+        for _, batch in self._read_groups(names):
             rows += len(batch)
             self._source.seen = size * rows // metadata.num_rows
             yield batch
 
-    def _grouped(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
+    def _read_groups(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield row group and batch of all batches, up to the damage that an earlier pass met."""
         left = self._source.readable
         for group in range(self._file.metadata.num_row_groups):
-            for batch in self._group(group, columns):
+            for batch in self._read_group(group, columns):
                 if left is None:
                     yield group, batch
                     continue
@@ -98,26 +209,26 @@ class ParquetFile:
                 if not left:
                     return
 
-    def _group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
+    def _read_group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
         group, expanded, widest = self._file.metadata.row_group(index), 0, 1
         with Path(self._source.location).open("rb") as file:
             for i in range(group.num_columns):
                 name = group.column(i).path_in_schema
-                more, shared = self._column(file, index, i)
+                more, shared = self._measure_column(file, index, i)
                 expanded += more
                 if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
                     widest = max(widest, shared)
-        size = min(batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
+        size = min(choose_batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
         try:
             if group.num_rows:
                 for batch in self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
-                    for part in in_small_parts(batch):
+                    for part in split_batch(batch):
                         yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
         except (self._pa.ArrowException, OSError) as error:
-            raise DocumentError(self._source.path, None, f"damaged Parquet file: {first_line(error)}") from error
+            raise DocumentError(self._source.path, None, f"damaged Parquet file: {get_first_line(error)}") from error
 
-    def _column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
+    def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Return the bytes of a column chunk when it is decompressed, and of the longest string that its rows may share.
 
         Both are bounds, from what its pages say; of lists no string is told. DocumentError where they grow too much.
@@ -132,7 +243,7 @@ class ParquetFile:
             start = column.dictionary_page_offset
         repeated = column.path_in_schema not in self._dictionaries
         expanded = shared = 0
-        for number, page in enumerate(pages(file, start, start + stored), 1):
+        for number, page in enumerate(read_page_headers(file, start, start + stored), 1):
             refuse_bomb(self._source, f"page {number} of {what}", page.stored, page.expanded)
             expanded += page.expanded
             if page.is_delta or (page.is_dictionary and repeated):
@@ -148,15 +259,15 @@ class ParquetFile:
 
         Row groups stay apart and are at most about 64 MiB each.
         """
-        with self._pq.ParquetWriter(target, schema, compression=self._codec()) as writer:
-            for _, batches in itertools.groupby(self._grouped(), itemgetter(0)):
+        with self._pq.ParquetWriter(target, schema, compression=self._find_codec()) as writer:
+            for _, batches in itertools.groupby(self._read_groups(), itemgetter(0)):
                 pending: list[Any] = []
                 for _, batch in batches:
                     pending.append(select(batch).cast(schema))
                     pending = self._flush(writer, pending, _GROUP_BYTES)
                 self._flush(writer, pending, 1)
 
-    def _codec(self) -> str:
+    def _find_codec(self) -> str:
         """Find the compression of the first column."""
         metadata = self._file.metadata
         if metadata.num_row_groups and metadata.num_columns:

@@ -52,12 +52,12 @@ class Place(NamedTuple):
 
     def fields(self, prefix: str = "") -> dict[str, Any]:
         """Return the place as fields for JSON; offset and date only where there are any."""
-        found: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
+        fields: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
         if self.offset is not None:
-            found[f"{prefix}offset"] = self.offset
+            fields[f"{prefix}offset"] = self.offset
         if self.date is not None:
-            found[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
-        return found
+            fields[f"{prefix}date"] = self.date.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+        return fields
 
 
 class Places:
@@ -87,16 +87,16 @@ class Places:
 
     def place(self, position: int, file: str) -> Place:
         """Return where a document stands; the caller knows its file."""
-        date = _at(self._dates, position)
+        date = _get_entry(self._dates, position)
         return Place(
-            file, _at(self._lines, position), _at(self._offsets, position),
+            file, _get_entry(self._lines, position), _get_entry(self._offsets, position),
             None if date is None else _EPOCH + date * _MICROSECOND,
         )
 
     def columns(self, positions: Ints) -> tuple[list[int | None], list[int | None], list[datetime.datetime | None]]:
         """Return the lines, offsets and dates of documents, as in `Place`."""
-        dates = _all_at(self._dates, positions)
-        return (_all_at(self._lines, positions), _all_at(self._offsets, positions),
+        dates = _get_entries(self._dates, positions)
+        return (_get_entries(self._lines, positions), _get_entries(self._offsets, positions),
                 [None if date is None else _EPOCH + date * _MICROSECOND for date in dates] if len(self._dates) else dates)
 
     def saved(self, files: Sequence[str], counts: Ints) -> SavedPlaces:
@@ -180,17 +180,17 @@ class SavedPlaces:
         return Place(self.header["files"][file], line, offset, when)
 
 
-def _all_at(column: SpooledColumn, positions: Ints) -> list[Any]:
+def _get_entries(column: SpooledColumn, positions: Ints) -> list[Any]:
     """Look up entries of a sparse column."""
     there = column.values()
     inside = positions < len(there)
     values = np.full(len(positions), _NONE)
     values[inside] = there[positions[inside]]
-    found: list[Any] = values.tolist()
-    return found if (values != _NONE).all() else [None if value == _NONE else value for value in found]
+    entries: list[Any] = values.tolist()
+    return entries if (values != _NONE).all() else [None if value == _NONE else value for value in entries]
 
 
-def _at(column: SpooledColumn, position: int) -> int | None:
+def _get_entry(column: SpooledColumn, position: int) -> int | None:
     """Look up an entry of a sparse column."""
     value = int(column.values()[position]) if position < len(column) else _NONE
     return None if value == _NONE else value

@@ -111,7 +111,7 @@ def describe(value: Any) -> str:
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"
 
 
-def check_columns(path: str, names: Sequence[str], found: Mapping[str, str], fields: Fields) -> None:
+def check_columns(path: str, names: Sequence[str], columns: Mapping[str, str], fields: Fields) -> None:
     """Raise DocumentError where a table lacks a column, has one twice, or has one that annotation adds.
 
     Parameters
@@ -120,20 +120,20 @@ def check_columns(path: str, names: Sequence[str], found: Mapping[str, str], fie
         The file, for messages.
     names : sequence of str
         The columns of the table.
-    found : mapping
+    columns : mapping
         From each field that the table has to the column that holds it.
     fields : Fields
     """
     present = f"the file has: {', '.join(names)}"
-    id_field = [fields.id] if fields.require_id or fields.id in found else []
+    id_field = [fields.id] if fields.require_id or fields.id in columns else []
     required = [name for name in fields.others if name not in fields.optional]
     for name in dict.fromkeys([*fields.text, *id_field, *required]):
-        if name not in found:
+        if name not in columns:
             option = fields.named_by[0] if name in fields.text else fields.named_by[1] if name == fields.id else ""
             hint = f"; name the right one with {option}" if option else ""
             raise DocumentError(path, None, f"no column {name!r} ({present}){hint}")
-        if names.count(found[name]) > 1:
-            raise DocumentError(path, None, f"{names.count(found[name])} columns are called {found[name]!r}")
+        if names.count(columns[name]) > 1:
+            raise DocumentError(path, None, f"{names.count(columns[name])} columns are called {columns[name]!r}")
     for name in ANNOTATION_COLUMNS if fields.annotated else ():
         if name in names:
             raise DocumentError(path, None, f"has a column {name!r} already; rename it, or leave out --annotate")
@@ -149,13 +149,13 @@ def lookup(record: Any, field: str) -> Any:
         return MISSING
     if field in record:
         return record[field]
-    for first, rest in splits(field):
-        if first in record and (found := lookup(record[first], rest)) is not MISSING:
-            return found
+    for first, rest in split_field(field):
+        if first in record and (value := lookup(record[first], rest)) is not MISSING:
+            return value
     return MISSING
 
 
-def splits(field: str) -> Iterator[tuple[str, str]]:
+def split_field(field: str) -> Iterator[tuple[str, str]]:
     """Yield the ways to cut a field at one of its dots, the longest first part first."""
     at = field.rfind(".")
     while at >= 0:

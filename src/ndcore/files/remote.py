@@ -22,7 +22,7 @@ def is_remote(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def expanded(url: str) -> list[str]:
+def expand_pattern(url: str) -> list[str]:
     """Return the URLs that match a pattern, sorted; a URL without ``*``, ``?`` and ``[`` as it is.
 
     Raises
@@ -33,15 +33,15 @@ def expanded(url: str) -> list[str]:
     base = url.partition("?")[0] if url.startswith(("http://", "https://")) else url
     if not _MAGIC.search(base):
         return [url]
-    with _url_errors(url):
-        files, path = _filesystem(url)
-        found = sorted(name for name, about in files.glob(path, detail=True).items() if about["type"] == "file")
-    if not found:
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
+        matches = sorted(name for name, about in files.glob(path, detail=True).items() if about["type"] == "file")
+    if not matches:
         raise DocumentError(url, None, "no file matches")
-    return [files.unstrip_protocol(name) for name in found]
+    return [files.unstrip_protocol(name) for name in matches]
 
 
-def listed(url: str) -> list[tuple[str, str]] | None:
+def list_files(url: str) -> list[tuple[str, str]] | None:
     """Return (URL, path below it) of every file below a directory, sorted by path; None for a file.
 
     Raises
@@ -51,8 +51,8 @@ def listed(url: str) -> list[tuple[str, str]] | None:
     UsageError
         A file has a name that no file below ``kept/`` can have.
     """
-    with _url_errors(url):
-        files, path = _filesystem(url)
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
         if files.info(path)["type"] != "directory":
             return None
         names = sorted(files.find(path))
@@ -65,31 +65,31 @@ def listed(url: str) -> list[tuple[str, str]] | None:
     return pairs
 
 
-def beginnings(urls: Sequence[str]) -> Iterator[bytes]:
+def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
     """Yield the first 64 KiB of each file; 1 MiB where bzip2 needs it. Raises DocumentError."""
     for start in range(0, len(urls), _AT_ONCE):
         part = urls[start : start + _AT_ONCE]
-        with _url_errors(part[0]):
-            files, _ = _filesystem(part[0])
-            paths = [_filesystem(url)[1] for url in part]
+        with _convert_errors(part[0]):
+            files, _ = _open_filesystem(part[0])
+            paths = [_open_filesystem(url)[1] for url in part]
             heads = files.cat_ranges(paths, [0] * len(part), [_HEAD] * len(part), on_error="return")
         for url, path, head in zip(part, paths, heads, strict=True):
-            with _url_errors(url):
+            with _convert_errors(url):
                 if isinstance(head, Exception):
                     raise head
                 yield files.cat_file(path, start=0, end=_HEAD << 4) if head.startswith(b"BZh") else head
 
 
-def remote_chunks(url: str, size: int) -> Iterator[bytes]:
+def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
-    with _url_errors(url):
-        files, path = _filesystem(url)
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
         with files.open(path, "rb") as file:
             while data := file.read(size):
                 yield data
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
+def _open_filesystem(url: str) -> tuple[Any, str]:
     """Find the filesystem of fsspec for a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
@@ -100,7 +100,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _url_errors(url: str) -> Iterator[None]:
+def _convert_errors(url: str) -> Iterator[None]:
     """Turn errors of fsspec, and of the packages below it, into DocumentErrors of the URL."""
     try:
         yield

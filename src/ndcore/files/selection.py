@@ -38,19 +38,19 @@ class Selection:
 
     def __init__(self, include: Sequence[str] = (), exclude: Sequence[str] = (), hidden: bool = False) -> None:
         self.hidden = hidden
-        self._include, self._exclude = _patterns(include, "include"), _patterns(exclude, "exclude")
+        self._include, self._exclude = _compile_patterns(include, "include"), _compile_patterns(exclude, "exclude")
         self._used: set[str] = set()
 
     def enters(self, folder: str) -> bool:
         """Tell whether to search a folder."""
-        return not self._matches(self._exclude, f"{folder}/")
+        return not self._match(self._exclude, f"{folder}/")
 
     def reads(self, file: str) -> bool:
         """Tell whether to read a file in a folder that is searched."""
-        included = self._matches(self._include, file) or not self._include
-        return included and not self._matches(self._exclude, file)
+        included = self._match(self._include, file) or not self._include
+        return included and not self._match(self._exclude, file)
 
-    def _matches(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
+    def _match(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
         """Match a path against patterns, and note which ones matched."""
         matching = [text for text, pattern in patterns.items() if pattern.match(path)]
         self._used.update(matching)
@@ -70,7 +70,7 @@ class Selection:
         return [text for text in self._exclude if text not in self._used]
 
 
-def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
+def _compile_patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
     """Compile the patterns of an option."""
     if isinstance(texts, str):
         raise TypeError(f"{option} is a list of patterns, got the str {texts!r}")
@@ -78,12 +78,12 @@ def _patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern[str]]:
         if not text.strip("/"):
             raise UsageError(f"--{option} {text!r} is not a pattern; examples are *.txt, drafts/ and docs/**/*.md")
     try:
-        return {text: re.compile(_expression(text), re.DOTALL) for text in texts}
+        return {text: re.compile(_translate_pattern(text), re.DOTALL) for text in texts}
     except UsageError as error:
         raise UsageError(f"--{option} {error}") from None
 
 
-def _expression(pattern: str) -> str:
+def _translate_pattern(pattern: str) -> str:
     """Return the regular expression of a pattern, for paths whose folders end in ``/``."""
     folder, body = pattern.endswith("/"), pattern.rstrip("/")
     begin = "" if "/" in body else "(?:.*/)?"
@@ -99,13 +99,13 @@ def _expression(pattern: str) -> str:
         elif token == "?":
             parts.append("[^/]")
         elif len(token) > 2 and token[0] == "[" and token not in ("[!]", "[^]"):
-            parts.append(_class(pattern, token))
+            parts.append(_translate_class(pattern, token))
         else:
             parts.append(re.escape(token))
     return "".join([*parts, "/" if folder else "(?:/|$)"])
 
 
-def _class(pattern: str, token: str) -> str:
+def _translate_class(pattern: str, token: str) -> str:
     """Return the expression of a class as ``[a-z_]`` or ``[!a-z]``. UsageError where a range of it is empty."""
     inner = token[1:-1]
     if re.search(r"\[:\w*:$", inner):

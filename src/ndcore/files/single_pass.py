@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ndcore._types import Text
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block
-from ndcore.files.dates import parsed_date
-from ndcore.files.document_fields import listed_ids
+from ndcore.files.document_fields import list_ids
 from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.field_values import parse_date
 from ndcore.files.provenance import Place
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.source_reader import SourceReader
@@ -40,11 +40,11 @@ class SinglePass:
 
     Parameters
     ----------
-    found : Inputs
+    inputs : Inputs
     text_field, id_field, require_id, on_error, html, threads, told
         As in `FileDocuments`. A file that is one document has its path below the input as its id.
     date_field : str, optional
-        Field or column that holds the date (see `parsed_date`). None: records of archives have their date of capture, other
+        Field or column that holds the date (see `parse_date`). None: records of archives have their date of capture, other
         documents have none.
     date : datetime, optional
         Date of documents that have none of their own. None: with `date_field`, a record without a date is an error.
@@ -59,7 +59,7 @@ class SinglePass:
 
     def __init__(
         self,
-        found: Inputs,
+        inputs: Inputs,
         *,
         text_field: str | Sequence[str] = "text",
         id_field: str = "id",
@@ -75,9 +75,9 @@ class SinglePass:
         others = () if date_field is None else (date_field,)
         optional = frozenset(others if date is not None else ())
         self._reader = SourceReader(Fields(texts, id_field, require_id, others, optional), html, threads=threads)
-        self._sources, self.ignored = found.sources, list(found.ignored)
+        self._sources, self.ignored = inputs.sources, list(inputs.ignored)
         self._skip, self._date, self._field = on_error == "skip", date, date_field
-        self._work, self._position = WorkDirectory(), Position(found.sources)
+        self._work, self._position = WorkDirectory(), Position(inputs.sources)
         self._told = told
         self._given, self.rejected = 0, list[Rejected]()
         self.by_tags: list[tuple[str | int, Place]] = []
@@ -119,12 +119,12 @@ class SinglePass:
         for index, source in enumerate(self._sources):
             self._position.at, source.seen = index, 0
             try:
-                yield from self._documents(source)
+                yield from self._read_source(source)
             except DocumentError as error:
                 self._reject(error)
         self._position.at = len(self._sources)
 
-    def _documents(self, source: Source) -> Iterator[Dated]:
+    def _read_source(self, source: Source) -> Iterator[Dated]:
         """Yield the documents of a source. Raises DocumentError where it cannot be read, or not from some record on."""
         copy_stream(source, self._work)
         if source.problem:
@@ -136,16 +136,16 @@ class SinglePass:
                     return
                 self._reject(DocumentError(source.path, *item))
             elif item is not None:
-                yield from self._dated(source, _records(item))
+                yield from self._add_dates(source, _iterate_records(item))
 
-    def _dated(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
+    def _add_dates(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
         for record in records:
             ident = record.id
             if ident is None:
                 ident = source.label if record.number is None else f"{source.label}:{record.number}"
             try:
-                date = self._date_of(record)
+                date = self._find_date(record)
             except RecordError as error:
                 self._reject(DocumentError(source.path, record.number, str(error)))
                 continue
@@ -155,7 +155,7 @@ class SinglePass:
                 self.by_tags.append((ident, place))
             yield Dated(ident, record.text, date, place)
 
-    def _date_of(self, record: Record) -> datetime.datetime | None:
+    def _find_date(self, record: Record) -> datetime.datetime | None:
         """Find the date of a record. RecordError where its field holds none."""
         if self._field is None or not record.values:
             return record.date or self._date
@@ -163,7 +163,7 @@ class SinglePass:
         if value is None and self._date is not None:
             return self._date
         try:
-            return parsed_date(value)
+            return parse_date(value)
         except RecordError as error:
             raise RecordError(f"the date field {self._field!r}: {error}") from None
 
@@ -174,12 +174,12 @@ class SinglePass:
         self.rejected.append(Rejected(error.path, error.number, error.reason))
 
 
-def _records(item: Record | Block) -> Iterator[Record]:
+def _iterate_records(item: Record | Block) -> Iterator[Record]:
     """Yield the records of a block, or the one record."""
     if isinstance(item, Record):
         yield item
         return
     values: Sequence[tuple[Any, ...]] = item.values or [()] * len(item.numbers)
-    rows = zip(item.numbers.tolist(), item.texts, listed_ids(item.ids), values, item.sizes.tolist(), strict=True)
+    rows = zip(item.numbers.tolist(), item.texts, list_ids(item.ids), values, item.sizes.tolist(), strict=True)
     for row in rows:
         yield Record(*row)

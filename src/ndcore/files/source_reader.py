@@ -1,24 +1,76 @@
-"""The documents of one source: which module reads which kind of file."""
+"""Choose the module that reads a source, as documents or as raw records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Protocol
 
 from ndcore.files import archived_pages, columnar, mail
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
-from ndcore.files.csv_tsv import CsvHeader
+from ndcore.files.csv_tsv import CsvHeader, Rows
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import read_whole
+from ndcore.files.file_reader import read_lines, read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
+from ndcore.files.json_elements import Elements
 from ndcore.files.json_lines import JsonLines
-from ndcore.files.raw_records import SPLIT, raw_records
+from ndcore.files.mail import Messages
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.sources import Source, TooLong
-from ndcore.files.text_encoding import EncodingError, decoded, detected_encoding
+from ndcore.files.text_encoding import EncodingError, decode, detect_encoding
 from ndcore.text.inputs import Extracted
+
+SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
+
+
+class RawRecords(Protocol):
+    """The records of a file, and all that stands around them: written one after another they are the file again.
+
+    Attributes
+    ----------
+    opening : bytes
+        What stands before the first record, once it has been read: a bracket, a header.
+    closing : bytes
+        What follows the last record, once it has been read.
+    """
+
+    opening: bytes
+    closing: bytes
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield (number from 1, bytes between the record and the one before, record).
+
+        A blank line is an empty record; a TooLong stands for a record longer than ``source.longest``.
+        """
+        ...
+
+
+class RawLines:
+    """The lines of a file of JSON Lines."""
+
+    opening = closing = b""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        for number, line in read_lines(self._source):
+            yield number, b"", line if isinstance(line, TooLong) or line.strip(b" \t\r\n") else b""
+
+
+def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
+    """Cut a file of one of the kinds SPLIT, or an mbox, into records; the header of a table gets the columns `added`.
+
+    Iterating raises DocumentError where the file cannot be read or is damaged.
+    """
+    if source.kind in DELIMITERS:
+        return Rows(source, added)
+    if source.kind == "mbox":
+        return Messages(source)
+    return RawLines(source) if source.kind == "jsonl" else Elements(source)
+
 
 Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
 
@@ -69,21 +121,21 @@ class SourceReader:
             The file cannot be read, or not from some record on.
         """
         if source.kind == "archive":
-            return archived_pages.documents(source, self._fields.others, self.workers, wanted, contents)
+            return archived_pages.read_documents(source, self._fields.others, self.workers, wanted, contents)
         if source.kind in ("mail", "mbox"):
-            return mail.documents(source, self._fields, self.workers, wanted)
+            return mail.read_documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
-            return self._extracted(source, self._rows(source, wanted))
+            return self._extract_texts(source, self._read_rows(source, wanted))
         if source.kind == "jsonl":
-            return self._extracted(source, self._lines.items(source, lines))
+            return self._extract_texts(source, self._lines.items(source, lines))
         if source.kind in SPLIT:
-            return self._extracted(source, self._parsed(source, wanted))
-        return self._whole(source, wanted)
+            return self._extract_texts(source, self._parse_records(source, wanted))
+        return self._read_whole(source, wanted)
 
-    def _parsed(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
+    def _parse_records(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
         """Parse the wanted records of a file that is cut into records."""
         parse = CsvHeader(source, self._fields).parse if source.kind in DELIMITERS else self._lines.parser.parse
-        for number, _, raw in raw_records(source):
+        for number, _, raw in cut_records(source):
             if isinstance(raw, TooLong):
                 yield number, raw.reason
             elif not raw:
@@ -95,20 +147,20 @@ class SourceReader:
                     item = (number, str(error))
                 yield item
 
-    def _rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
+    def _read_rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
         """Read the wanted rows of a file of columns."""
-        for item in columnar.rows(source, self._fields):
+        for item in columnar.read_rows(source, self._fields):
             if wanted(item.number if isinstance(item, Record) else item[0]):
                 yield item
 
-    def _extracted(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
+    def _extract_texts(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:
         """Extract the texts of records that are HTML."""
         if not self._texts_are_html:
             yield from items
             return
-        yield from self.workers.texts(source.path, _html_of(items, source.form.encoding or None))
+        yield from self.workers.texts(source.path, _wrap_html(items, source.form.encoding or None))
 
-    def _whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
+    def _read_whole(self, source: Source, wanted: Callable[[None], bool]) -> Iterator[Item]:
         """Read a file that is one document."""
         if not wanted(None):
             return
@@ -118,24 +170,24 @@ class SourceReader:
             page = Html(data, source.form.encoding or None, partial(with_text, record))
             yield from self.workers.texts(source.path, [page])
         else:
-            yield record if source.as_bytes else with_text(record, decoded_text(source, data))
+            yield record if source.as_bytes else with_text(record, decode_source(source, data))
 
 
-def decoded_text(source: Source, data: bytes) -> str | bytes:
+def decode_source(source: Source, data: bytes) -> str | bytes:
     """Decode a text; UTF-8 stays as it is. DocumentError where its encoding cannot be told, or is not what was named."""
     try:
         if not source.encoding:
-            source.set_encoding(detected_encoding(data))
+            source.set_encoding(detect_encoding(data))
         if source.encoding == "utf-8":
             return data
-        text = decoded(data, source.encoding)
+        text = decode(data, source.encoding)
         source.set_encoding(source.encoding)
         return Extracted.of(text, data)
     except EncodingError as error:
         raise DocumentError(source.path, None, str(error)) from error
 
 
-def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
+def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
     """Yield Html for each text of documents, which come one by one, and other items as they are.
 
     `charset` is the encoding of texts that are bytes, as columns of Parquet may have, if the user named it.
@@ -145,11 +197,11 @@ def _html_of(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item
             yield Html(item.text, charset, partial(with_text, item))
         elif isinstance(item, Block):
             for i, text in enumerate(item.texts):
-                yield Html(text, charset, partial(_block_with_text, item.where([i])))
+                yield Html(text, charset, partial(_replace_block_text, item.where([i])))
         else:
             yield item
 
 
-def _block_with_text(block: Block, text: Extracted | RecordError) -> Item:
+def _replace_block_text(block: Block, text: Extracted | RecordError) -> Item:
     """Replace the HTML of a block of one document by its text; (number, reason) where there is none."""
     return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

@@ -18,7 +18,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore.files.errors import DocumentError
-from ndcore.files.formats import Format, of_name, recognise
+from ndcore.files.formats import Format, guess_from_name, recognise
 from ndcore.files.remote import is_remote
 
 STDIN = "-"
@@ -63,7 +63,7 @@ class Source:
     named : bool
         The user named this file; otherwise it was found in a directory.
     longest : int
-        Bytes that one record of it may have, decompressed; see `too_long`.
+        Bytes that one record of it may have, decompressed; see `explain_too_long`.
     form : TextForm
         What the user says of its text.
     as_bytes : bool
@@ -106,11 +106,11 @@ class Source:
 
 def read_otherwise(sources: Iterable[Source]) -> dict[str, list[str]]:
     """Return how sources were read that are not UTF-8, or tables whose delimiter was detected, with their paths."""
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for source in sources:
         for how in source.told:
-            found.setdefault(how, []).append(source.path)
-    return found
+            paths.setdefault(how, []).append(source.path)
+    return paths
 
 
 class TooLong(bytes):
@@ -130,16 +130,16 @@ class TooLong(bytes):
     def of(cls, what: str, longest: int, odd_quotes: bool = False) -> TooLong:
         """Return the stand-in of a record; `what` names it, as in "the line"."""
         made = cls()
-        made.reason, made.odd_quotes = too_long(what, longest), odd_quotes
+        made.reason, made.odd_quotes = explain_too_long(what, longest), odd_quotes
         return made
 
 
-def too_long(what: str, longest: int) -> str:
+def explain_too_long(what: str, longest: int) -> str:
     """Say that something is longer than `longest` bytes, and how to have it read."""
-    return f"{what} is longer than {shown_bytes(longest)}; a larger --max-record has it read"
+    return f"{what} is longer than {show_bytes(longest)}; a larger --max-record has it read"
 
 
-def shown_bytes(count: int) -> str:
+def show_bytes(count: int) -> str:
     """Show a number of bytes in MiB where it is a whole number of them."""
     return f"{count >> 20:,} MiB" if count and count % (1 << 20) == 0 else f"{count:,} bytes"
 
@@ -202,18 +202,18 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            return recognised(path, file, binary, encoding)
+            return recognise_source(path, file, binary, encoding)
     except OSError:  # reported by who reads it
-        kind, compression = of_name(path)
+        kind, compression = guess_from_name(path)
         return Format(kind or "text", compression)
 
 
-def recognised(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
+def recognise_source(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
     """Return `recognise` of a file; with `binary` as `format_of` does."""
-    found = recognise(name, file, encoding=encoding)
-    if binary and found.kind == "text" and (found.binary or found.encoding):
-        return found._replace(encoding="", problem="", binary="")
-    return found
+    file_format = recognise(name, file, encoding=encoding)
+    if binary and file_format.kind == "text" and (file_format.binary or file_format.encoding):
+        return file_format._replace(encoding="", problem="", binary="")
+    return file_format
 
 
 def starts_with(path: str, magic: bytes) -> bool:
@@ -227,7 +227,7 @@ def starts_with(path: str, magic: bytes) -> bool:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def sizes(sources: Iterable[Source]) -> Iterator[int]:
+def get_sizes(sources: Iterable[Source]) -> Iterator[int]:
     """Yield the bytes of each file as it is stored; 0 for a file that cannot be read, which reading it reports."""
     for source in sources:
         try:
@@ -251,7 +251,7 @@ class Position:
         if self._ends is None:
             if not all(source.location for source in self._sources):
                 return None
-            self._ends = np.cumsum([0, *sizes(self._sources)], dtype=np.int64)
+            self._ends = np.cumsum([0, *get_sizes(self._sources)], dtype=np.int64)
         total = int(self._ends[-1])
         if self.at >= len(self._sources):
             return total, total

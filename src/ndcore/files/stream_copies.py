@@ -15,8 +15,8 @@ from typing import IO
 
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import COLUMNAR, recognise
-from ndcore.files.remote import remote_chunks
-from ndcore.files.sources import STDIN, Source, is_url, too_long
+from ndcore.files.remote import read_remote_chunks
+from ndcore.files.sources import STDIN, Source, explain_too_long, is_url
 from ndcore.storage.disk_space import FULL, TEMPORARY, name_place
 
 _CHUNK = 1 << 20
@@ -61,7 +61,7 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
     if source.location or source.problem:
         return
     try:
-        with contextlib.closing(chunks(source.path)) as stream:
+        with contextlib.closing(read_chunks(source.path)) as stream:
             _copy(source, stream, work)
     except DocumentError as error:
         source.problem = error.reason
@@ -70,11 +70,11 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
 
 def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     """Copy a stream, after recognising its format."""
-    head = _beginning(stream)
+    head = _read_beginning(stream)
     if not is_url(source.path):
-        found = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
-        source.kind, source.encoding, source.problem = found.kind, found.encoding, found.problem
-        source.stored = found.compression
+        file_format = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
+        source.kind, source.encoding, source.problem = file_format.kind, file_format.encoding, file_format.problem
+        source.stored = file_format.compression
         if source.kind == "archive" and source.stored:  # its members are copied as they are
             source.compression = source.stored
     if source.problem:
@@ -83,10 +83,10 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     source.stored = "gz" if packed else source.stored
     try:
         location = work.new_file("." + (source.stored or source.kind))
-        with Path(location).open("wb") as target, _packing(target, packed) as copy:
+        with Path(location).open("wb") as target, _open_packed(target, packed) as copy:
             for data in itertools.chain([head], stream):
                 copy.write(data)
-    except OSError as error:  # of the copy: `chunks` raises DocumentError
+    except OSError as error:  # of the copy: `read_chunks` raises DocumentError
         if error.errno in FULL:
             name_place(error, tempfile.gettempdir(), inside=Path(tempfile.gettempdir()), hint=TEMPORARY)
             raise DocumentError(source.path, None, f"cannot be copied to {error.filename}: {error.strerror}") from error
@@ -96,7 +96,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
     source.location = location
 
 
-def _beginning(stream: Iterator[bytes]) -> bytes:
+def _read_beginning(stream: Iterator[bytes]) -> bytes:
     """Read enough of a stream to recognise its format."""
     head: list[bytes] = []
     while sum(map(len, head)) < _CHUNK and (more := next(stream, b"")):
@@ -105,7 +105,7 @@ def _beginning(stream: Iterator[bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
+def _open_packed(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
     """Give `target`, or a file that compresses into it, fast."""
     if packed:
         with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:
@@ -114,10 +114,10 @@ def _packing(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
         yield target
 
 
-def chunks(path: str) -> Generator[bytes, None, None]:
+def read_chunks(path: str) -> Generator[bytes, None, None]:
     """Yield the bytes of standard input, a FIFO, a URL or a file, at most 1 MiB at a time. Raises DocumentError."""
     if is_url(path):
-        yield from remote_chunks(path, _CHUNK)
+        yield from read_remote_chunks(path, _CHUNK)
         return
     try:
         with _open(path) as stream:
@@ -157,9 +157,9 @@ def read_path(path: str, longest: int) -> bytes:
     except OSError as error:
         raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
     data = bytearray()
-    with contextlib.closing(chunks(path)) as stream:
+    with contextlib.closing(read_chunks(path)) as stream:
         for chunk in stream:
             data += chunk
             if len(data) > longest:
-                raise DocumentError(path, None, too_long("the text", longest))
+                raise DocumentError(path, None, explain_too_long("the text", longest))
     return bytes(data)

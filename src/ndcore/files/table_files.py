@@ -17,7 +17,7 @@ from typing import IO, Any, Literal
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string
-from ndcore.files.output_file import OutputFile
+from ndcore.files.outputs import OutputFile
 
 __all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
 
@@ -56,7 +56,7 @@ class Table:
         """Return the rows in blocks, as `Blocks` has them."""
         if isinstance(self.rows, Blocks):
             return self.rows.blocks
-        return (list(zip(*batch, strict=True)) for batch in _batches(self.rows))
+        return (list(zip(*batch, strict=True)) for batch in _cut_batches(self.rows))
 
 
 class TableFile(OutputFile):
@@ -98,7 +98,7 @@ def write_json_lines(file: IO[bytes], table: Table) -> int:
     for row in table.rows:
         record = dict(zip(names, row, strict=True))
         for at in times:
-            record[names[at]] = _plain(row[at])
+            record[names[at]] = _write_time(row[at])
         file.write(to_json(record) + b"\n")
         count += 1
     return count
@@ -116,7 +116,7 @@ def _write_csv(path: Path, table: Table) -> int:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([column.name for column in table.columns])
-        cells = {"truth": _truth, "time": _plain}
+        cells = {"truth": _write_truth, "time": _write_time}
         for block in table.blocks():
             changes = [cells.get(column.kind) for column in table.columns]
             values = [column if change is None else list(map(change, column))
@@ -151,19 +151,19 @@ def _write_parquet(path: Path, table: Table) -> int:
     return count
 
 
-def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+def _cut_batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
     """Cut rows into batches."""
     remaining = iter(rows)
     while batch := list(itertools.islice(remaining, BATCH)):
         yield batch
 
 
-def _truth(value: bool | None) -> str | None:
+def _write_truth(value: bool | None) -> str | None:
     """Convert a truth value to a cell of CSV."""
     return None if value is None else "true" if value else "false"
 
 
-def _plain(value: Any) -> Any:
+def _write_time(value: Any) -> Any:
     """Convert a time to ISO 8601; leave anything else as it is."""
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")

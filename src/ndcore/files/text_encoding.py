@@ -1,8 +1,9 @@
 """The encoding of text, tables, mail and pages: named by a byte order mark, by the user or by a sender, or detected.
 
-Detection asks in this order: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element
-of a page, then statistics (resiliparse). Text that is UTF-8 but for a few bytes stays UTF-8. What an encoding cannot decode
-is refused in files, and becomes U+FFFD in pages.
+Byte order marks: The Unicode Standard, section 23.8, https://www.unicode.org/versions/latest/. Detection tries, one after
+another: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element of a page, and
+statistics (resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an
+error in files, and become U+FFFD in pages.
 """
 
 from __future__ import annotations
@@ -11,7 +12,25 @@ import codecs
 import unicodedata
 
 from ndcore.checks import missing
-from ndcore.files.byte_order_mark import UTF8, other_encoding
+
+UTF8_MARK = codecs.BOM_UTF8
+_MARKS = (  # UTF-32 first: its little-endian mark begins with the one of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def find_marked_encoding(head: bytes) -> str:
+    """Return the encoding that a mark names, as ``utf-16-le``; an empty string for UTF-8 and without a mark."""
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "")
+
+
+def remove_mark(data: bytes) -> bytes:
+    """Return `data` without the mark of UTF-8 that some programs put at the beginning of a file."""
+    return data.removeprefix(UTF8_MARK)
+
 
 _SUPERSETS = {  # as browsers decode them
     "shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030", "iso8859-11": "cp874",
@@ -29,7 +48,7 @@ class EncodingError(ValueError):
     """A text is in no encoding that can be told, or not in the one that was named; the message is the reason alone."""
 
 
-def checked_encoding(name: str) -> str:
+def check_encoding(name: str) -> str:
     """Return the name of Python for an encoding of text.
 
     Raises
@@ -37,32 +56,32 @@ def checked_encoding(name: str) -> str:
     EncodingError
         There is no such encoding, or it leaves the order of bytes open.
 
-    >>> checked_encoding("Windows-1252"), checked_encoding("GBK")
+    >>> check_encoding("Windows-1252"), check_encoding("GBK")
     ('cp1252', 'gb18030')
     """
     try:
-        found = codecs.lookup(name).name
-        b"a".decode(found, "ignore")  # LookupError for codecs of other things than text
+        encoding = codecs.lookup(name).name
+        b"a".decode(encoding, "ignore")  # LookupError for codecs of other things than text
     except (LookupError, ValueError):
-        found = "undefined"
-    if found in _NO_TEXT:
+        encoding = "undefined"
+    if encoding in _NO_TEXT:
         raise EncodingError(f"{name!r} does not name an encoding of text; examples are cp1252, gb18030, utf-16-le")
-    if found in ("utf-16", "utf-32"):
-        raise EncodingError(f"{name!r} leaves the order of bytes open; name {found}-le or {found}-be (a byte order mark "
+    if encoding in ("utf-16", "utf-32"):
+        raise EncodingError(f"{name!r} leaves the order of bytes open; name {encoding}-le or {encoding}-be (a byte order mark "
                             "decides where there is one)")
-    return "utf-8" if found == "utf-8-sig" else _SUPERSETS.get(found, found)
+    return "utf-8" if encoding == "utf-8-sig" else _SUPERSETS.get(encoding, encoding)
 
 
-def sender_encoding(charset: str) -> str:
+def find_sender_encoding(charset: str) -> str:
     """Return the encoding that a sender of mail means by a name, as browsers do; empty for other names, and for ASCII."""
     try:
-        found = checked_encoding(charset)
+        encoding = check_encoding(charset)
     except EncodingError:
         return ""
-    return "" if found == "ascii" else _OF_SENDERS.get(found, found)
+    return "" if encoding == "ascii" else _OF_SENDERS.get(encoding, encoding)
 
 
-def wide_encoding(head: bytes) -> str:
+def detect_wide_encoding(head: bytes) -> str:
     """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
 
     More NULs must stand at the high ends of the units than elsewhere: U+4E00 and U+AC00, which are common, end in a NUL. The
@@ -97,7 +116,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
+def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
     """Decide the encoding of a text; None where nothing tells. O(len).
 
     Parameters
@@ -114,36 +133,36 @@ def likely_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     EncodingError
         It takes statistics to tell, and resiliparse is not installed.
     """
-    if data.startswith(UTF8):
+    if data.startswith(UTF8_MARK):
         return "utf-8"
-    told = other_encoding(data) or (_named(charset) if charset else "") or wide_encoding(data[:_LOOK])
+    told = find_marked_encoding(data) or (_find_charset(charset) if charset else "") or detect_wide_encoding(data[:_LOOK])
     if told:
         return told
-    if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _decodes(data, "iso2022_jp"):
+    if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _can_decode(data, "iso2022_jp"):
         return "iso2022_jp"
-    in_utf8 = is_utf8(data) or _nearly_utf8(data)  # pages in UTF-8 often name another encoding
+    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # pages in UTF-8 often name another encoding
     if is_html and (not in_utf8 or (data.isascii() and b"\x1b" in data)):  # escapes: ISO-2022-JP, cut off or damaged
-        declared = _resiliparse_detects(data, is_html=True)
+        declared = _ask_resiliparse(data, is_html=True)
         if declared != "utf-8":  # it says so of EUC-KR too
             return declared
-    return "utf-8" if in_utf8 else _by_statistics(data)
+    return "utf-8" if in_utf8 else _guess_encoding(data)
 
 
-def detected_encoding(data: bytes) -> str:
+def detect_encoding(data: bytes) -> str:
     """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len).
 
-    Statistics have no say where there are NULs: they give UTF-16 that `wide_encoding` does not recognize any name.
+    Statistics have no say where there are NULs: they give UTF-16 that `detect_wide_encoding` does not recognize any name.
     """
-    encoding = likely_encoding(data)
+    encoding = decide_encoding(data)
     guessed = encoding is not None and not encoding.startswith("utf-")
-    if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _decodes(data, encoding)):
+    if encoding is None or (guessed and b"\0" in data) or (encoding != "utf-8" and not _can_decode(data, encoding)):
         likely = "" if encoding is None else f" (most likely {encoding}, but not all of it)"
         raise EncodingError(f"not UTF-8, and its encoding cannot be told{likely}; name it with --encoding, or convert it: "
                             "iconv -t UTF-8")
     return encoding
 
 
-def decoded(data: bytes, encoding: str) -> str:
+def decode(data: bytes, encoding: str) -> str:
     """Decode a text without its byte order mark. EncodingError where it is not in the encoding."""
     try:
         return data.decode(encoding).removeprefix("\ufeff")
@@ -151,7 +170,7 @@ def decoded(data: bytes, encoding: str) -> str:
         raise EncodingError(f"not {encoding.upper()}: {error.reason} at byte {error.start + 1:,}") from error
 
 
-def _decodes(data: bytes, encoding: str) -> bool:
+def _can_decode(data: bytes, encoding: str) -> bool:
     """Tell whether all of `data` is in an encoding."""
     try:
         data.decode(encoding)
@@ -160,14 +179,14 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _nearly_utf8(data: bytes) -> bool:
+def _is_nearly_utf8(data: bytes) -> bool:
     """Tell whether wrong bytes are so few among characters beyond ASCII that they are damage, not another encoding."""
     good = data.decode("utf-8", "ignore")
     wrong = len(data) - len(good.encode())
     return len(good) - len(data.translate(None, _HIGH)) > _GOOD * wrong
 
 
-def _named(charset: str) -> str:
+def _find_charset(charset: str) -> str:
     """Return the encoding that browsers read under a name, else the one of Python; an empty string for other names."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
@@ -175,23 +194,23 @@ def _named(charset: str) -> str:
     if name is not None:
         return _SUPERSETS.get(str(name), str(name))
     try:
-        return checked_encoding(charset)
+        return check_encoding(charset)
     except EncodingError:
         return ""
 
 
-def _by_statistics(data: bytes) -> str | None:
+def _guess_encoding(data: bytes) -> str | None:
     """Ask resiliparse for the encoding of bytes that are not UTF-8; None where it knows none."""
     first = len(data) - len(data.lstrip(bytes(range(128))))
     sample = data[max(0, first - 100) :][:_SAMPLE]
-    name = _resiliparse_detects(sample)
+    name = _ask_resiliparse(sample)
     if name != "utf-8":
         return name
     beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
     return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None
 
 
-def _resiliparse_detects(sample: bytes, is_html: bool = False) -> str:
+def _ask_resiliparse(sample: bytes, is_html: bool = False) -> str:
     """Return what resiliparse says of some bytes; of a page it reads the ``meta`` element first."""
     try:
         from resiliparse.parse.encoding import detect_encoding

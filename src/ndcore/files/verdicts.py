@@ -12,10 +12,12 @@ from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite_all
+from ndcore.files.json_values import finite_all, to_json
+from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
 from ndcore.pairs.assignments import largest_clusters
 
+CLUSTERS = "clusters.jsonl"
 ROWS = 1 << 14  # documents whose lines are made at a time
 DESCRIBED = 1 << 10  # documents that are described at a time
 SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
@@ -95,14 +97,14 @@ class NamedVerdicts:
 
     def names(self, positions: Ints) -> list[str | int]:
         """Return the ids of documents; positions as in `name`."""
-        sides = [lambda inside, ids=ids: [_taken(ids, inside)] for ids in (self.ids, self.against)]
-        return self._of_sides(positions, *sides)[0]
+        sides = [lambda inside, ids=ids: [_take_ids(ids, inside)] for ids in (self.ids, self.against)]
+        return self._join_sides(positions, *sides)[0]
 
     def places(self, positions: Ints) -> list[list[Any]]:
         """Return where documents stand, as columns of `Place`, all None where it is not known; positions as in `name`."""
-        return self._of_sides(positions, self._places or _nowhere, self._against_places or _nowhere)
+        return self._join_sides(positions, self._places or _make_empty_places, self._against_places or _make_empty_places)
 
-    def _of_sides(self, positions: Ints, of_texts: PlaceColumns, of_against: PlaceColumns) -> list[list[Any]]:
+    def _join_sides(self, positions: Ints, of_texts: PlaceColumns, of_against: PlaceColumns) -> list[list[Any]]:
         """Return columns of what is known of documents, which a function for each side tells."""
         beyond = positions >= len(self.labels)
         if not beyond.any():
@@ -125,14 +127,14 @@ class NamedVerdicts:
         start = position - position % DESCRIBED
         if self._described[0] != start:  # annotations ask for one after another
             part = np.arange(start, min(start + DESCRIBED, len(self)))
-            self._described = start, list(_records(self.columns(part)))
+            self._described = start, list(_iterate_records(self.columns(part)))
         return self._described[1][position - start]
 
     def lines(self, positions: Ints) -> Iterator[dict[str, Any]]:
         """Yield the lines of ``clusters.jsonl`` on documents."""
         for start in range(0, len(positions), ROWS):
             part = positions[start : start + ROWS]
-            yield from _records({"id": self.names(part), **self._places_of(part, ""), **self.columns(part)})
+            yield from _iterate_records({"id": self.names(part), **self._get_place_columns(part, ""), **self.columns(part)})
 
     def columns(self, positions: Ints) -> dict[str, list[Any]]:
         """Return the fields of `describe` for many documents, as columns; None where a document lacks a field."""
@@ -142,7 +144,7 @@ class NamedVerdicts:
         columns: dict[str, list[Any]] = {
             "class": classes,
             "representative": self.names(labels),
-            **self._places_of(labels, "representative_"),
+            **self._get_place_columns(labels, "representative_"),
             "resemblance": finite_all(self.resemblance[positions]),
         }
         if self.score is not None:
@@ -156,7 +158,7 @@ class NamedVerdicts:
                                 for there, name in zip(sketched.tolist(), classes, strict=True)]
         return columns
 
-    def _places_of(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
+    def _get_place_columns(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
         """Return the fields of the places of documents, as columns."""
         file, line, offset, date = self.places(positions)
         dates = [None if when is None else when.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z") for when in date]
@@ -174,13 +176,13 @@ class NamedVerdicts:
 
     def largest(self, limit: int) -> list[ClusterSummary]:
         """Return the `limit` representatives that stand for most documents; of equals, the first."""
-        return [self._cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
+        return [self._summarize_cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
     def clusters(self) -> int:
         """Count the representatives that stand for other documents."""
         return len(np.unique(self.labels[~self.kept]))
 
-    def _cluster(self, label: int, members: Ints) -> ClusterSummary:
+    def _summarize_cluster(self, label: int, members: Ints) -> ClusterSummary:
         """Describe one cluster."""
         classes = np.bincount(self.classes[members], minlength=len(CLASSES)).tolist()
         lowest = (self.resemblance if self.score is None else self.score)[members]
@@ -194,17 +196,24 @@ class NamedVerdicts:
         )
 
 
-def _taken(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:
+def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
+    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
+    with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
+        for line in verdicts.lines(verdicts.by_loss()):
+            file.write(to_json(line) + b"\n")
+
+
+def _take_ids(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:
     """Return the ids at these positions."""
     return ids.take(positions) if isinstance(ids, Ids) else [ids[i] for i in positions.tolist()]
 
 
-def _nowhere(positions: Ints) -> list[list[Any]]:
+def _make_empty_places(positions: Ints) -> list[list[Any]]:
     """Return the columns of places that are not known."""
     return [[None] * len(positions) for _ in Place._fields]
 
 
-def _records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def _iterate_records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Yield a record for each row of columns, without the fields that it does not have: see `SOMETIMES`.
 
     A place has a line, which may be None, where it has a file.

@@ -2,7 +2,11 @@
 
 WARC: ISO 28500:2017, *WARC file format*, https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/.
 ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2, https://archive.org/web/researcher/ArcFileFormat.php.
+Zstandard: IIPC, *warc-zstd 1.0*, https://iipc.github.io/warc-specifications/specifications/warc-zstd/.
 Broken records are reported and passed over, not refused: reading goes on at the next record.
+
+Our own reader stays because FastWARC's iterator (2.0.1) reads no ARC, returns cut records without a word, ends at the first
+damaged member, and has no offsets of records within a member, so rejected and kept records could not be copied untouched.
 """
 
 from __future__ import annotations
@@ -10,14 +14,221 @@ from __future__ import annotations
 import datetime
 import io
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import IO, NamedTuple, Protocol
 
-from ndcore.files.archive_stream import ArchiveStream
+from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, read_frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_counted
 from ndcore.files.sources import Source
 from ndcore.files.text_encoding import is_utf8
+
+_CHUNK = 1 << 16
+_PROBE = 1 << 12
+_NEWLINES = re.compile(rb"[\r\n]+")
+_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # begins the frame with the dictionary of all others
+
+
+class ArchiveStream:
+    """A buffer over the decompressed bytes of `file`, from `position` on.
+
+    Parameters
+    ----------
+    file : binary file
+        Must be seekable.
+    compression : str
+        Empty or a key of FORMATS.
+    path : str
+        The name of the file in messages.
+
+    Attributes
+    ----------
+    buffer : bytearray
+        Bytes that have been read and not yet passed.
+    position : int
+        Offset of the buffer in the decompressed data.
+    damage : str or None
+        Why nothing follows the buffer, unless it is the end of the file.
+    first : int
+        Offset of the first member in the file.
+    """
+
+    def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
+        self._file, self._compression, self._path = file, compression, path
+        self.buffer = bytearray()
+        self.position = 0
+        self.damage: str | None = None
+        self._invalid = False
+        self._begins: deque[tuple[int, int]] = deque()
+        self._ends: deque[tuple[int, int]] = deque()
+        self._member = 0
+        self._read_dictionary = _read_dictionary(file, path) if compression == "zst" else b""
+        self.first = file.tell()
+        self._pieces = self._open()
+
+    def _open(self) -> Iterator[Frame]:
+        """Decompress from where the file stands."""
+        if self._compression:
+            return read_frames(self._file, self._compression, self._path, self._read_dictionary)
+        return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
+
+    def fill(self) -> bool:
+        """Read more into the buffer; False at the end of the data, or where they are damaged."""
+        while self.damage is None:
+            try:
+                piece = next(self._pieces, None)
+            except EOFError:
+                self.damage = f"the {FORMATS[self._compression]} data are truncated"
+                return False
+            except DamagedData as error:
+                self.damage, self._invalid = f"the {FORMATS[self._compression]} data are not valid ({error})", True
+                return False
+            if piece is None:
+                return False
+            if piece.start is not None:
+                self._member = piece.start
+                self._begins.append((self.position + len(self.buffer), piece.start))
+            self.buffer += piece.data
+            if piece.end is not None:
+                self._ends.append((self.position + len(self.buffer), piece.end))
+            if piece.data:
+                return True
+        return False
+
+    def need(self, count: int) -> bool:
+        """Read until the buffer has `count` bytes; False where the data end before."""
+        while len(self.buffer) < count:
+            if not self.fill():
+                return False
+        return True
+
+    def skip(self, count: int) -> bool:
+        """Pass over `count` bytes; where there are fewer, pass over all of them and return False."""
+        while count > len(self.buffer):
+            count -= len(self.buffer)
+            self._drop(len(self.buffer))
+            if not self.fill():
+                return False
+        self._drop(count)
+        return True
+
+    def skip_newlines(self) -> bytes:
+        """Pass over CR and LF, and return them, a chunk of them at most."""
+        passed = b""
+        while True:
+            newlines = _NEWLINES.match(self.buffer)
+            if newlines:
+                passed = (passed + newlines[0])[:_CHUNK]
+                self._drop(len(newlines[0]))
+            if self.buffer or not self.fill():
+                return passed
+
+    def _drop(self, count: int) -> None:
+        """Remove bytes from the front of the buffer."""
+        del self.buffer[:count]
+        self.position += count
+
+    def seek_match(self, pattern: re.Pattern[bytes], longest: int) -> bool:
+        """Go to the next match of `pattern`, `longest` bytes at most; without one go to the end and return False."""
+        while True:
+            match = pattern.search(self.buffer)
+            if match is not None and (match.end() < len(self.buffer) or not self.fill()):
+                self._drop(match.start())
+                return True
+            if match is None:
+                self._drop(max(0, len(self.buffer) - longest))
+                if not self.fill():
+                    self._drop(len(self.buffer))
+                    return False
+
+    def offset(self, position: int) -> int | None:
+        """Return the offset in the file of the data at `position`; with compression None unless a member begins there."""
+        if not self._compression:
+            return position
+        while self._begins and self._begins[0][0] < position:
+            self._begins.popleft()
+        offsets = [offset for at, offset in self._begins if at == position]
+        return offsets[-1] if offsets else None
+
+    def end(self) -> int | None:
+        """Return the offset in the file where the data before the buffer end; with compression None unless a member ends."""
+        if not self._compression:
+            return self.position
+        while self._ends and self._ends[0][0] < self.position:
+            self._ends.popleft()
+        return self._ends[0][1] if self._ends and self._ends[0][0] == self.position else None
+
+    def boundary(self) -> int | None:
+        """Return the offset in the file of the data that follow; with compression None unless a member begins there.
+
+        Behind the last data it is the size of the file, or where damaged data begin.
+        """
+        if self.buffer:
+            return self.offset(self.position)
+        return self._file.seek(0, io.SEEK_END) if self.damage is None else self.end()
+
+    def is_invalid_from(self, position: int) -> bool:
+        """Tell whether the member with the data before `position` is known to be invalid."""
+        return self._invalid and not any(at >= position for at, _ in self._ends)
+
+    def mend(self, begins: Callable[[bytes], bool]) -> bool:
+        """Go on, after `damage`, at the next member whose data `begins` recognises; False where there is none."""
+        self._drop(len(self.buffer))
+        if self.damage is None:
+            return False
+        offset = self._find_next_member(begins)
+        self.damage, self._invalid, self._pieces = None, False, iter(())
+        if offset is not None:
+            self._file.seek(offset)
+            self._pieces = self._open()
+        return offset is not None
+
+    def _find_next_member(self, begins: Callable[[bytes], bool]) -> int | None:
+        """Search the file for the next member after the damaged one."""
+        magic = MAGIC[self._compression]
+        start, block = self._member + 1, b""
+        self._file.seek(start)
+        while more := self._file.read(_CHUNK):
+            block += more
+            at = block.find(magic)
+            while at >= 0:
+                if begins(self._probe(start + at)):
+                    return start + at
+                at = block.find(magic, at + 1)
+            self._file.seek(start + len(block))
+            start += max(0, len(block) - len(magic))
+            block = block[-len(magic) :]
+        return None
+
+    def _probe(self, offset: int) -> bytes:
+        """Decompress the first bytes of the member that may begin at `offset`."""
+        self._file.seek(offset)
+        data = b""
+        try:
+            for piece in self._open():
+                data += piece.data
+                if len(data) >= _PROBE or piece.end is not None:
+                    break
+        except (DamagedData, EOFError):
+            pass
+        return data
+
+
+def _read_dictionary(file: IO[bytes], path: str) -> bytes:
+    """Read the dictionary at the beginning of a .warc.zst; empty where there is none."""
+    head = file.read(8)
+    if head[:4] != _SKIPPABLE or len(head) < 8:
+        file.seek(0)
+        return b""
+    data = file.read(int.from_bytes(head[4:], "little"))
+    if not data.startswith(MAGIC["zst"]):
+        return data
+    try:
+        return b"".join(piece.data for piece in read_frames(io.BytesIO(data), "zst", path))
+    except (DamagedData, EOFError) as error:
+        raise DocumentError(path, None, f"the zstd dictionary at its beginning cannot be read: {error}") from error
+
 
 _HEAD = 1 << 16
 _PEEK = 1 << 12
@@ -25,6 +236,8 @@ _WARC_LEAST = 32
 _WARC_BEGIN = re.compile(rb"WARC/\d\.\d+\r?\n(?=[A-Za-z])")
 _WARC_NEXT = re.compile(rb"(?<=\n)WARC/\d\.\d+\r?\n(?=[A-Za-z])")
 _WARC_END = re.compile(rb"\r?\n\r?\n")
+_FIELD = re.compile(r"^([^:\s][^:\r\n]*):([^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
+_FOLD = re.compile(r"\r?\n[ \t]+")
 _ARC_LINE = (
     rb"(?P<url>[A-Za-z][A-Za-z0-9+.-]*:[^\r\n]*) (?P<ip>\S+) (?P<date>\d{12,}) "
     rb"(?P<media>\S*)(?:(?: \S*){5})? (?P<length>\S+)\r?\n"  # five fields more in version 2; linear in a line's length
@@ -41,8 +254,8 @@ class RecordHead(NamedTuple):
         The WARC-Type in lower case; in ARC files ``response``, or ``warcinfo`` for the version block.
     media : str
         Content-Type of the block, parameters included; ``application/http`` where HTTP headers come first.
-    fields : object with ``get(name) -> str or None``
-        The WARC headers.
+    fields : dict of str to str
+        The WARC headers, by their names in lower case.
     """
 
     kind: str
@@ -50,7 +263,7 @@ class RecordHead(NamedTuple):
     date: datetime.datetime | None
     media: str
     length: int
-    fields: Any
+    fields: dict[str, str]
 
 
 class ArchiveEntry(NamedTuple):
@@ -124,16 +337,16 @@ class Warc:
 
     def parse(self, data: bytes) -> RecordHead:
         """Parse a head, as in `ArchiveFormat`."""
-        fields = header_fields(data)
-        length = (fields.get("Content-Length") or "").strip()
+        fields = parse_header_fields(data)
+        length = fields.get("content-length", "")
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
-        url = (fields.get("WARC-Target-URI") or "").strip()
+        url = fields.get("warc-target-uri", "")
         if url.startswith("<") and url.endswith(">"):  # as Wget writes them
             url = url[1:-1]
-        date = _date((fields.get("WARC-Date") or "").strip())
-        kind = (fields.get("WARC-Type") or "").strip().lower()
-        media = (fields.get("Content-Type") or "").strip()
+        date = _parse_date(fields.get("warc-date", ""))
+        kind = fields.get("warc-type", "").lower()
+        media = fields.get("content-type", "")
         return RecordHead(kind or "without a type", url, date, media, int(length), fields)
 
 
@@ -162,33 +375,33 @@ class Arc:
         url = line["url"].decode("utf-8" if is_utf8(line["url"]) else "latin-1")
         kind = "warcinfo" if url.startswith("filedesc:") else "response"
         media = line["media"].decode("latin-1")
-        return RecordHead(kind, url, _date(line["date"].decode()[:14]), media, int(length), {})
+        return RecordHead(kind, url, _parse_date(line["date"].decode()[:14]), media, int(length), {})
 
 
-def header_fields(data: bytes) -> Any:
-    """Parse the fields after a first line to a ``fastwarc.warc.HeaderMap``; lines end in LF or CRLF. Raises BrokenHead."""
-    from fastwarc.warc import HeaderMap
+def parse_header_fields(data: bytes) -> dict[str, str]:
+    """Parse the header fields below the first line, by their names in lower case; the first of several with one name counts.
 
-    fields = HeaderMap("utf-8" if is_utf8(data) else "latin1")
-    try:
-        fields.parse(io.BytesIO(re.sub(rb"\r?\n", b"\r\n", data)))
-    except OSError as error:
-        raise BrokenHead(f"its headers cannot be read: {error}") from error
+    Lines end in LF or CRLF. A line that begins with a blank continues the value before it.
+    """
+    fields: dict[str, str] = {}
+    text = data.decode("utf-8" if is_utf8(data) else "latin-1").partition("\n")[2]
+    for name, value in _FIELD.findall(text):
+        fields.setdefault(name.strip().lower(), _FOLD.sub(" ", value).strip())
     return fields
 
 
-def _date(text: str) -> datetime.datetime | None:
+def _parse_date(text: str) -> datetime.datetime | None:
     """Parse a WARC-Date (ISO 8601 of any precision) or the 12 or 14 digits of an ARC file, in UTC; else return None."""
     try:
         if text.isascii() and text.isdigit():
             return datetime.datetime.strptime(text.ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=datetime.UTC)
-        found = datetime.datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 8 else text)
+        date = datetime.datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 8 else text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
 
 
-def entries(source: Source) -> Iterator[ArchiveEntry]:
+def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
     """Yield every record of an archive, in order, and every broken place.
 
     A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other
@@ -220,12 +433,12 @@ class _Reader:
         stream = self._stream
         while stream.buffer or stream.damage is not None:
             if stream.buffer:
-                yield self._entry()
+                yield self._read_entry()
             else:
-                yield self._broken(self._place(), stream.damage or "", stream.boundary())
+                yield self._skip_broken(self._describe_place(), stream.damage or "", stream.boundary())
             stream.skip_newlines()
 
-    def _place(self) -> str:
+    def _describe_place(self) -> str:
         """Count the record at the beginning of the buffer, and describe where it stands."""
         self._number += 1
         offset = self._stream.offset(self._stream.position)
@@ -233,7 +446,7 @@ class _Reader:
             return f"the record at byte {self._stream.position:,} of the decompressed data"
         return f"the record at byte {offset:,}"
 
-    def _broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
+    def _skip_broken(self, place: str, problem: str, start: int | None) -> ArchiveEntry:
         """Go to the next record, and return an entry for the broken place, which begins at `start`."""
         stream = self._stream
         if not stream.seek_match(self._format.next, _HEAD):
@@ -243,38 +456,38 @@ class _Reader:
         span = None if start is None or end is None else (start, end)
         return ArchiveEntry(self._number, place, None, b"", problem, span, (b"", b""))
 
-    def _entry(self) -> ArchiveEntry:
+    def _read_entry(self) -> ArchiveEntry:
         """Read the record at the beginning of the buffer."""
         stream = self._stream
-        start, place = stream.offset(stream.position), self._place()
+        start, place = stream.offset(stream.position), self._describe_place()
         try:
             size = self._format.size(stream)
             before = bytes(stream.buffer[:size])
             head = self._format.parse(before)
         except BrokenHead as error:
-            return self._broken(place, str(error), start)
+            return self._skip_broken(place, str(error), start)
         stream.skip(size)
         held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # which tells what it is
         problem = None
         if not stream.need(held):
             problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"
-        elif head.length <= self._longest and not self._ends_after(held):
+        elif head.length <= self._longest and not self._is_followed(held):
             problem = f"its length is {head.length:,} bytes, but no record begins there"
         elif stream.is_invalid_from(stream.position + held):
             problem = stream.damage
         if problem is not None:
-            return self._broken(place, problem, start)
+            return self._skip_broken(place, problem, start)
         with memoryview(stream.buffer) as view:
             content = bytes(view[:held])
         if not stream.skip(head.length):
             reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
-            return self._broken(place, stream.damage or reason, start)
+            return self._skip_broken(place, stream.damage or reason, start)
         after = stream.skip_newlines()
         end = stream.end()
         span = None if start is None or end is None else (start, end)
         return ArchiveEntry(self._number, place, head, content, None, span, (before, after))
 
-    def _ends_after(self, length: int) -> bool:
+    def _is_followed(self, length: int) -> bool:
         """Tell whether a record, the end of the data, or one last line follows after `length` bytes and line ends."""
         stream = self._stream
         for ahead in (_PEEK, _HEAD):

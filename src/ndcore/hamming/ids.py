@@ -206,12 +206,12 @@ class RowIds:
         first, last = (np.searchsorted(self._hashes, hashes, side).tolist() for side in ("left", "right"))
         rows: list[int] = []
         for name, a, b in zip(names, first, last, strict=True):
-            found = [row for row in self._order[a:b].tolist() if stored.bytes_at(row) == name] + tail.get(name, [])
+            holders = [row for row in self._order[a:b].tolist() if stored.bytes_at(row) == name] + tail.get(name, [])
             if removed is not None:
-                found = [row for row in found if not removed[row]]
-            if not found:
+                holders = [row for row in holders if not removed[row]]
+            if not holders:
                 raise KeyError(f"no fingerprint has the id {asked.decode(name)!r}")
-            rows += found
+            rows += holders
         return np.array(rows, np.int64)
 
     def _found(self, wanted: AnyArray) -> Ints:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+import ndcore._hamming as _hamming
 from ndcore._hamming import near_rows
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
 from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.ids import NO_ROWS, RowIds
 from ndcore.hamming.index_file import StoredIndex, read_index, write_index
-from ndcore.hamming.levels import BUFFER, take_small_levels
-from ndcore.hamming.queries import Recent, near_many
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
@@ -25,7 +25,7 @@ from ndcore.recipe import Recipe
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings
 
-__all__ = ["HammingIndex"]
+__all__ = ["BUFFER", "HammingIndex", "Recent", "near_many", "take_small_levels"]
 
 QUERIES_AT_ONCE = 1 << 14  # of one thread
 
@@ -193,8 +193,8 @@ class HammingIndex:
             some = queries[at:at + QUERIES_AT_ONCE]
             return near_many(self._levels, self._recent, some, at, self.max_distance, self._removed)
 
-        found = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
-        return frozen(Matches(found.query, self._ids[found.row], found.distance))
+        near = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
+        return frozen(Matches(near.query, self._ids[near.row], near.distance))
 
     def pairs(self, threads: int | None = None) -> Pairs:
         """Find all pairs of fingerprints within max_distance bits of each other, repeated ones included.
@@ -375,3 +375,54 @@ class HammingIndex:
         except ValueError as error:
             raise CorruptFile(f"{self._unverified}: no sound index: {error}") from error
         self._unverified = None
+
+
+class Recent(NamedTuple):
+    """Fingerprints that are in no table yet, from row `first` on."""
+
+    values: UInts
+    first: int
+
+    def near(self, value: int, max_distance: int) -> tuple[list[int], list[int]]:
+        """Scan them: (rows, distances) within max_distance bits of a value, by row."""
+        at = _hamming.scan(self.values, value, max_distance)
+        if not len(at):
+            return [], []
+        return (at + self.first).tolist(), [(near ^ value).bit_count() for near in self.values[at].tolist()]
+
+
+def near_many(
+    levels: Sequence[SortedTables], recent: Recent | None, queries: UInts, first: int, max_distance: int,
+    removed: Bools | None,
+) -> RowMatches:
+    """Find the matches of some queries, by query, then as `_near.near_rows` sorts. `first`: position of the first query."""
+    parts: list[tuple[Ints, ...]] = [level.many(queries) for level in levels]
+    if recent is not None:
+        for i, value in enumerate(queries.tolist()):
+            rows, distances = recent.near(value, max_distance)
+            if rows:
+                parts.append((np.full(len(rows), i), np.array(rows), np.array(distances)))
+    near = joined(parts)
+    if removed is not None:
+        kept = ~removed[near.row]
+        near = RowMatches(*(column[kept] for column in near))
+    query, row, distance = near.ordered()
+    return RowMatches(query + first, row, distance)
+
+
+BUFFER = 4096  # fingerprints that queries scan before they become a level
+GROWTH = 8  # the least ratio of the sizes of neighbouring levels
+
+
+def take_small_levels(
+    levels: Sequence[SortedTables], values: UInts, rows: Ints, everything: bool = False,
+) -> tuple[list[SortedTables], UInts, Ints]:
+    """Take the levels that must be merged with new fingerprints: those too small to stay, or everything.
+
+    Returns the levels that stay, then the fingerprints and rows to sort into a new level.
+    """
+    left = [*levels]
+    while left and (everything or left[-1].count < GROWTH * len(values)):
+        level = left.pop()
+        values, rows = np.concatenate([level.values(), values]), np.concatenate([level.rows.astype(np.int64), rows])
+    return left, values, rows

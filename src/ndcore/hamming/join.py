@@ -131,9 +131,9 @@ class _FingerprintArray:
         """Read the fingerprints from one position up to another."""
         return np.asarray(self.array[begin:end])
 
-    def matches(self, found: RowMatches) -> Matches:
+    def matches(self, pairs: RowMatches) -> Matches:
         """Sort the matches; a position is an id."""
-        return frozen(Matches(*found.ordered()))
+        return frozen(Matches(*pairs.ordered()))
 
 
 def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _FingerprintArray | SavedFingerprints:

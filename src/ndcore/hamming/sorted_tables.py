@@ -179,8 +179,8 @@ class SortedTables:
 
         ValueError where there are more than `most`.
         """
-        found = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
-        a, b = (np.ascontiguousarray(column) for column in found.T)
+        pairs = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
+        a, b = (np.ascontiguousarray(column) for column in pairs.T)
         x, y = self.keys.searcher.ranks(a), self.keys.searcher.ranks(b)
         return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
 

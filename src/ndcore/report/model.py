@@ -14,13 +14,14 @@ from ndcore._version import __version__
 from ndcore.collection.ids import Names
 from ndcore.dedup.classes import describe_classes
 from ndcore.plots import histogram
+from ndcore.recipe import Recipe
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
 __all__ = [
     "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Loss", "Losses", "Member", "Part", "Report", "ReportTable",
-    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
-    "truncate", "versions",
+    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "never_refusing",
+    "read_excerpts", "truncate", "versions",
 ]
 
 MEMBERS = 20  # listed of a cluster, the least similar to the representative
@@ -208,8 +209,8 @@ def count_hundredths(values: Floats) -> Ints:
     """Count the resemblances in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
     counts = np.zeros(100, np.int64)
     if len(values):
-        found = histogram(values, 1 / 100).counts
-        counts[len(counts) - len(found) :] = found
+        occupied = histogram(values, 1 / 100).counts
+        counts[len(counts) - len(occupied) :] = occupied
     return counts
 
 
@@ -223,6 +224,13 @@ def describe_shingling(shingling: Shingling | None) -> str:
     if shingling is None:
         return "shingles"
     return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
+
+
+def never_refusing(shingling: Shingling) -> Shingling:
+    """Return the shingling with another rule for texts that are too short, as excerpts may be."""
+    if shingling.short != "error":
+        return shingling
+    return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
 def truncate(text: Text, limit: int) -> Text:
@@ -250,15 +258,15 @@ def read_excerpts(
     def excerpts(positions: Ints) -> dict[int, Excerpt]:
         asked, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
         wanted[[*asked, *visits]] = True
-        found: dict[int, Excerpt] = {}
+        kept: dict[int, Excerpt] = {}
         if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
                     if position in asked:
-                        found[position] = Excerpt(truncate(text, EXCERPT), len(text))
+                        kept[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)
-        return found
+        return kept
 
     return excerpts
 

@@ -6,16 +6,21 @@ The description of a field stands in its annotation: the OpenAPI document is mad
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
+from ndcore._types import Text
 from ndcore.files.json_values import to_json
-from ndcore.report.comparison import DocumentComparison, as_json
+from ndcore.report.comparison import DocumentComparison, as_json, as_text
+from ndcore.report.model import truncate
 from ndcore.report.plain_values import plain
-from ndcore.serve.keys import Key, key_value
+from ndcore.serve.keys import Key, key_as_json
 
 __all__ = [
+    "EXCERPT",
     "About",
+    "Asked",
     "Cluster",
     "ClusterMember",
     "Clusters",
@@ -28,10 +33,13 @@ __all__ = [
     "Located",
     "Match",
     "Peeked",
+    "ServedSource",
     "TextExcerpt",
     "TextJudgement",
-    "encoded",
-    "iso",
+    "cut_excerpt",
+    "cut_page",
+    "encode",
+    "write_iso",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -189,7 +197,7 @@ class Peeked:
     differences: Annotated[Compared | None, "marked differences to the representative, if asked for and its text is stored"]
 
 
-def encoded(answer: Any) -> bytes:
+def encode(answer: Any) -> bytes:
     """Encode an answer as JSON."""
     return to_json(answer, default=_plain)
 
@@ -199,7 +207,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Compared):
         return as_json(value.found)
     if isinstance(value, bytes):
-        return key_value(value)
+        return key_as_json(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: _finite(getattr(value, each.name)) for each in fields(value)}
     return plain(value)
@@ -210,7 +218,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def iso(date: Any) -> str | None:
+def write_iso(date: Any) -> str | None:
     """Return a date as ISO 8601 in UTC: microseconds since 1970, or a datetime; None for None, or a date out of range."""
     if date is None:
         return None
@@ -219,3 +227,32 @@ def iso(date: Any) -> str | None:
         return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, TypeError):
         return None
+
+
+Asked = Mapping[str, Any]  # the values of a request by name, checked by the table of routes
+
+EXCERPT = 5_000  # characters or bytes of a text beside its key
+
+T = TypeVar("T")
+
+
+class ServedSource(Protocol):
+    """What is served. Each method answers the route of its name; a collection answers fewer routes."""
+
+    kind: str
+    name: str
+
+
+def cut_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
+    """Return the entries of the page that is asked for, and which page that is."""
+    page, size = asked.get(number, 1), asked["size"]
+    part = list(entries[(page - 1) * size : page * size])
+    return part, ListPage(page, size, len(entries), page * size < len(entries))
+
+
+def cut_excerpt(text: Text | None) -> TextExcerpt | None:
+    """Return the beginning of a text."""
+    if text is None:
+        return None
+    part = truncate(text, EXCERPT)
+    return TextExcerpt(as_text(part), len(text), "byte" if isinstance(text, bytes) else "character", len(part) < len(text))

@@ -13,14 +13,14 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.checks import imported
 from ndcore.collection.collection import Collection
+from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
-from ndcore.serve.source import ServedSource
 from ndcore.serve.store_source import StoreSource
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
-__all__ = ["bind", "check_installed", "opened", "serve", "url_of"]
+__all__ = ["bind", "check_installed", "opened", "serve", "write_url"]
 
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; a key stands in an address
@@ -88,7 +88,7 @@ def bind(host: str, port: int) -> socket.socket:
     return made
 
 
-def url_of(bound: socket.socket) -> str:
+def write_url(bound: socket.socket) -> str:
     """Return the address of a bound socket for a browser."""
     host, port = bound.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -114,12 +114,12 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
     uvicorn = check_installed()
     from ndcore.serve.app import application
 
-    host = url_of(bound).removeprefix("http://").rpartition(":")[0]
+    host = write_url(bound).removeprefix("http://").rpartition(":")[0]
     config = uvicorn.Config(
         application(source, limits, [host]), http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
         access_log=False, proxy_headers=False, server_header=False, date_header=False, limit_concurrency=256,
         timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEADERS,
     )
     bound.listen(128)  # whoever reads the address may ask at once
-    ready(url_of(bound))
+    ready(write_url(bound))
     uvicorn.Server(config).run(sockets=[bound])

@@ -203,8 +203,8 @@ def _binomial(successes: Ints, trials: Ints, confidence: float, method: Method) 
     """Compute the binomial interval of each different outcome once."""
     outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)
-    found: Any = ends[which.ravel()].reshape(*successes.shape, 2)
-    return found[..., 0], found[..., 1]
+    intervals: Any = ends[which.ravel()].reshape(*successes.shape, 2)
+    return intervals[..., 0], intervals[..., 1]
 
 
 def positions_among(which: Positions | None, n: int) -> Ints:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
-from ndcore.files.ordering import as_strings
+from ndcore.files.field_values import describe_string_order
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
@@ -52,14 +52,15 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
     given = open_input(work, options.input, "documents", by=options.by, one_per=options.one_per, order=options.keep,
                        **shared)
     if given.strings:
-        print(f"ndcore.spark: {as_strings(options.keep[0], given.strings)}", file=sys.stderr)
+        print(f"ndcore.spark: {describe_string_order(options.keep[0], given.strings)}", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
     result = near_duplicates(
         given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,
         num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
         keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
         max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
-        min_shingles=options.min_shingles, reassign=options.reassign, task_pairs=options.task_pairs,
+        min_shingles=options.min_shingles, filter=options.filter, drop=options.drop,
+        lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
     pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
@@ -88,7 +89,9 @@ def _write(
     summary = {
         "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
         **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
-        **({"version": counts.get("version", 0)} if options.one_per else {}),
+        **{name: counts.get(name, 0) for name, may_be in (("contained", options.drop == "contained"),
+                                                         ("version", options.one_per is not None)) if may_be},
+        **({"lost": result.losses()} if options.lost else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
-from ndcore.files.ordering import no_values, sort_keys
+from ndcore.files.field_values import describe_missing_values, sort_keys
 from ndcore.files.records import Fields
 from ndcore.files.sources import Source, is_url
 from ndcore.spark.documents import type_of
@@ -169,7 +169,7 @@ def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[
         F.min(F.when(date.isNotNull(), name)).alias("a_date"), F.min(F.when(number.isNotNull(), name)).alias("a_number"),
     ).collect()[0]
     if told.documents and not told.kinds:
-        raise ValueError(no_values(field, told.documents))
+        raise ValueError(describe_missing_values(field, told.documents))
     if len(told.kinds) > 1:
         raise ValueError(f"the field {field!r} is a {' in some records and a '.join(sorted(told.kinds))} in others; --keep "
                          "needs one type throughout")
@@ -193,7 +193,7 @@ def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Col
         column = F.nanvl(column, F.lit(None).cast(kind))
     documents, values = rows.agg(F.count("*"), F.count(column)).collect()[0]
     if documents and not values:
-        raise ValueError(no_values(field, documents))
+        raise ValueError(describe_missing_values(field, documents))
     return _priority(column, kind.typeName(), order[1] == "desc"), ()
 
 

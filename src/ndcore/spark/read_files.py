@@ -9,12 +9,11 @@ from typing import Any
 
 from ndcore.files.archived_pages import Contents
 from ndcore.files.errors import DocumentError
-from ndcore.files.html_text import html_reader
-from ndcore.files.json_records import RecordParser
-from ndcore.files.ordering import SortKeys, sort_keys
-from ndcore.files.raw_records import raw_records
+from ndcore.files.field_values import SortKeys, sort_keys
+from ndcore.files.html_text import make_html_reader
+from ndcore.files.json_lines import RecordParser
 from ndcore.files.records import Fields, Record, RecordError
-from ndcore.files.source_reader import SourceReader
+from ndcore.files.source_reader import SourceReader, cut_records
 from ndcore.files.sources import Source, TooLong
 from ndcore.phases.columns import Batches, arrow
 from ndcore.text.inputs import Extracted, as_bytes, is_by_tags
@@ -36,7 +35,7 @@ def read_documents(
 
     ``record`` counts from 1, and is 0 for a file that is one document. ``label`` and ``version`` are
     fields of labels, as JSON; KEYS are of the field that orders; ``line`` is a line of JSONL as it stands; ``by_tags`` is
-    true of a page that no parser read (see `html_reader`).
+    true of a page that no parser read (see `make_html_reader`).
 
     Raises
     ------
@@ -87,8 +86,8 @@ def _records(source: Source, fields: Fields, html: str | None) -> Iterator[tuple
 def _lines(source: Source, fields: Fields, html: str | None) -> Iterator[tuple[Record, bytes]]:
     """Yield the documents of a JSONL file with their lines."""
     parser = RecordParser(fields)
-    extract: Callable[[Any, None], Any] | None = None if html is None else html_reader(source.path, html)
-    for number, _, line in raw_records(source):
+    extract: Callable[[Any, None], Any] | None = None if html is None else make_html_reader(source.path, html)
+    for number, _, line in cut_records(source):
         if isinstance(line, TooLong):
             raise DocumentError(source.path, number, line.reason)
         if not line:

@@ -5,14 +5,46 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
 from ndcore.storage import container
 from ndcore.storage.disk_space import sync
 
-__all__ = ["SUFFIX", "FileShelf", "consecutive", "part_name"]
+__all__ = ["SUFFIX", "FileShelf", "Form", "find_misfit", "part_name"]
+
+Form: TypeAlias = Mapping[str, tuple[type[np.generic], str]]
+"""By name of an array: dtype, dimensions. A dimension is a digit itself, or a letter: the same number in all arrays."""
+
+
+def find_misfit(form: Form, arrays: Arrays, sizes: Mapping[str, int], of: str) -> str | None:
+    """Find an array whose name, type or dimensions do not fit the form; say so in words.
+
+    Parameters
+    ----------
+    form : Form
+    arrays : dict of str to array
+    sizes : dict of str to int
+        Letters of dimensions that are known.
+    of : str
+        What they are known from, for the message.
+    """
+    if arrays.keys() != form.keys():
+        return f"it has the arrays {', '.join(sorted(arrays)) or 'none'}, not {', '.join(sorted(form)) or 'none'}"
+    known = dict(sizes)
+    for name, (dtype, dimensions) in form.items():
+        array, wanted = arrays[name], dimensions.split()
+        if array.dtype != dtype or array.ndim != len(wanted):
+            return f"{name} is {array.dtype} of {array.ndim} dimensions, not {np.dtype(dtype)} of {len(wanted)}"
+        for size, dimension in zip(array.shape, wanted, strict=True):
+            expected = int(dimension) if dimension.isdigit() else known.setdefault(dimension, size)
+            if size != expected:
+                return f"{name} has {size} where {expected} fit {of}"
+    return None
+
 
 SUFFIX = ".ndc"
 
@@ -66,9 +98,9 @@ class FileShelf:
 
     def _check_kind(self, name: str, kind: str) -> None:
         """Raise CorruptFile where the file of this name holds something else."""
-        found = container.peek(self._file(name)).kind
-        if found != kind:
-            raise container.CorruptFile(f"{self._file(name)}: the file holds {found!r}, not {kind!r}")
+        stored_kind = container.peek(self._file(name)).kind
+        if stored_kind != kind:
+            raise container.CorruptFile(f"{self._file(name)}: the file holds {stored_kind!r}, not {kind!r}")
 
     def drop(self, name: str) -> None:
         """Drop an outcome, if it is there."""
@@ -77,6 +109,14 @@ class FileShelf:
     def names(self, folder: str) -> list[str]:
         """List the names that begin with ``folder/``, ascending."""
         return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob(f"*{SUFFIX}"))
+
+    def consecutive(self, folder: str) -> list[str]:
+        """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
+        names = self.names(folder)
+        whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
+        for name in names[whole:]:
+            self.drop(name)
+        return names[:whole]
 
     def where(self, name: str) -> str:
         """Name the file of an outcome for a message."""
@@ -94,18 +134,18 @@ class FileShelf:
     @property
     def nbytes(self) -> int:
         """Bytes of all files."""
-        return sum(file.stat().st_size for file in self._files())
+        return sum(file.stat().st_size for file in self._list_files())
 
     def verify(self) -> int:
         """Compare every checksum, and count the files. CorruptFile names the first that is damaged."""
-        files = self._files()
+        files = self._list_files()
         for file in files:
             container.read(file, mmap=True)
         return len(files)
 
     def mend(self) -> None:
         """Remove damaged files, as after a power failure, and files that were never finished."""
-        for file in self._files():
+        for file in self._list_files():
             try:
                 container.read(file, mmap=True)
             except container.CorruptFile:
@@ -119,37 +159,20 @@ class FileShelf:
 
     def clear(self) -> None:
         """Remove all files."""
-        for file in self._files():
+        for file in self._list_files():
             file.unlink()
         self.sweep()
 
     def sync(self) -> None:
         """Wait until the disk has all files."""
-        for place in [*self._files(), *(file.parent for file in self._files()), self.path]:
+        for place in [*self._list_files(), *(file.parent for file in self._list_files()), self.path]:
             sync(place)
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         """List all files, sorted."""
         return sorted(self.path.rglob(f"*{SUFFIX}"))
-
-
-class _Parted(Protocol):
-    """A shelf of any kind."""
-
-    def names(self, folder: str) -> list[str]: ...
-
-    def drop(self, name: str) -> None: ...
 
 
 def part_name(folder: str, number: int) -> str:
     """Name a part of an outcome; names ascend as numbers do."""
     return f"{folder}/{number:08d}"
-
-
-def consecutive(shelf: _Parted, folder: str) -> list[str]:
-    """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
-    names = shelf.names(folder)
-    whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
-    for name in names[whole:]:
-        shelf.drop(name)
-    return names[:whole]

@@ -63,17 +63,17 @@ class JobDescription:
         FileNotFoundError without the file, CorruptFile where it is damaged, ValueError for a newer format.
         """
         try:
-            found = json.loads((place / self.file).read_text(encoding="utf-8"))
-            newer = found[self.key] > self.format
-            checked = {} if newer else {"finished": bool(found["finished"]), "parameters": dict(found["parameters"])}
+            description = json.loads((place / self.file).read_text(encoding="utf-8"))
+            newer = description[self.key] > self.format
+            checked = {} if newer else {"finished": bool(description["finished"]), "parameters": dict(description["parameters"])}
         except FileNotFoundError:
             raise FileNotFoundError(2, f"holds no {self.what}: there is no {self.file}", str(place)) from None
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFile(f"{place / self.file}: not the description of a {self.what}: {error}") from error
         if newer:
-            raise ValueError(f"{place}: a {self.what} of format {found[self.key]!r:.40}; this ndcore reads {self.format}: "
+            raise ValueError(f"{place}: a {self.what} of format {description[self.key]!r:.40}; this ndcore reads {self.format}: "
                              "upgrade ndcore")
-        return {**checked, "source": found.get("source")}
+        return {**checked, "source": description.get("source")}
 
     def write(self, place: Path, parameters: dict[str, Any], source: Any, *, finished: bool) -> None:
         """Write the file, in place of an older one."""
@@ -107,7 +107,7 @@ class JobDescription:
             return
         for part, words, now in (("parameters", "other parameters", parameters), ("source", "another source", source)):
             if there[part] != now:
-                raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_difference(there[part], now)}; go on "
+                raise OtherJob(f"{place} holds an unfinished {self.what} of {words}: {_describe_difference(there[part], now)}; go on "
                                "with the same, take another directory, or remove this one")
 
     def make(self, place: Path) -> None:
@@ -162,21 +162,21 @@ COLLECTION = JobDescription("collection.json", "ndcore.collection", "collection"
 REPEATS = JobDescription("repeats.json", "ndcore.repeats", "search for repeated passages", 1)
 
 
-def _difference(before: Any, now: Any, names: tuple[str, ...] = ()) -> str:
+def _describe_difference(before: Any, now: Any, names: tuple[str, ...] = ()) -> str:
     """Describe the first difference between two descriptions."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted({*before, *now}):
             if before.get(name) != now.get(name):
-                return _difference(before.get(name), now.get(name), (*names, name))
+                return _describe_difference(before.get(name), now.get(name), (*names, name))
     if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for old, new in zip(before, now, strict=True):
             if old != new and isinstance(old, list):
                 named = old[:1] == new[:1] and isinstance(old[0], str)  # a file with its size and date
-                return _difference(old[1:], new[1:], (*names, old[0])) if named else _difference(old, new, names)
-    return " ".join([*names, _short(before), "there,", _short(now), "here"])
+                return _describe_difference(old[1:], new[1:], (*names, old[0])) if named else _describe_difference(old, new, names)
+    return " ".join([*names, _shorten(before), "there,", _shorten(now), "here"])
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     """Write a value as JSON, cut to 60 characters."""
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:60]}…"

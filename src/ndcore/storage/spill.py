@@ -6,7 +6,6 @@ import contextlib
 import tempfile
 import weakref
 from array import array
-from collections.abc import Sequence
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -15,8 +14,7 @@ from numpy.typing import DTypeLike
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
-__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "spooled_together", "temporary_file",
-           "writing_temporary"]
+__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "temporary_file", "writing_temporary"]
 
 
 def temporary_file(owner: object) -> IO[bytes]:
@@ -38,7 +36,6 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
 
 
 COLUMN = 1 << 20  # bytes of a column that stay in memory where memory is limited
-ROWS = 1 << 16  # of arrays that are joined, at a time
 BLOCK = 48 << 20  # bytes of a block at most: malloc returns memory of this size once it is freed
 
 
@@ -144,17 +141,6 @@ class SpooledArray:
         return whole
 
 
-def spooled_together(arrays: Sequence[AnyArray], limit: int | None, mode: Literal["r", "r+"] = "r") -> AnyArray:
-    """Join arrays end to end, as a `SpooledArray` with this limit and mode does; a single one is returned as it is."""
-    if len(arrays) == 1:
-        return arrays[0]
-    whole = SpooledArray(arrays[0].dtype, limit, arrays[0].shape[1:])
-    for rows in arrays:
-        for start in range(0, len(rows), ROWS):
-            whole.append(rows[start : start + ROWS])
-    return whole.array(mode)
-
-
 class SpooledColumn:
     """Numbers that are appended one by one or in blocks, and read in place. Past the limit (bytes) on disk.
 
@@ -248,14 +234,14 @@ class SpooledSets:
         return self._joined
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (np.asarray(self.values()), self.offsets)
+        return _restore_sets, (np.asarray(self.values()), self.offsets)
 
     def sizes(self, numbers: Ints) -> Ints:
         """Return the number of members of each of these sets. O(len(numbers)) after the first call."""
         return self.offsets[numbers + 1] - self.offsets[numbers]
 
 
-def _restored(values: UInts, offsets: Ints) -> SpooledSets:
+def _restore_sets(values: UInts, offsets: Ints) -> SpooledSets:
     """Restore pickled sets, in memory."""
     sets = SpooledSets(values.nbytes)
     sets.append(values, offsets)

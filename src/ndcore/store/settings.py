@@ -21,6 +21,7 @@ EVIDENCE = ("text", "shingles", "sketch")
 SCOPES = ("all", "host")
 KEYS = ("plain", "url")
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
+FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # in which merged stores may differ
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,14 @@ class Settings:
             if fixed != value:
                 raise ValueError(f"the store was created with {name}={fixed!r}, got {value!r}; leave the argument out, or "
                                  "create another store")
+
+    def check_mergeable(self, other: Settings) -> None:
+        """Raise ValueError where the evidence of another store would say something else in this one."""
+        a, b = self.as_dict(), other.as_dict()
+        for name in sorted({*a, *b} - set(FREE)):
+            if a.get(name) != b.get(name):
+                raise ValueError(f"the store has {name}={a.get(name)!r:.80}, the other one {b.get(name)!r:.80}; stores are "
+                                 "merged where both have the same settings, except threshold, min_shingles and filter")
 
     def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
         """Make the sketcher; a shingling of a callable must be given."""

@@ -168,11 +168,11 @@ class Shingling:
         for word in listed:
             if not isinstance(word, str):
                 raise TypeError(f"stop_words holds {word!r} of type {type(word).__name__}; words are str")
-            found = plain.tokens(word)
-            tokens.update(found)
-            if len(found) != 1:
-                raise ValueError(f"stop word {word!r} is not one word but {len(found)}{': ' if found else ''}"
-                                 f"{', '.join(map(repr, found))}; leave it out, or give its words one by one")
+            word_tokens = plain.tokens(word)
+            tokens.update(word_tokens)
+            if len(word_tokens) != 1:
+                raise ValueError(f"stop word {word!r} is not one word but {len(word_tokens)}{': ' if word_tokens else ''}"
+                                 f"{', '.join(map(repr, word_tokens))}; leave it out, or give its words one by one")
         return tuple(sorted(tokens))
 
     def _parameters(self) -> dict[str, Any]:

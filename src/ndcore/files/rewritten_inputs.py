@@ -1,0 +1,473 @@
+"""The inputs written again: some of their records in ``kept/`` and ``rejected/``, a verdict on each in ``annotated/``.
+
+Every input keeps its name and its format. Archives keep the compressed members of their records.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ndcore._types import Bools, Ints
+from ndcore.files import columnar
+from ndcore.files.archived_pages import ArchivedPage, examine
+from ndcore.files.blocks import join_ranges
+from ndcore.files.compression import compress, open_writer
+from ndcore.files.csv_tsv import append_to_row
+from ndcore.files.documents import FileDocuments
+from ndcore.files.errors import DocumentError
+from ndcore.files.file_reader import open_reader, read_whole
+from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS, WHOLE
+from ndcore.files.json_values import to_json, to_string
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.records import ANNOTATION, ANNOTATION_COLUMNS
+from ndcore.files.source_reader import RawRecords, cut_records
+from ndcore.files.sources import Source
+from ndcore.files.stream_copies import read_chunks
+from ndcore.files.verdicts import NamedVerdicts
+from ndcore.files.web_archive import ArchiveEntry, ArchiveStream, iterate_entries
+from ndcore.progress import Progress
+
+REPORT_EVERY = 1024  # documents
+
+
+def write_records(
+    file: IO[bytes],
+    documents: FileDocuments,
+    index: int,
+    report: Progress,
+    written: Callable[[int, bytes], bytes | None],
+    added: Sequence[str] = (),
+) -> None:
+    """Write the records of a file that is cut into records, and what stands around them.
+
+    Parameters
+    ----------
+    written : callable
+        From (position, record) of a document to the bytes to write for it, None to leave it out.
+    added : sequence of str
+        Columns to add to the header of a table.
+    """
+    records = cut_records(documents.sources[index], added)
+    pieces = (
+        (before, record)
+        for position, before, raw in iterate_raw_documents(documents, index, report, records)
+        if (record := written(position, raw)) is not None
+    )
+    write_around(file, records, pieces)
+
+
+def write_around(file: IO[bytes], records: RawRecords, pieces: Iterable[tuple[bytes, bytes]]) -> None:
+    """Write some of the records of a file, each with the bytes before it, and what stands around all records."""
+    first = True
+    for before, record in pieces:
+        file.write((records.opening if first else before) + record)
+        first = False
+    file.write((records.opening if first else b"") + records.closing)
+
+
+def iterate_raw_documents(
+    documents: FileDocuments, index: int, report: Progress, records: RawRecords | None = None
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield (position, bytes before the record, record) of each document of a file that is cut into records."""
+    source = documents.sources[index]
+    position = documents.span(index).start
+    try:
+        for number, before, raw in records or cut_records(source):
+            if raw and not documents.is_rejected(index, number):
+                yield position, before, raw
+                position += 1
+                if position % REPORT_EVERY == 0:
+                    report("writing", position, len(documents.ids))
+    except DocumentError as error:
+        if not documents.is_rejected(index, error.number):
+            raise
+
+
+def find_row_positions(documents: FileDocuments, index: int) -> Ints:
+    """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
+    span, rejected = documents.span(index), documents.rejected_numbers(index)
+    positions = np.full(1 + len(span) + len(rejected), -1, np.int64)
+    there = np.ones(len(positions), np.bool_)
+    there[[0, *rejected]] = False
+    positions[there] = np.arange(span.start, span.stop)
+    return positions
+
+
+_COPY = 1 << 20
+
+
+def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, report: Progress) -> None:
+    """Write every input with its kept documents only, in its own format, records untouched.
+
+    Parameters
+    ----------
+    kept : bool array, shape (n,)
+        Along the documents.
+    report : Progress
+        Gets ("writing", documents gone through, n).
+    """
+    for index, source in enumerate(documents.sources):
+        span = documents.span(index)
+        flags = kept[span.start : span.stop]
+        if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
+            continue
+        documents.check_unchanged(index)
+        target = output.below("kept", source.name)
+        _, rejected, blank = documents.counts(index)
+        if flags.all() and not rejected and not blank and source.stored == source.compression:
+            shutil.copyfile(source.location, target)
+        elif source.kind in WHOLE:
+            with open_writer(target, source.compression) as file, open_reader(source) as stream:
+                shutil.copyfileobj(stream, file, _COPY)
+        elif source.kind in COLUMNAR:
+            wanted = find_row_positions(documents, index) >= 0
+            wanted[wanted] = flags
+            columnar.rewrite(source, target, wanted.__getitem__, None)
+        elif source.kind == "jsonl" and not source.stored and not source.compression:
+            _copy_lines(documents, index, flags, target)
+        elif source.kind == "archive":
+            _write_archive(documents, index, kept, target, report)
+        else:
+            with open_writer(target, source.compression) as file:
+                write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
+        documents.check_unchanged(index)
+        report("writing", span.stop, len(documents.ids))
+    _copy_companions(output, documents, kept)
+
+
+def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
+    """Copy the files that describe kept documents to stand beside them again.
+
+    The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
+    fingerprint means the same data), and lists only the files that are there.
+    """
+    for path, name in documents.companions:
+        data = b"".join(read_chunks(path))
+        target = output.below("kept", name)
+        if target.name == "state.json" and not kept.all():
+            data = _change_state(data, target.parent, kept)
+        target.write_bytes(data)
+
+
+def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
+    """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
+    try:
+        state = json.loads(data)
+        files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]
+        old = str(state["_fingerprint"])
+    except (ValueError, LookupError, TypeError):  # of another version of datasets
+        return data
+    new = hashlib.blake2b(old.encode("utf-8", "replace") + np.packbits(kept).tobytes(), digest_size=8).hexdigest()
+    return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
+
+
+def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
+    """Copy the lines of kept documents (`flags` along the documents of the file) as they stand in it."""
+    starts, ends = documents.line_spans(index)
+    with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
+        for start, stop, _ in join_ranges(starts[flags], ends[flags]):
+            _copy_range(original, file, start, stop)
+
+
+def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Path, report: Progress) -> None:
+    """Write the kept documents, and all sound records that are not documents, each as it stands in the file.
+
+    Where compression does not keep the records of the file apart, each is compressed by itself here.
+    """
+    source, span = documents.sources[index], documents.span(index)
+    positions = iter(span)
+    with ArchiveCopy(source, target) as copy:
+        spans = documents.contents(index).spans() if copy.as_stored and not documents.counts(index)[1] else None
+        if spans is not None:  # known from the first pass
+            starts, ends, are_documents = spans
+            wanted = ~are_documents
+            wanted[are_documents] = kept[span.start : span.stop]
+            for start, stop, _ in join_ranges(starts[wanted], ends[wanted]):
+                copy.add_range(start, stop)
+            return
+        for entry in iterate_entries(source):
+            if documents.is_rejected(index, entry.number):
+                continue
+            if isinstance(examine(entry), ArchivedPage):
+                position = next(positions)
+                if position % REPORT_EVERY == 0:
+                    report("writing", position, len(documents.ids))
+                if not kept[position]:
+                    continue
+            if not is_at_hand(source, entry):
+                reason = f"{entry.place} is too long to be compressed again; compress each record by itself before"
+                raise DocumentError(source.path, entry.number, reason)
+            copy.add(entry)
+
+
+class ArchiveCopy:
+    """A new archive with some records of another, each as it stands there.
+
+    Where compression does not keep the records apart, each is compressed by itself. Use it in a ``with`` block.
+
+    Attributes
+    ----------
+    as_stored : bool
+        Ranges of the file can be copied.
+    """
+
+    def __init__(self, source: Source, target: Path) -> None:
+        self._source, self._target, self._stack = source, target, contextlib.ExitStack()
+        self.as_stored = source.stored == source.compression
+
+    def __enter__(self) -> ArchiveCopy:
+        self._original = self._stack.enter_context(Path(self._source.location).open("rb"))
+        self._file = self._stack.enter_context(self._target.open("xb", buffering=_COPY))
+        if self.as_stored:  # with the dictionary that stands before the records
+            self.add_range(0, ArchiveStream(self._original, self._source.stored, self._source.path).first)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add_range(self, start: int, end: int) -> None:
+        """Copy the bytes from `start` to `end` of the file."""
+        _copy_range(self._original, self._file, start, end)
+
+    def add(self, entry: ArchiveEntry) -> None:
+        """Copy a record, or the bytes of a broken place, which are at hand."""
+        if entry.span is not None and self.as_stored:
+            self.add_range(*entry.span)
+        else:
+            self._file.write(compress(entry.original(), self._source.compression))
+
+
+def is_at_hand(source: Source, entry: ArchiveEntry) -> bool:
+    """Tell whether a record of an archive, or the bytes of a broken place, can be copied."""
+    if entry.span is not None and source.stored == source.compression:
+        return True
+    return entry.head is not None and len(entry.content) == entry.head.length
+
+
+def _copy_range(original: IO[bytes], target: IO[bytes], start: int, end: int) -> None:
+    """Copy the bytes from `start` to `end` of a file."""
+    original.seek(start)
+    while start < end:
+        data = original.read(min(_COPY, end - start))
+        if not data:
+            raise EOFError("the file has become shorter")
+        target.write(data)
+        start += len(data)
+
+
+def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
+    """Write a line ``{"id": ...}`` for each id, for documents of which only the sketch is known."""
+    for ident in ids:
+        file.write(to_json({"id": ident}) + b"\n")
+
+
+def write_kept_ids(output: OutputDirectory, name: str, ids: Iterator[str | int]) -> None:
+    """Write ``kept/<name>.jsonl`` for saved sketches, which have no text: a line ``{"id": ...}`` for each kept document."""
+    with output.below("kept", f"{name}.jsonl").open("xb", buffering=1 << 20) as file:
+        write_ids(file, ids)
+
+
+def write_annotated(output: OutputDirectory, documents: FileDocuments, verdicts: NamedVerdicts, report: Progress) -> None:
+    """Write every input, in its own format, with the verdict on each document.
+
+    JSON records get a field ``ndcore``, rows of tables get columns. `report` gets ("writing", documents gone through, n).
+    DocumentError where a file has changed, or has no place for annotations.
+    """
+    for index, source in enumerate(documents.sources):
+        if documents.is_left_out(index):
+            continue
+        if source.kind not in RECORDS:  # of a stream, whose kind was not known before
+            raise DocumentError(source.path, None, "has no place for an annotation; --annotate needs records with fields")
+        documents.check_unchanged(index)
+        target = output.below("annotated", source.name)
+        if source.kind in COLUMNAR:
+            _annotate_columns(documents, index, target, verdicts)
+        elif source.kind in DELIMITERS:
+            _annotate_table(documents, index, target, verdicts, report)
+        else:
+            with open_writer(target, source.compression) as file:
+                write_records(
+                    file, documents, index, report, lambda position, line: splice(line, verdicts.describe(position))
+                )
+        documents.check_unchanged(index)
+        report("writing", documents.span(index).stop, len(documents.ids))
+
+
+def splice(line: bytes, annotation: dict[str, Any]) -> bytes:
+    """Add a field ``ndcore`` before the closing brace of the JSON object `line`; nothing else changes.
+
+    >>> splice(b'{"text": "a"}\\r\\n', {"class": "kept"})
+    b'{"text": "a","ndcore":{"class": "kept"}}\\r\\n'
+    """
+    body = line.rstrip(b" \t\r\n")
+    return body[:-1] + b',"' + ANNOTATION.encode() + b'":' + to_json(annotation) + b"}" + line[len(body) :]
+
+
+def _choose_columns(verdicts: NamedVerdicts) -> dict[str, str]:
+    """Return the columns that annotation adds, and the fields of a verdict that they hold."""
+    fields = {name: name.removeprefix(f"{ANNOTATION}_") for name in ANNOTATION_COLUMNS}
+    there = {"against": verdicts.has_against, "score": verdicts.score is not None, "lost": verdicts.lost is not None}
+    return {name: field for name, field in fields.items() if there.get(field, True)}
+
+
+def _get_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -> list[Any]:
+    """Look up the fields of one verdict; a missing one is None."""
+    verdict = verdicts.describe(position)
+    return [verdict.get(field, False if field == "against" else None) for field in fields]
+
+
+def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts, report: Progress) -> None:
+    """Write a CSV or TSV file with the columns of verdicts; in UTF-8 where its encoding lacks a character of them."""
+    source, columns = documents.sources[index], _choose_columns(verdicts)
+
+    def annotated(position: int, row: bytes) -> bytes:
+        values = _get_values(verdicts, position, columns.values())
+        return append_to_row(source, row, ["" if value is None else _write_cell(value) for value in values])
+
+    def write() -> None:
+        with open_writer(target, source.compression) as file:
+            write_records(file, documents, index, report, annotated, list(columns))
+
+    try:
+        write()
+    except UnicodeEncodeError as error:
+        target.unlink()
+        source.annotated_in_utf8 = True
+        source.told.append(f"and annotated as utf-8, because {source.encoding} has no {error.object[error.start]!r}")
+        write()
+
+
+def _write_cell(value: Any) -> str:
+    """Write a value as the text of a cell; truth values in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts) -> None:
+    """Write a Parquet or Arrow file with the columns of verdicts."""
+    import pyarrow as pa
+
+    positions, columns = find_row_positions(documents, index), _choose_columns(verdicts)
+    types = {
+        "representative_line": pa.int64(), "resemblance": pa.float64(), "score": pa.float64(), "cluster_size": pa.int64(),
+        "lost": pa.int64(), "against": pa.bool_(),
+    }
+
+    def added(numbers: list[int]) -> Any:
+        rows = [_get_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
+        arrays = {}
+        for at, (name, field) in enumerate(columns.items()):
+            kind = types.get(field, pa.string())
+            arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
+        return pa.table(arrays)
+
+    columnar.rewrite(documents.sources[index], target, (positions >= 0).__getitem__, added)
+
+
+FOLDER = "rejected"
+SavedRecords = dict[tuple[str, int | None], str]  # from path and number of a record to the file that has its bytes
+
+
+def write_rejected(output: OutputDirectory, documents: FileDocuments) -> SavedRecords:
+    """Write the rejected records of every input, in its own format and under its name in ``kept/``, untouched.
+
+    Left out are records longer than ``source.longest``, and what lies behind a place from which on a file cannot be read.
+    Nothing is written of an input without rejected records.
+
+    Returns
+    -------
+    dict
+        The records that were written.
+
+    Raises
+    ------
+    DocumentError
+        A file has changed.
+    """
+    saved: SavedRecords = {}
+    for index, source in enumerate(documents.sources):
+        if documents.is_rejected(index, None):
+            numbers: list[int | None] = [None] if _write_file(output, source) else []
+        elif documents.counts(index)[1]:
+            documents.check_unchanged(index)
+            numbers = [*_write_numbered(output, documents, index)]
+            documents.check_unchanged(index)
+        else:
+            continue
+        saved |= {(source.path, number): f"{FOLDER}/{source.name}" for number in numbers}
+    return saved
+
+
+def _write_file(output: OutputDirectory, source: Source) -> bool:
+    """Write a file that was rejected as a whole; return False where it is too long, or cannot be read at all."""
+    try:
+        if source.stored == source.compression:
+            with Path(source.location).open("rb") as file:
+                if os.fstat(file.fileno()).st_size > source.longest:
+                    return False
+                data = file.read()
+            compression = ""
+        else:
+            data, compression = read_whole(source), source.compression
+    except (OSError, DocumentError):
+        return False
+    with open_writer(output.below(FOLDER, source.name), compression) as target:
+        target.write(data)
+    return True
+
+
+def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: int) -> list[int]:
+    """Write the rejected records of a file, and return their numbers."""
+    source = documents.sources[index]
+    if source.kind in COLUMNAR:
+        last = source.readable
+        numbers = [number for number in documents.rejected_numbers(index) if last is None or number <= last]
+        if not numbers:
+            return []
+        columnar.rewrite(source, output.below(FOLDER, source.name), set(numbers).__contains__, None)
+        return numbers
+    written: list[int] = []
+    if source.kind == "archive":
+        rejected = (entry for entry in iterate_entries(source) if documents.is_rejected(index, entry.number))
+        copied = (entry for entry in rejected if is_at_hand(source, entry) and not _is_too_long(source, entry))
+        for entry in islice(copied, 1):
+            with ArchiveCopy(source, output.below(FOLDER, source.name)) as copy:
+                for each in chain([entry], copied):
+                    copy.add(each)
+                    written.append(each.number)
+        return written
+    records = cut_records(source)
+    pieces = _select_rejected(documents, index, records, written)
+    for piece in islice(pieces, 1):
+        with open_writer(output.below(FOLDER, source.name), source.compression) as file:
+            write_around(file, records, chain([piece], pieces))
+    return written
+
+
+def _is_too_long(source: Source, entry: ArchiveEntry) -> bool:
+    """Tell whether a record of an archive, or a broken place, has more bytes than a record may have."""
+    start, end = entry.span or (0, 0)
+    return max(end - start, 0 if entry.head is None else entry.head.length) > source.longest
+
+
+def _select_rejected(
+    documents: FileDocuments, index: int, records: RawRecords, written: list[int]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the bytes before each rejected record that is not too long, and the record; append its number to `written`."""
+    try:
+        for number, before, raw in records:
+            if raw and documents.is_rejected(index, number):
+                written.append(number)
+                yield before, raw
+    except DocumentError as error:
+        if not documents.is_rejected(index, error.number):
+            raise

@@ -1,0 +1,124 @@
+"""The evidence of a session, for a paper or an audit: the pool, each draw with its probability, answers, the curve."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from ndcore._types import Floats
+from ndcore._version import __version__
+from ndcore.human import counted
+from ndcore.judge.estimates import Findings
+from ndcore.report.elements import show_grid, show_making, show_section, show_text, three_decimals
+from ndcore.report.html import wrap_page
+from ndcore.report.plain_values import plain
+
+if TYPE_CHECKING:
+    from ndcore.judge.session import Session
+
+__all__ = ["curve_chart", "evidence_json", "evidence_page", "measure_table"]
+
+LISTED = 2000  # draws on the page; the JSON has all
+LEFT, RIGHT, TOP, BOTTOM = 40, 700, 12, 220
+LINES = ("f1", "precision", "recall")
+EVIDENCE_STYLE = """
+.nd-curve text { font: 12px system-ui, sans-serif; fill: var(--faint); } .nd-curve { width: 100%; max-width: 46rem; }
+.nd-curve .axis { stroke: var(--line); fill: none; } .nd-curve .band { fill: var(--shared); opacity: .15; }
+.nd-curve .f1 { stroke: var(--shared); stroke-width: 2.5; fill: none; } .nd-curve .mark { stroke: var(--alone); }
+.nd-curve .precision { stroke: var(--moved); fill: none; stroke-dasharray: 6 4; }
+.nd-curve .recall { stroke: var(--ink); fill: none; stroke-dasharray: 2 3; }
+"""
+
+
+def evidence_json(session: Session) -> dict[str, Any]:
+    """Return everything that the estimates stand on, as values of JSON."""
+    pool, found = session.pool, session.findings()
+    draws = [{
+        "number": draw.number, "person": draw.person, "a": plain(session.name_of(draw.pair[0])),
+        "b": plain(session.name_of(draw.pair[1])), "probability": draw.probability, "shared": draw.shared,
+        "answer": draw.label, "note": draw.note, "scores": [float(s) for s in pool.scores[:, pool.find(*draw.pair)]],
+    } for draw in session.answered]
+    return {
+        "ndcore": __version__, "seed": session.seed,
+        "pool": {"pairs": len(pool), "size": pool.size, "complete": pool.complete, "documents": pool.documents,
+                 "distinct": pool.distinct, "floor": pool.floor, "identity": pool.identity,
+                 "measures": [str(measure) for measure in session.measures]},
+        "draws": draws, "findings": plain(found), "agreement": plain(session.agreement()),
+    }
+
+
+def evidence_page(session: Session) -> str:
+    """Return the evidence as a page of HTML that loads nothing."""
+    pool, found = session.pool, session.findings()
+    pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
+    rows = [
+        ("documents", f"{pool.documents:,}, {pool.distinct:,} of them distinct"),
+        ("pool", f"{pairs} with a resemblance of {pool.floor:g} or more under one of the measures, copies left out"),
+        ("identity of the pool", pool.identity), ("seed", str(session.seed)), ("ndcore", __version__),
+    ]
+    body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found))}</p></header><main>"
+    body += show_section("pool", "The pool", show_making(rows))
+    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
+    body += show_section("measures", "The measures", measure_table(found))
+    agreed = "".join(f"<tr><td>{show_text(each.first or 'no name')}</td><td>{show_text(each.second or 'no name')}</td>"
+                     f'<td class="number">{each.pairs}</td><td class="number">{three_decimals(each.kappa)}</td></tr>'
+                     for each in session.agreement())
+    if agreed:
+        heads = ("One", False), ("Other", False), ("Pairs", True), ("Cohen's kappa", True)
+        body += show_section("agreement", "Agreement", show_grid("On the pairs that all people get", heads, agreed))
+    return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", EVIDENCE_STYLE)
+
+
+def _draws(session: Session) -> str:
+    """Render the table of draws."""
+    lines = ""
+    for draw in itertools.islice(session.answered, LISTED):
+        a, b = (show_text(str(session.name_of(position))) for position in draw.pair)
+        score = float(session.pool.scores[0, session.pool.find(*draw.pair)])
+        lines += (f'<tr><td class="number">{draw.number + 1}</td><td>{a}</td><td>{b}</td>'
+                  f'<td class="number">{draw.probability:.3g}</td><td class="number">{three_decimals(score)}</td>'
+                  f"<td>{show_text(draw.label or 'waits')}</td><td>{show_text(draw.person)}</td>"
+                  f"<td>{show_text(draw.note)}</td></tr>")
+    heads = (("Draw", True), ("A", False), ("B", False), ("Probability", True), ("Score", True), ("Answer", False),
+             ("Person", False), ("Note", False))
+    more = len(session.answered) - LISTED
+    rest = f"<p>{more:,} more draws are in evidence.json.</p>" if more > 0 else ""
+    caption = f"Each with its probability among pairs not drawn before, and its {show_text(str(session.measures[0]))}"
+    return f'<div class="card wide">{show_grid(caption, heads, lines)}</div>{rest}'
+
+
+def measure_table(found: Findings) -> str:
+    """Render the measures, best first."""
+    lines = ""
+    for each in found.measures:
+        word = "recommended" if each.measure == found.measure else "worse" if each.differs else "not told apart"
+        lines += (f"<tr><td>{show_text(str(each.measure))}</td><td class=\"number\">{each.threshold:.2f}</td>"
+                  f'<td class="number">{show_text(str(each.f1))}</td><td>{word}</td></tr>')
+    heads = ("Measure", False), ("Threshold", True), ("F1", True), ("", False)
+    return f'<div class="card wide">{show_grid("Each at its best threshold; intervals of 95 %", heads, lines)}</div>'
+
+
+def curve_chart(found: Findings) -> str:
+    """Draw F1 with its interval, precision and recall by threshold, as an SVG element."""
+    curves = found.curves
+    low, high = float(curves.thresholds[0]), float(curves.thresholds[-1])
+
+    def points(values: Floats) -> str:
+        return " ".join(f"{LEFT + (RIGHT - LEFT) * (x - low) / (high - low):.1f},{BOTTOM - (BOTTOM - TOP) * y:.1f}"
+                        for x, y in zip(curves.thresholds.tolist(), values.tolist(), strict=True))
+
+    back = points(curves.f1[1]).split()[::-1]
+    shapes = [f'<path class="axis" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}"/>',
+              f'<polygon class="band" points="{points(curves.f1[2])} {" ".join(back)}"/>']
+    shapes += [f'<polyline class="{name}" points="{points(getattr(curves, name)[0])}"/>' for name in LINES]
+    for tick in (0.2, 0.4, 0.6, 0.8, 1.0):
+        x = LEFT + (RIGHT - LEFT) * (tick - low) / (high - low)
+        shapes.append(f'<text x="{x - 8:.1f}" y="{BOTTOM + 16}">{tick:g}</text>')
+    shapes += [f'<text x="8" y="{BOTTOM - (BOTTOM - TOP) * y + 4:.1f}">{y:g}</text>' for y in (0, 0.5, 1)]
+    if found.ready:
+        x = LEFT + (RIGHT - LEFT) * (found.threshold - low) / (high - low)
+        shapes.append(f'<path class="mark" d="M{x:.1f} {TOP}V{BOTTOM}"/>')
+    words = f"F1 {found.f1}, precision {found.precision}, recall within the pool {found.recall} at {found.threshold:.2f}"
+    return (f'<figure><svg class="nd-curve" viewBox="0 0 720 245" role="img" aria-label="{show_text(words)}">'
+            f'{"".join(shapes)}</svg><figcaption>F1 with its interval of 95 % (solid), precision (dashed) and recall within '
+            f"the pool (dotted) by threshold. {show_text(words)}.</figcaption></figure>")
