@@ -4,6 +4,11 @@
 
 Expectations flow reference -> vectors -> portable kernels -> variants, never back: run this only after a change of the
 reference that the contract asks for.
+
+text.json holds its own cases. A row with "text" and "expected", tokens between "|", as in {"note": "…", "unit": "word",
+"normalize": null, "text": "don't", "expected": "don|t"}, is a case typed by hand from the definitions in DESIGN.md: it
+becomes a vector where the reference agrees. Tokens of a row are never changed, but for those of "mixed" inputs, which
+nobody typed.
 """
 
 from __future__ import annotations
@@ -17,9 +22,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ndcore.reference import clustering, collection, hamming, rabin, resemblance, shingling
+from ndcore.reference import clustering, collection, hamming, rabin, resemblance, shingling, text
 from ndcore.reference import sketches as reference
 
+VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
 LONG = 40
@@ -157,12 +163,7 @@ def arithmetic(a: int, b: int) -> dict[str, str]:
 def rabin_vectors() -> dict[str, Any]:
     inputs = byte_inputs()
     polynomials = [*(rabin.random_irreducible(d, 1) for d in DEGREES), Q, R, OTHER]
-    splits = [
-        ("pattern_0", "random_8"),
-        ("random_9", "pattern_0"),
-        ("random_3", "random_1"),
-        ("random_65", "random_64"),
-    ]
+    splits = [("pattern_0", "random_8"), ("random_9", "pattern_0"), ("random_3", "random_1"), ("random_65", "random_64")]
     splits += [("random_1", "pattern_257"), ("pattern_257", "random_1"), ("a", "zeros_9"), ("zeros_9", "a")]
     return {
         "header": header(
@@ -224,9 +225,7 @@ def odd_tokens() -> list[bytes]:
 
 
 def token_documents() -> dict[str, list[bytes]]:
-    documents = {
-        f"words_{n}": random_words(n, 5000 + n) for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33)
-    }
+    documents = {f"words_{n}": random_words(n, 5000 + n) for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33)}
     documents["words_257"] = random_words(257, 5257)
     documents |= {f"bytes_{n}": [random_bytes(1 + (7 * i) % 40, 6000 + i) for i in range(n)] for n in (8, 41)}
     documents["rose"] = b"a rose is a rose is a rose".split()
@@ -276,9 +275,7 @@ def shingling_vectors() -> dict[str, Any]:
             for k in (1, 2, 3, 255, 256, 2**32 + 1)
         ],
         "documents": {name: [token.hex() for token in document] for name, document in documents.items()},
-        "tokens": [
-            token_case(name, document, *case) for name, document in documents.items() for case in cases(document)
-        ],
+        "tokens": [token_case(name, document, *case) for name, document in documents.items() for case in cases(document)],
         "inputs": {name: data.hex() for name, data in inputs.items()},
         "bytes": [byte_case(name, data, *case) for name, data in inputs.items() for case in byte_cases(data)],
     }
@@ -759,9 +756,7 @@ def fourphase_case(
         return collection.restore(collection.cluster_pairs(len(sketches), pairs, threshold, kind, policy, order), leaders)
 
     def greedy(representative: Any) -> list[int]:
-        return collection.restore(
-            collection.greedy(sketches, leaders, common, threshold, representative, order), leaders
-        )
+        return collection.restore(collection.greedy(sketches, leaders, common, threshold, representative, order), leaders)
 
     return {
         "order": order, "threshold": threshold, "max_holders": max_holders, "run": run, "leaders": leaders,
@@ -813,17 +808,41 @@ def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- text
+
+
+def text_vectors() -> dict[str, Any]:
+    kept = json.loads((VECTORS / "text.json").read_text(encoding="utf-8"))
+    return {
+        "header": {**kept["header"], "unicode_version": text.UNICODE_VERSION},
+        "vectors": [text_case(row) for row in kept["vectors"]],
+        "stop_words": [text_case(row) for row in kept["stop_words"]],
+    }
+
+
+def text_case(row: dict[str, Any]) -> dict[str, Any]:
+    """The vector of a row; SystemExit where the reference disagrees with tokens that were typed."""
+    data = text.to_bytes(row["text"]) if "text" in row else bytes.fromhex(row["input"])
+    expected = row.get("tokens")
+    if "expected" in row:
+        expected = [token.encode().hex() for token in row["expected"].split("|") if token]
+    if "stop_words" in row:
+        found = shingling.tokens(data, "word", row["normalize"], row["stop_words"])
+    else:
+        found = text.tokens(data, row["unit"], row["normalize"])
+    tokens = [token.hex() for token in found]
+    if tokens != expected and not row["note"].startswith("mixed"):
+        raise SystemExit(f"text.json, {row['note']}: {tokens} from the reference, {expected} typed")
+    whole = {"invalid_bytes": text.invalid_bytes(data), "digest": text.digest(data).hex()} if "unit" in row else {}
+    named = {name: row[name] for name in ("note", "unit", "stop_words", "normalize") if name in row}
+    digest = text.digest(text.canonical(found)).hex()
+    return {**named, "input": data.hex(), "tokens": tokens, **whole, "canonical_digest": digest}
+
+
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
-    "gf2": gf2_vectors,
-    "rabin": rabin_vectors,
-    "shingling": shingling_vectors,
-    "minhash": minhash_vectors,
-    "winnow": winnow_vectors,
-    "simhash": simhash_vectors,
-    "features": feature_vectors,
-    "clustering": clustering_vectors,
-    "fourphase": fourphase_vectors,
-    "compressed": compressed_vectors,
+    "gf2": gf2_vectors, "rabin": rabin_vectors, "shingling": shingling_vectors, "minhash": minhash_vectors, "winnow":
+    winnow_vectors, "simhash": simhash_vectors, "features": feature_vectors, "clustering": clustering_vectors,
+    "fourphase": fourphase_vectors, "compressed": compressed_vectors, "text": text_vectors,
 }
 
 
@@ -832,8 +851,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write the golden vectors from ndcore.reference.")
     parser.add_argument("stems", nargs="*", metavar="STEM", help=f"some of {', '.join(WRITERS)} (default: all)")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file differs")
-    default = Path(__file__).resolve().parent.parent / "tests" / "vectors"
-    parser.add_argument("--output", type=Path, default=default, help="directory (default: tests/vectors)")
+    parser.add_argument("--output", type=Path, default=VECTORS, help="directory (default: tests/vectors)")
     arguments = parser.parse_args()
     unknown = [stem for stem in arguments.stems if stem not in WRITERS]
     if unknown:

@@ -103,7 +103,7 @@ class Comparison(Frozen):
 
         The containment of signatures is computed from the resemblance and the sizes. The errors of estimated sizes, which
         come from the same minima, widen the interval (Zou and Donner 2008, MOVER) with both methods, so that "exact" keeps
-        its promise for exact sizes only. DESIGN.md §5 has the formulas.
+        its promise for exact sizes only. DESIGN.md §6 has the formulas.
 
         References
         ----------
