@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from ndcore.cli import values
-from ndcore.cli.command import INPUT, OUTPUT, Options, Outcome, argument, fill, option, option_names, specs
+from ndcore.cli.command import INPUT, OUTPUT, Options, Outcome, argument, fill, option, option_class, option_names, specs
 from ndcore.cli.commands import COMMANDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -18,13 +18,13 @@ tool = pytest.importorskip("command_line", reason="tools is not beside the tests
 sys.path.pop(0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class Shared(Options):
     field: str | None = option(INPUT, "a column", metavar="C")
     json: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class Judged(Shared):
     path: str = argument("PATH", "what to judge")
     sample: int = option("pairs", "pairs to look at", "-n", metavar="N", parse=values.positive, default=100)

@@ -11,6 +11,7 @@ import pytest
 from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
+from ndcore.cli.command import as_dataclass
 from ndcore.cli.commands import ClusterOptions, CreateOptions
 from ndcore.cli.options import TokenOptions
 from ndcore.dedup.rules import CALLERS, Rules
@@ -86,6 +87,7 @@ def test_a_store_takes_the_options_that_the_table_does_not_refuse():
     assert refused - options == {"filter='complete'"}  # a value
     taken = set(inspect.signature(nd.Store.open).parameters) & options
     assert taken == options - refused
+    as_dataclass(CreateOptions)
     created = {field.name for field in dataclasses.fields(CreateOptions)} - {"json"}
     tokens = {field.name for field in dataclasses.fields(TokenOptions)}
     assert created & taken == taken - {"filter", "threads", "progress", "shingling"} and tokens < created
@@ -112,6 +114,7 @@ def test_other_callers_take_the_options_that_the_table_says():
     refused = set(CALLERS["collection"])
     options = set(inspect.signature(nd.near_duplicates).parameters) - shared
     assert refused < options
+    as_dataclass(ClusterOptions)
     for caller in (nd.cluster, nd.Collection.build, ClusterOptions):
         assert set(inspect.signature(caller).parameters) & options == options - refused
     page = (Path(__file__).parents[2] / "docs" / "clustering.md").read_text("utf-8")

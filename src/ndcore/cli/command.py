@@ -4,7 +4,7 @@ How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(op
 `ndcore.cli.judge` (imported only when the command runs, so that help needs no NumPy)::
 
     @command("judge", "say which of two verdicts is right", run="judge.run_judge", reads=INPUTS)
-    @dataclass(frozen=True, kw_only=True)
+    @option_class
     class JudgeOptions(DocumentOptions):  # its bases bring shared options
         """Judge the verdicts of a run by a sample of its pairs."""  # the description in the help
 
@@ -24,16 +24,19 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform
 
 __all__ = [
-    "COMMANDS", "FAMILIES", "Command", "Options", "Outcome", "Spec", "argument", "command", "default_of", "family",
-    "fill", "option", "option_names", "specs",
+    "COMMANDS", "FAMILIES", "Command", "Options", "Outcome", "Spec", "argument", "as_dataclass", "command", "default_of",
+    "family", "fill", "option", "option_class", "option_names", "specs",
 ]
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 LAST = (SHINGLES, INPUT, RUNNING)  # groups below the options of the command itself
+
+
+Class = TypeVar("Class", bound=type)
 
 
 @dataclass
@@ -66,7 +69,20 @@ class Outcome:
         return "the output ends early" if self.printed else "nothing was written"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def option_class(options: Class) -> Class:
+    """Mark a class of options as a dataclass; `as_dataclass` makes it one when its command is given, which takes time."""
+    return options
+
+
+def as_dataclass(options: type[Any]) -> None:
+    """Make dataclasses of a class of options and its bases, where they are not yet."""
+    for each in reversed(options.__mro__[:-1]):
+        if "__dataclass_fields__" not in each.__dict__:
+            dataclass(frozen=True, kw_only=True)(each)
+
+
+@option_class
 class Options:
     """The options of a command, and the two values that `main` adds."""
 
@@ -76,6 +92,7 @@ class Options:
     @classmethod
     def parsed(cls, args: argparse.Namespace) -> Self:
         """Take the parsed arguments that have the names of the fields."""
+        as_dataclass(cls)
         return cls(**{each.name: getattr(args, each.name) for each in fields(cls)})
 
     def given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -172,7 +189,6 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {}  # by their words, as "dedup" and "store create", in the order of the help
 FAMILIES: dict[str, tuple[str, str]] = {}  # word of a command with commands of its own -> its line, its description
-Class = TypeVar("Class", bound=type[Options])
 
 
 def family(word: str, line: str, description: str) -> None:
@@ -198,6 +214,7 @@ def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
     Groups come first to last, arguments and outputs first, then the command's own, then what most commands share;
     in a group, the fields of the most general class come first.
     """
+    as_dataclass(options)
     order: dict[str, None] = {}
     for each in reversed(options.__mro__):
         declared: dict[str, Field[Any]] = each.__dict__.get("__dataclass_fields__", {})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ndcore.choices import HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
 from ndcore.cli import values
-from ndcore.cli.command import INPUT, RUNNING, SHINGLES, Options, argument, option
+from ndcore.cli.command import INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
@@ -28,7 +26,7 @@ FINGERPRINTS = (
 FINGERPRINT_FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class TokenOptions(Options):
     """What a token is; None where an option was not given."""
 
@@ -40,19 +38,19 @@ class TokenOptions(Options):
         "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class WidthOptions(Options):
     """The width of shingles."""
 
     width: int | None = option(SHINGLES, "tokens per shingle (default 5)", metavar="W", parse=values.positive)
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class ShingleOptions(TokenOptions, WidthOptions):
     """What a shingle is."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class SeedOptions(Options):
     """The seed of sketches."""
 
@@ -60,7 +58,7 @@ class SeedOptions(Options):
         "seed of the random permutations (default 1)", metavar="N", parse=values.seed)
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class RecordOptions(Options):
     """Where the text and the id of a record are, and how files are read; None where an option was not given."""
 
@@ -83,7 +81,7 @@ class RecordOptions(Options):
         metavar="CHAR", parse=values.delimiter)
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class FieldOptions(RecordOptions):
     """How collections are read: records, files of directories, and documents that cannot be read."""
 
@@ -104,7 +102,7 @@ class FieldOptions(RecordOptions):
         choices=("stop", "skip"), default="stop")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class RunOptions(Options):
     """Threads, and what is told on the way."""
 
@@ -113,12 +111,12 @@ class RunOptions(Options):
     quiet: bool = option(RUNNING, "print no progress and no report", "-q")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class ReadingOptions(FieldOptions, RunOptions):
     """Which documents are read, and how."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class DocumentOptions(TokenOptions, ReadingOptions):
     """The options of every command that reads a collection; it says itself what `inputs`, --json and --overwrite are."""
 
@@ -127,7 +125,7 @@ class DocumentOptions(TokenOptions, ReadingOptions):
     overwrite: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class DryRunOptions(DocumentOptions):
     """The options of a command that can estimate what a run takes."""
 
@@ -137,7 +135,7 @@ class DryRunOptions(DocumentOptions):
         "run, and write nothing")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class StoreOptions(Options):
     """The store of a command."""
 
@@ -145,21 +143,21 @@ class StoreOptions(Options):
     json: bool
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class KeyOptions(StoreOptions):
     """A page of a store."""
 
     key: str = argument("KEY", "key of a page: its URL, its id, or its path")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class ChangeOptions(StoreOptions):
     """The options of a command that changes a store."""
 
     quiet: bool = option(RUNNING, "print no report", "-q")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class FingerprintOptions(RunOptions):
     """The options of a command that reads fingerprints: where they are in the file, and how to run."""
 
@@ -169,7 +167,7 @@ class FingerprintOptions(RunOptions):
     id_field: str | None = option(INPUT, "column of the ids (default: positions from 0 are the ids)", metavar="C")
 
 
-@dataclass(frozen=True, kw_only=True)
+@option_class
 class HammingOptions(Options):
     """The fingerprints and their distance."""
 
