@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "FAMILIES"]
 
 VERDICTS = "which pairs count, and what a drop costs"
+KEYS_OF_TEXTS = ("the sequence of its words with a digit (numbers) or of its numbers with their units (amounts), its title "
+                 "or first line (title), the set of its words with a capital inside a sentence (names), or the sequence of "
+                 "its words of negation (negations)")
 WRITES = ("cleaned", "annotated", "attributes")  # what ndcore repeats writes
 SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
 
@@ -118,8 +121,7 @@ class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "as an excerpt in a longer document: at least the share T of their shingles is in it. Add --keep longest, or an "
         "excerpt that comes first is kept as well (default resembling)", choices=DROPS, default="resembling")
     must_agree: list[str] = option(VERDICTS,
-        "never drop a document for one that differs from it in the sequence of its words with a digit (numbers), in its "
-        "title or first line (title), or in its words of negation (negations). Repeatable",
+        f"never drop a document for one that differs from it in {KEYS_OF_TEXTS}. Repeatable",
         metavar="NAME", choices=AGREEMENTS, many=True)
     min_shingles: int = option(VERDICTS,
         "leave documents of fewer shingles alone, unless their words equal another's (default 0)",
@@ -133,6 +135,9 @@ class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "earlier or later; the same documents are kept")
     lost: bool = option(VERDICTS,
         "count the shingles of each dropped document that no kept document has, and list the largest losses first")
+    max_lost: int | None = option(VERDICTS,
+        "drop a document only if no run of more than N of its words is lacking in the kept one", metavar="N",
+        parse=values.whole)
     num_perm: int | None = option(SHINGLES,
         "length of a MinHash signature (default 84, or more if the threshold needs it)", metavar="N", parse=values.positive)
     memory_limit: int | None = option(RUNNING,
@@ -402,8 +407,7 @@ class ClusterOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "of documents with the same value in this field compare the first only, such as of captures of one URL; the "
         "others are its versions", metavar="FIELD")
     must_agree: list[str] = option("documents that are kept apart",
-        "keep documents apart that differ in the sequence of their words with a digit (numbers), in their title or first "
-        "line (title), or in their words of negation (negations). Repeatable", metavar="NAME", choices=AGREEMENTS, many=True)
+        f"keep documents apart that differ in {KEYS_OF_TEXTS}. Repeatable", metavar="NAME", choices=AGREEMENTS, many=True)
     min_shingles: int | None = option("documents that are kept apart",
         "leave documents of fewer shingles alone, unless their words equal another's (default 0)", metavar="N",
         parse=values.whole)
@@ -480,9 +484,8 @@ class CreateOptions(SeedOptions, ShingleOptions):
         "pages that are compared: all, or pages of one host, whose keys are URLs (default all)",
         choices=SCOPES, default="all")
     must_agree: list[str] = option(DUPLICATES,
-        "never take a page for a near-duplicate of one that differs from it in the sequence of its words with a digit "
-        "(numbers), in its first line (title), or in its words of negation (negations). Repeatable; needs --evidence "
-        "text", metavar="NAME", choices=AGREEMENTS, many=True)
+        f"never take a page for a near-duplicate of one that differs from it in {KEYS_OF_TEXTS}. Repeatable; needs "
+        "--evidence text", metavar="NAME", choices=AGREEMENTS, many=True)
     min_shingles: int = option(DUPLICATES,
         "leave pages of fewer shingles alone, unless their words equal another's (default 0)",
         metavar="N", parse=values.whole, default=0)

@@ -129,10 +129,14 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
     if options.drop == "contained" and options.filter == "lsh":
         raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
                          "find documents that resemble each other: leave --filter out")
+    if options.max_lost is not None and (options.cluster != "star" or options.reassign):
+        other = "--reassign" if options.reassign else f"--clustering {options.cluster}"
+        raise UsageError(f"--max-lost is checked for each document against the one before it that it joins; leave out "
+                         f"{other}")
     needing = {
         "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
         "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
-        "--lost": options.lost,
+        "--lost": options.lost, "--max-lost": options.max_lost is not None,
     }
     for option in (option for option, given in needing.items() if given):
         if sketched is not None:

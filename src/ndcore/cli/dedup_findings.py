@@ -163,6 +163,7 @@ class Run:
                 min_shingles=options.min_shingles,
                 drop_common=options.drop_common,
                 lost=options.lost,
+                max_lost=options.max_lost,
                 reassign=options.reassign,
                 against=None if self.known is None else self.known.corpus,
                 keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
@@ -270,6 +271,12 @@ def _spread(n: int, most: int) -> Ints:
         return np.arange(n)
     ends = np.arange(most + 1) * n // most
     return np.random.default_rng(n).integers(ends[:-1], ends[1:])
+
+
+def describe_pairs_below(result: NearDuplicates) -> list[dict[str, float]] | None:
+    """Describe the estimated pairs below the threshold for ``summary.json``."""
+    steps = result.pairs_below
+    return None if steps is None else [step._asdict() for step in steps]
 
 
 def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
@@ -442,6 +449,7 @@ class Findings:
             "common": plain(result.common),
             "common_shingles": result.common_shingles,
             "lost": describe_losses(self.verdicts),
+            "pairs_below": describe_pairs_below(result),
             "pairs_verified_at": self.verified_at,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": 0 if documents is None else documents.without_main,
@@ -480,6 +488,7 @@ class Findings:
             "cluster": options.cluster,
             "reassign": options.reassign,
             "lost": options.lost,
+            "max_lost": options.max_lost,
             "max_holders": options.max_holders,
             "keep": ":".join(filter(None, options.keep)),
             "by": options.by,

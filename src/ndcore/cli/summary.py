@@ -5,6 +5,7 @@ Equal runs write equal bytes, so the account has no times.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -222,6 +223,8 @@ def rules(summary: dict[str, Any]) -> list[str]:
         verb = "counts" if number == 1 else "count"
         found.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents, and in at least "
                      f"{COMMON_CLASSES}, {verb} for nothing")
+    if parameters["max_lost"] is not None:
+        found.append(f"no drop loses a run of more than {counted(parameters['max_lost'], 'word')}")
     if parameters["reassign"]:
         found.append("each dropped document is listed under the kept one with the highest score")
     return found
@@ -341,6 +344,14 @@ def promise(summary: dict[str, Any]) -> str:
     return f"{sentence}\n--filter complete misses none: {costs}"
 
 
+def below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
+    """Say how many pairs are estimated below the threshold, and which command shows such pairs."""
+    listed = ", ".join(f"about {step['pairs']:,.0f} (± {2 * step['error']:,.0f}) at {step['low']:g} to {step['high']:g}"
+                       for step in reversed(steps))
+    shown = shlex.join(["ndcore", "judge", *inputs, "-o", "judged"])
+    return f"Pairs below the threshold, estimated: {listed}.\n{shown} shows such pairs, and recommends a threshold."
+
+
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
     if output == STDOUT:
         repaired = summary["replaced_bytes"]
@@ -357,6 +368,8 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             "summary.json", file=stream,
         )
     print(promise(summary), file=stream)
+    if summary["pairs_below"]:
+        print(below(summary["pairs_below"], summary["parameters"]["inputs"]), file=stream)
     if summary["estimated"]:
         print(
             "Where a text was not at hand, pairs were judged by sketches alone; "

@@ -21,7 +21,7 @@ VERSION = 1
 LARGEST = 1 << 20  # bytes of a file of settings
 OPTIONS: dict[str, tuple[type, ...]] = {
     "threshold": (int, float), "drop": (str,), "must_agree": (list,), "drop_common": (int, float), "shingling": (dict,),
-    "min_shingles": (int,), "cluster": (str,), "filter": (str,),
+    "min_shingles": (int,), "max_lost": (int,), "cluster": (str,), "filter": (str,),
 }
 SHINGLING: dict[str, tuple[type, ...]] = {"unit": (str,), "width": (int,)}
 
