@@ -25,7 +25,7 @@ import numpy as np
 from corpus import Corpus, add_options, data_folder, load, natural, sample
 from measure import Report, Table, Times, options, usable_cpus
 from peers import common
-from peers_setup import CUTTERS, LISTED, SEARCHERS, interpreter
+from peers_setup import ENVIRONMENTS, LISTED, interpreter
 from processes import without_paths
 
 import ndcore as nd
@@ -91,7 +91,7 @@ def all_peers(folder: Path | None, log: Any, missing: dict[str, str]) -> Iterato
     listed = json.loads((folder / LISTED).read_text()) if folder else {}
     running = []
     try:
-        for name in (*HERE, *(name for name in listed if name not in (*SEARCHERS, *CUTTERS))):
+        for name in (*HERE, *(name for name in listed if name in ENVIRONMENTS)):
             if "error" in listed.get(name, {}):
                 missing[name] = without_paths(listed[name]["error"])
                 continue

@@ -19,11 +19,10 @@ from measure import Report, interleaved, options, pinned
 
 import ndcore as nd
 from ndcore.reference import dedup as reference_dedup
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import simhash as reference_simhash
+from ndcore.reference import sketches as reference_sketches
 
 TEXTS, PAGES, LISTS = 4096, 256, 64  # different texts of 11 words, pages, and lists of texts
 WORDS, PAGE_WORDS, LISTED_WORDS = 11, 1300, 60
@@ -81,16 +80,16 @@ def encoded(listed: Sequence[str]) -> list[bytes]:
 
 def signature(prints: list[int]) -> list[int]:
     """Compute a signature by the reference."""
-    return reference_minhash.signature(prints, 84)
+    return reference_sketches.signature(prints, 84)
 
 
 def sketchers() -> dict[str, tuple[Any, Callable[[list[int]], Any]]]:
     """List sketchers with the reference of their values."""
     return {
         "MinHasher(84)": (nd.MinHasher(84), signature),
-        "BottomSketcher(200)": (nd.BottomSketcher(200), lambda prints: reference_minhash.bottom(prints, 200)),
-        "ModSketcher(25)": (nd.ModSketcher(25), lambda prints: reference_minhash.mod(prints, 25)),
-        "SimHasher()": (nd.SimHasher(), reference_simhash.simhash),
+        "BottomSketcher(200)": (nd.BottomSketcher(200), lambda prints: reference_sketches.bottom(prints, 200)),
+        "ModSketcher(25)": (nd.ModSketcher(25), lambda prints: reference_sketches.mod(prints, 25)),
+        "SimHasher()": (nd.SimHasher(), reference_sketches.simhash),
     }
 
 

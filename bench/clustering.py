@@ -265,7 +265,7 @@ def main() -> int:
             [*at, *SETTINGS]),
     }  # fmt: skip
     for make in corpora(arguments):
-        corpus, _ = make()
+        corpus = make()
         report.inputs.append(corpus.facts())
         print(f"{corpus.name}: {len(corpus)} documents", file=sys.stderr, flush=True)
         run(report, corpus, agreement, tables)

@@ -1,8 +1,5 @@
 """The inputs of the benchmarks: real corpora where a folder of them is given, generated text everywhere.
 
-Run as a program it prints the number of documents, the bytes and the SHA-256 of each input, so that two machines can
-tell whether they measured the same thing.
-
 A folder of corpora (--data, or the environment variable NDCORE_DATA) holds <name>/docs.jsonl.zst: one JSON object per
 line with `id` and either `text` or `html`, and perhaps `group`, a label of documents that belong together.
 """
@@ -15,7 +12,6 @@ import html
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,22 +132,3 @@ def sample(texts: Sequence[str], size: int) -> list[str]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """--data, for programs that read corpora."""
     parser.add_argument("--data", metavar="FOLDER", help=f"folder of corpora (default: ${VARIABLE}, else none)")
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser)
-    parser.add_argument("--seed", type=int, default=1, help="of the generated text (default 1)")
-    parser.add_argument("--documents", type=int, default=LARGE_DOCUMENTS, help="of the large corpus")
-    parser.add_argument("--bytes", type=int, default=LARGE_BYTES, help="of the large corpus")
-    arguments = parser.parse_args()
-    folder = data_folder(arguments.data)
-    for name in names(folder) if folder else []:
-        assert folder is not None
-        print(json.dumps(load(name, folder).facts()), flush=True)
-    print(json.dumps(large(folder, arguments.seed, arguments.documents, arguments.bytes).facts()))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

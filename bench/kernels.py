@@ -1,39 +1,37 @@
 """Every kernel × variant × size: the result checked against the reference first, then ns per item and GB/s.
 
 The C functions are called through ctypes; a call costs some 0.3 µs, which the smallest sizes show. Texts and
-byte strings begin at a random offset. The peers at the end of the table do a neighbouring job (not the same one), to
-show where the time of others stands, also where we lose.
+byte strings begin at a random offset.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import sys
-import zlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import native
 import numpy as np
 from generating import base_words, generated
 from measure import Report, interleaved, loops, options, pinned
-from native import CHAR, GRAPHEME, opaque
+from native import CHAR, GRAPHEME, UNITS, WORD, address, opaque
 from numpy.typing import NDArray
-from text_kernels import CHECKED, Kernel, TextBench
 
 import ndcore
 from ndcore import _candidates
-from ndcore.reference import features as reference_features
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
-from ndcore.reference import winnow as reference_winnow
-from ndcore.reference.fastsketch import fast_signature
-from ndcore.reference.simhash import simhash as reference_simhash
+from ndcore.reference import shingling as reference_shingling
+from ndcore.reference import sketches as reference_sketches
+from ndcore.reference import text as reference_text
+from ndcore.reference.sketches import fast_signature
+from ndcore.reference.sketches import simhash as reference_simhash
 
 P, R = ndcore.POLYNOMIAL, ndcore.text.shingling.FEATURE_POLYNOMIAL
 LOW = (1 << 64) - 1
+Q = ndcore.text.shingling.TOKEN_POLYNOMIAL
+CHECKED = 60  # items compared with the reference
 EARLY = 4096  # values that a bottom sketch collects before it selects the smallest, as in _minhash.pyx
 PLACES = 1 << 15  # ND_FASTSKETCH_PLACES
 
@@ -48,11 +46,28 @@ def minima_by_numpy(fingerprints: NDArray[np.uint64], key: int, a: NDArray[Any],
     return np.array([(x * factor + term).min() for factor, term in zip(a, b, strict=True)], a.dtype)
 
 
-class Bench(TextBench):
-    """The library and the inputs."""
+class Kernel(NamedTuple):
+    """One kernel on one input. `run` does the work once and returns an array; `expected` is what its head must be.
+
+    stem: whose variants it has, as `ndcore.variants` names them; "" where it has one form.
+    """
+
+    stem: str
+    name: str
+    item: str
+    items: int
+    bytes: int
+    run: Callable[[], Any]
+    expected: Callable[[], Any]
+
+
+class Bench:
+    """The library, the inputs, and memory that stays."""
 
     def __init__(self, library: Any, seed: int) -> None:
-        super().__init__(library, seed)
+        self.c = library
+        self.rng = np.random.default_rng(seed)
+        self.alive: list[Any] = []
         self.text = "".join(generated(seed, 20, 1_500_000, base_words(self.rng)))
         self.rabin = self.at(opaque())
         library.nd_rabin_init(self.rabin, P & LOW, 64)
@@ -61,6 +76,76 @@ class Bench(TextBench):
         """Address of a structure, which lives as long as this object."""
         self.alive.append(structure)
         return ctypes.addressof(structure)
+
+    # ---- text
+
+    def at(self, array: NDArray[Any]) -> int:
+        """Address of an array, which lives as long as this object."""
+        self.alive.append(array)
+        return address(array)
+
+    def placed(self, data: bytes) -> NDArray[np.uint8]:
+        """The bytes at a random offset from a 64-byte boundary."""
+        room = np.empty(len(data) + 128, np.uint8)
+        start = -address(room) % 64 + int(self.rng.integers(0, 64))
+        room[start : start + len(data)] = np.frombuffer(data, np.uint8)
+        return room[start : start + len(data)]
+
+    def words64(self, n: int) -> NDArray[np.uint64]:
+        """Random words."""
+        return self.rng.integers(0, 1 << 64, n, np.uint64)
+
+    def tokenise(self, name: str, text: str, size: int, unit: int = WORD) -> Kernel:
+        """Text to symbols of its tokens, in blocks of 1024 as the pipeline reads them."""
+        data = self.placed((text * (1 + size // len(text)))[:size].encode())
+        out, state, table = np.empty(len(data) + 2, np.uint64), opaque(), np.empty((8, 256), np.uint64)
+        at, to, reading, reduction = self.at(data), self.at(out), self.at(state), self.at(table)
+        self.c.nd_text_table_init(reduction, Q & LOW)
+
+        def run() -> NDArray[np.uint64]:
+            self.c.nd_text_open(reading, unit, reduction, at, len(data), None)
+            return out[: self.c.nd_units_read(reading, to, len(out))]
+
+        def expected() -> list[int]:
+            head = data.tobytes()[: 40 * CHECKED].decode(errors="ignore")
+            tokens = reference_text.tokens(head, UNITS[unit])
+            return [reference_shingling.symbol(token) for token in tokens[:CHECKED]]
+
+        item = UNITS[unit]
+        kernel = f"tokenise, {name}" if unit == WORD else f"{item}s, {name}"
+        return Kernel("text" if unit == WORD else "", kernel, item, len(run()), len(data), run, expected)
+
+    def normalise(self, name: str, text: str, size: int) -> Kernel:
+        """Text to its normal form NFKC, folded, in one piece of at most 64 KiB."""
+        head = (text * (1 + size // len(text))).encode()[: min(size, 1 << 16)]
+        data = self.placed(head.decode(errors="ignore").encode())
+        scratch, out = np.empty(2 * (6 * len(data) + 18), np.uint32), np.empty(12 * len(data) + 36, np.uint8)
+        at, work, to = self.at(data), self.at(scratch), self.at(out)
+
+        def run() -> NDArray[np.uint8]:
+            return out[: self.c.nd_nfkc(at, len(data), 1, work, to)]
+
+        def expected() -> list[int]:
+            points = reference_text.decode(data.tobytes())
+            kept = [c for c in points if c is not None and c not in reference_text.IGNORABLE]
+            return list(reference_text.encode(reference_text.nfkc(reference_text.fold(kept))))
+
+        return Kernel("", f"NFKC, {name}", "byte", len(data), len(data), run, expected)
+
+    def encode(self, name: str, text: str, size: int) -> Kernel:
+        """str, in units of 1, 2 or 4 bytes as Python has it, to UTF-8."""
+        known = (text * (1 + size // len(text)))[:size]
+        highest = max(map(ord, known))
+        unit = np.uint8 if highest < 1 << 8 else np.uint16 if highest < 1 << 16 else np.uint32
+        points, out = np.array([ord(c) for c in known], unit), np.empty(4 * len(known), np.uint8)
+        at, to, width = self.at(points), self.at(out), points.itemsize
+
+        def run() -> NDArray[np.uint8]:
+            self.c.nd_utf8_size(width, at, len(points))
+            return out[: self.c.nd_utf8(width, at, len(points), to)]
+
+        return Kernel("", f"str to UTF-8, {name}", "code point", len(points), len(run()), run,
+                      lambda: list(known.encode("utf-8", "surrogatepass")))
 
     # ---- Rabin
 
@@ -123,7 +208,7 @@ class Bench(TextBench):
             return out
 
         def expected() -> list[int]:
-            head = reference_minhash.signature(fingerprints[:CHECKED].tolist(), count, bits)
+            head = reference_sketches.signature(fingerprints[:CHECKED].tolist(), count, bits)
             known = minima_by_numpy(fingerprints[:CHECKED], key, a, b)
             return minima_by_numpy(fingerprints, key, a, b).tolist() if known.tolist() == head else head
 
@@ -147,7 +232,7 @@ class Bench(TextBench):
             return members[: state.count]
 
         return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
-                      lambda: reference_minhash.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
+                      lambda: reference_sketches.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
 
     def mod(self, n: int, modulus: int) -> Kernel:
         """MOD_m of n fingerprints; modulus 0: the adaptive sample."""
@@ -167,7 +252,7 @@ class Bench(TextBench):
 
         def expected() -> list[int]:
             listed = fingerprints.tolist()
-            return reference_minhash.mod(listed, modulus) if modulus else reference_minhash.adaptive(listed)[1]
+            return reference_sketches.mod(listed, modulus) if modulus else reference_sketches.adaptive(listed)[1]
 
         return Kernel("modsketch", f"mod {modulus}" if modulus else "mod, adaptive", "shingle", n, 8 * n, run, expected)
 
@@ -188,7 +273,7 @@ class Bench(TextBench):
             return values[: state.count]
 
         def expected() -> list[int]:
-            return [z for z, _ in reference_winnow.winnow(fingerprints.tolist(), window)]
+            return [z for z, _ in reference_sketches.winnow(fingerprints.tolist(), window)]
 
         return Kernel("", f"winnow {window}", "shingle", n, 8 * n, run, expected)
 
@@ -240,7 +325,7 @@ class Bench(TextBench):
         if weights == "equal":
             to = self.of(native.Simhash(mix=mix, key=key))
         else:
-            mixed, room = np.array(reference_minhash.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
+            mixed, room = np.array(reference_sketches.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
             table = native.Weights(slots=self.at(np.zeros(2 * room, np.uint64)), room=room, key=native.TABLE_KEY, missing=0)
             self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
             to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table)))
@@ -287,7 +372,7 @@ class Bench(TextBench):
             return np.asarray(_candidates.features(rows, 14, 0, 6, R)).ravel()
 
         def expected() -> list[int]:
-            return [feature for row in rows[:5].tolist() for feature in reference_features.features(row)]
+            return [feature for row in rows[:5].tolist() for feature in reference_sketches.features(row)]
 
         return Kernel("", "features 6×14", "feature", 6 * n, 84 * 4 * n, run, expected)
 
@@ -329,25 +414,9 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
     yield bench.features(1_000 if quick else 50_000)
 
 
-def peers(bench: Bench, quick: bool) -> Iterator[Kernel]:
-    """What others do with the same input: not the same result, a neighbouring job."""
-    n = 1_000 if quick else 100_000
-    data = bench.rng.bytes(n)
-    words = bench.words64(n)
-    for name, run in {
-        "zlib.crc32": lambda: [zlib.crc32(data)],
-        "hashlib.blake2b, 16 bytes": lambda: [hashlib.blake2b(data, digest_size=16).digest()],
-    }.items():
-        yield Kernel("peer", name, "byte", n, n, run, run)
-    yield Kernel("peer", "numpy.sort of keys, unstable, no ids", "key", n, 8 * n, lambda: np.sort(words),
-                 lambda: sorted(words.tolist()))
-    yield Kernel("peer", "numpy.partition, 200 smallest", "key", n, 8 * n, lambda: np.partition(words, 199)[199:200],
-                 lambda: sorted(words.tolist())[199:200])
-
-
 def forms(kernel: Kernel) -> list[str]:
     """The variants of a kernel that run here."""
-    known = ndcore.variants().get(kernel.stem, {"–" if kernel.stem == "peer" else "portable": "running"})
+    known = ndcore.variants().get(kernel.stem, {"portable": "running"})
     return [name for name, state in known.items() if state != "not on this CPU"]
 
 
@@ -355,7 +424,7 @@ def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> It
     """Rows of the table: check each variant, then time them in turns."""
     cases = {}
     for form in forms(kernel):
-        if kernel.stem != "peer" and not native.use(bench.c, kernel.stem, form):
+        if not native.use(bench.c, kernel.stem, form):
             report.require(False, f"{kernel.name}: the variant {form} cannot be chosen")
             continue
         expected = list(kernel.expected())
@@ -383,11 +452,10 @@ def main() -> int:
         "kernel", "variant", "items", "item", "ns/item", "least", "IQR %", "GB/s"])
     bench = Bench(library, seed=1)
     with pinned():
-        for make in (kernels, peers):
-            for kernel in make(bench, arguments.quick):
-                print(f"{kernel.name}, {kernel.items} items", file=sys.stderr, flush=True)
-                for row in measured(report, bench, kernel, arguments):
-                    table.add(*row)
+        for kernel in kernels(bench, arguments.quick):
+            print(f"{kernel.name}, {kernel.items} items", file=sys.stderr, flush=True)
+            for row in measured(report, bench, kernel, arguments):
+                table.add(*row)
     return report.finish()
 
 

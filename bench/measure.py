@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("ndcore", "numpy", "datasketch", "pydivsufsort", "zstandard", "msgspec")
+PACKAGES = ("ndcore", "numpy", "datasketch", "zstandard", "msgspec")
 PATHS = ("data", "results", "work", "peers", "log", "other")  # arguments that say where things are on this machine
 FACT_FILE = Path("/proc/cpuinfo")
 

@@ -1,9 +1,8 @@
 """Install the peers of the benchmarks by pip, each in a virtual environment of its own under a folder you name.
 
-They are for against.py, hamming.py and passages.py. A peer that cannot be installed is reported and left out of the
+They are for against.py. A peer that cannot be installed is reported and left out of the
 comparison; that is no error. FOLDER/peers.json says which versions each peer has, and why a missing one is missing. Run
-again, it keeps what works; --upgrade makes all of them anew. For a peer that needs another Python, run this with that
-Python: python3.12 peers_setup.py FOLDER decontaminate.
+again, it keeps what works; --upgrade makes all of them anew.
 """
 
 from __future__ import annotations
@@ -25,17 +24,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "daft": ("daft",),
     "sourmash": ("sourmash",),
     "hashes": ("xxhash", "numpy"),
-    "faiss": ("faiss-cpu", "numpy"),
-    "simhash_pybind": ("simhash-pybind",),
-    "leonsim": ("simhash", "numpy"),
-    "datatrove": ("datatrove", "orjson", "regex", "spacy", "tokenizers", "xxhash<4"),
-    "dolma": ("dolma", "boto3==1.26.76"),  # of the s3fs that it asks for: else pip looks for it half an hour
-    "text_dedup": ("text-dedup",),
-    "decontaminate": ("decontaminate",),
 }
-SEARCHERS = ("faiss", "simhash_pybind", "leonsim")  # of hamming.py, by fingerprints; the others are of against.py
-FINDERS = ("gaoya", "leonsim")  # of hamming.py, by documents
-CUTTERS = ("datatrove", "dolma", "text_dedup", "decontaminate")  # of passages.py
 LISTED = "peers.json"
 
 

@@ -1,20 +1,17 @@
 """Text to sketches, MB/s of text (UTF-8) from a list of str: ndcore by kind of sketch, variant, threads and script.
 
 Checked before anything is timed: sketches equal ndcore.reference to the bit; the estimates agree with exact
-resemblances as well as the number of minima promises; two threads, and two processes with half the documents each, give
-what one thread gives. Two processes show what the machine allows: two CPUs may share a core. Other libraries: against.py.
+resemblances as well as the number of minima promises; two threads give
+what one thread gives. Other libraries: against.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -23,11 +20,11 @@ from generating import Words, generated, scripts, words_of
 from measure import Report, Table, interleaved, options, pinned, usable_cpus
 
 import ndcore as nd
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference.fastsketch import fast_signature
-from ndcore.reference.simhash import simhash as reference_simhash
-from ndcore.reference.winnow import winnow as reference_winnow
+from ndcore.reference import sketches as reference_sketches
+from ndcore.reference.sketches import fast_signature
+from ndcore.reference.sketches import simhash as reference_simhash
+from ndcore.reference.sketches import winnow as reference_winnow
 
 Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.Winnower | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
@@ -80,14 +77,14 @@ def expected(sketcher: Sketcher, text: str) -> list[int]:
     if isinstance(sketcher, nd.SimHasher):
         return [reference_simhash(members, sketcher.weights)]
     if isinstance(sketcher, nd.BottomSketcher):
-        return reference_minhash.bottom(members, sketcher.size)
+        return reference_sketches.bottom(members, sketcher.size)
     if isinstance(sketcher, nd.ModSketcher):
         if sketcher.modulus == "adaptive":
-            return reference_minhash.adaptive(members)[1]
-        return reference_minhash.mod(members, sketcher.modulus)
+            return reference_sketches.adaptive(members)[1]
+        return reference_sketches.mod(members, sketcher.modulus)
     if isinstance(sketcher, nd.Winnower):
         return [z for z, _ in reference_winnow(members, sketcher.window)]
-    by = fast_signature if sketcher.method == "fast" else reference_minhash.signature
+    by = fast_signature if sketcher.method == "fast" else reference_sketches.signature
     return list(by(members, sketcher.num_perm))
 
 
@@ -132,54 +129,19 @@ def measure_speed(table: Table, corpus: Corpus, arguments: argparse.Namespace) -
         table.add(corpus.name, task, form, size / taken.median / 1e6, size / taken.least / 1e6, 100 * taken.spread)
 
 
-def half_worker(line: Connection, texts: list[str]) -> None:
-    """Sketch these documents, on one thread, with each sketcher that comes; answer with the values or, if timed, None."""
-    while (order := line.recv()) is not None:
-        task, timed = order
-        values = TASKS[task].sketch_many(texts, threads=1).values
-        line.send(None if timed else values)
-
-
-@contextlib.contextmanager
-def two_processes(texts: list[str]) -> Iterator[Callable[[str, bool], list[Any]]]:
-    """Start two processes with half the documents each; yields the function that has both sketch at the same time."""
-    spawning = multiprocessing.get_context("spawn")
-    lines, workers = [], []
-    for part in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
-        ours, theirs = spawning.Pipe()
-        workers.append(spawning.Process(target=half_worker, args=(theirs, part), daemon=True))
-        workers[-1].start()
-        lines.append(ours)
-
-    def both(task: str, timed: bool = True) -> list[Any]:
-        for line in lines:
-            line.send((task, timed))
-        return [line.recv() for line in lines]
-
-    try:
-        yield both
-    finally:
-        for line, worker in zip(lines, workers, strict=True):
-            line.send(None)
-            worker.join()
-
-
 def measure_threads(report: Report, table: Table, corpus: Corpus, arguments: argparse.Namespace) -> None:
-    """One thread, two threads and two processes in turns, best variants; ratios are medians of neighbours."""
+    """One thread and two in turns, best variants; the ratio is the median of neighbours."""
     size = size_of(corpus.texts)
-    with pinned(2), two_processes(corpus.texts) as both:
+    with pinned(2):
         for task, sketcher in TASKS.items():
-            runs: dict[Any, Callable[[], Any]] = {
+            runs: dict[int, Callable[[], Any]] = {
                 threads: partial(sketcher.sketch_many, corpus.texts, threads=threads) for threads in (1, 2)}
             one, two = (run().values for run in runs.values())
             report.require(np.array_equal(one, two), f"{corpus.name}, {task}: two threads give other sketches than one")
-            halves = np.concatenate(both(task, False))
-            report.require(np.array_equal(one, halves), f"{corpus.name}, {task}: two processes give other sketches")
-            runs["two processes"] = partial(both, task)
             times = interleaved(runs, arguments.repeats, arguments.warm_up)
             for threads, taken in times.items():
                 table.add(corpus.name, task, threads, size / taken.median / 1e6, 100 * taken.spread,
-                          taken.ratio_to(times[1]), taken.ratio_to(times["two processes"]))
+                          taken.ratio_to(times[1]))
 
 
 def short_documents(arguments: argparse.Namespace) -> Corpus:
@@ -233,9 +195,8 @@ def main() -> int:
     for corpus in [*corpora, *spoken]:
         measure_speed(speed, corpus, arguments)
     if len(usable_cpus()) > 1:
-        title = "Text to sketches, one thread, two, and two processes with half the documents each"
-        scaling = report.table("threads", title, [
-            "input", "sketch", "threads", "MB/s", "IQR %", "× one thread", "× two processes"])
+        scaling = report.table("threads", "Text to sketches, one thread and two", [
+            "input", "sketch", "threads", "MB/s", "IQR %", "× one thread"])
         for corpus in [corpora[0], short, *spoken]:
             measure_threads(report, scaling, corpus, arguments)
     return report.finish()

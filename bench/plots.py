@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md, as SVG, from the same results as the tables. Needs matplotlib (extra `bench`)."""
+"""The plots of docs/benchmarks.md and docs/thresholds.md, as SVG. Needs matplotlib (extra `bench`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import threshold_plots
 from measure import shown
 
 Table = dict[str, Any]
 OURS, REFERENCE, OTHERS = "#1f5fa8", "#9db8d6", "#b0b0b0"
 MOST_BYTES = 200_000
+COLOURS = ("#1f5fa8", "#d06a1f", "#2a8f5b", "#b04a8f", "#7a6a2a", "#4aa3c7", "#8a8a8a", "#c23b3b", "#000000")
+DASHES = ("-", "--", "-.", ":")
+BOLD = ("median of all", "5 words")
 
 
 def column(table: Table, name: str) -> int:
@@ -25,6 +27,14 @@ def picked(table: Table, **wanted: str) -> Iterator[dict[str, Any]]:
         found = dict(zip(table["columns"], row, strict=True))
         if all(found[name] == value for name, value in wanted.items()):
             yield found
+
+
+def frame(plot: Any, title: str, horizontal: str = "") -> None:
+    """Give a plot its title and the name of its horizontal axis, small labels, and no frame above and to the right."""
+    plot.set_title(title, fontsize=10, loc="left")
+    plot.set_xlabel(horizontal, fontsize=9)
+    plot.tick_params(labelsize=8)
+    plot.spines[["top", "right"]].set_visible(False)
 
 
 def colour(who: str) -> str:
@@ -41,10 +51,7 @@ def bars(plot: Any, rows: list[tuple[str, float]], title: str, unit: str) -> Non
     plot.bar_label(drawn, [shown(value) for value in values], padding=3, fontsize=8)
     plot.set_xscale("log")
     plot.set_xlim(min(values) / 2, max(values) * 4)
-    plot.set_title(title, fontsize=10, loc="left")
-    plot.set_xlabel(unit, fontsize=9)
-    plot.tick_params(labelsize=8)
-    plot.spines[["top", "right"]].set_visible(False)
+    frame(plot, title, unit)
 
 
 def peers(tables: dict[str, Table], figure: Any) -> None:
@@ -101,11 +108,8 @@ def stages(tables: dict[str, Table], figure: Any) -> None:
         values = [seconds.get(setting, 0.0) for setting in settings][::-1]
         plot.barh(labels, values, left=left, label=name)
         left = [a + b for a, b in zip(left, values, strict=True)]
-    plot.set_xlabel("seconds", fontsize=9)
-    plot.tick_params(labelsize=8)
+    frame(plot, "ndcore dedup by stage", "seconds")
     plot.legend(fontsize=7, frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.28))
-    plot.set_title("ndcore dedup by stage", fontsize=10, loc="left")
-    plot.spines[["top", "right"]].set_visible(False)
 
 
 def nearness(tables: dict[str, Table], figure: Any) -> None:
@@ -120,11 +124,8 @@ def nearness(tables: dict[str, Table], figure: Any) -> None:
                 [row] = picked(table, corpus=corpus, features=features, **{"of pairs within k": quantity})
                 ks = [name for name in table["columns"] if name.isdigit()]
                 plot.plot([int(k) for k in ks], [row[k] for k in ks], line, color=shade, label=f"{quantity}, {features}")
-        plot.set_title(corpus, fontsize=10, loc="left")
-        plot.set_xlabel("bits that may differ, k", fontsize=9)
+        frame(plot, corpus, "bits that may differ, k")
         plot.set_ylim(0, 1.03)
-        plot.tick_params(labelsize=8)
-        plot.spines[["top", "right"]].set_visible(False)
     plots[0].legend(fontsize=7, frameon=False)
 
 
@@ -145,12 +146,64 @@ def growth(tables: dict[str, Table], figure: Any) -> None:
             plot.plot(documents, linear, "-", color=REFERENCE, linewidth=1, zorder=0)
     plot.set_xscale("log")
     plot.set_yscale("log")
-    plot.set_xlabel("documents", fontsize=9)
+    frame(plot, "The collection of 1996 by size; pale: linear", "documents")
     plot.set_ylabel("seconds, two threads", fontsize=9)
-    plot.set_title("The collection of 1996 by size; pale: linear", fontsize=10, loc="left")
-    plot.tick_params(labelsize=8)
     plot.legend(fontsize=8, frameon=False)
-    plot.spines[["top", "right"]].set_visible(False)
+
+
+# ---- docs/thresholds.md
+
+
+def plain(plot: Any, title: str, horizontal: str, vertical: str) -> None:
+    """Give a plot its title and axes from 0 to 1."""
+    frame(plot, title, horizontal)
+    plot.set_ylabel(vertical, fontsize=9)
+    plot.set_ylim(0, 1.03)
+    plot.grid(color="#e4e4e4", linewidth=0.6)
+
+
+def rows_of(table: Table) -> dict[str, dict[str, list[float]]]:
+    """Return what is drawn: name -> quantity -> a value for each threshold, nan where there is none."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, quantity, *values in table["rows"]:
+        found.setdefault(name, {})[quantity] = [float("nan") if value is None else value for value in values]
+    return found
+
+
+def curves(name: str) -> Callable[[dict[str, Table], Any], None]:
+    """Return the drawing of a table: precision by threshold, recall by threshold, and one by the other."""
+    def drawing(tables: dict[str, Table], figure: Any) -> None:
+        table = tables[name]
+        thresholds = [float(column) for column in table["columns"][2:]]
+        plots = figure.subplots(1, 3)
+        figure.set_size_inches(12, 4.3)
+        for i, (label, found) in enumerate(rows_of(table).items()):
+            style = {"color": "#000000" if label in BOLD else COLOURS[i % len(COLOURS)], "label": label,
+                     "linewidth": 2.4 if label in BOLD else 1.3, "linestyle": "-" if label in BOLD else DASHES[i % 4]}
+            plots[0].plot(thresholds, found["precision"], **style)
+            plots[1].plot(thresholds, found["recall"], **style)
+            plots[2].plot(found["recall"], found["precision"], **style)
+        plain(plots[0], "How many of the pairs found are right", "threshold", "precision")
+        plain(plots[1], "How many of the right pairs are found", "threshold", "recall")
+        plain(plots[2], "One by the other", "recall", "precision")
+        figure.legend(*plots[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower center", ncols=5)
+
+    return drawing
+
+
+def grades(tables: dict[str, Table], figure: Any) -> None:
+    """Draw the share of the answers found by resemblance and by containment, by how they were written."""
+    table = tables["verdict-grades"]
+    thresholds = [float(column) for column in table["columns"][4:]]
+    plots = figure.subplots(1, 2, sharey=True)
+    figure.set_size_inches(9, 3.6)
+    measures = list(dict.fromkeys(row[1] for row in table["rows"]))
+    for plot, measure in zip(plots, measures, strict=True):
+        rows = [row for row in table["rows"] if row[0] == "5 words" and row[1] == measure]
+        for i, row in enumerate(rows):
+            plot.plot(thresholds, [value / 100 for value in row[4:]], DASHES[i % 4], color=COLOURS[i], label=row[2])
+        plain(plot, measure, "threshold", "share found")
+    plots[0].legend(fontsize=8, frameon=False)
 
 
 # table that a plot stands under -> (file, description, drawing)
@@ -161,7 +214,10 @@ PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", growth),
     "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
-    **threshold_plots.PLOTS,
+    "verdict-corpora": ("thresholds-corpora.svg", "Precision and recall by threshold, by corpus", curves("verdict-corpora")),
+    "verdict-widths": ("thresholds-widths.svg", "Precision and recall by threshold and width", curves("verdict-widths")),
+    "verdict-units": ("thresholds-units.svg", "Precision and recall by threshold and unit", curves("verdict-units")),
+    "verdict-grades": ("thresholds-grades.svg", "Copied answers found by resemblance and by containment", grades),
 }
 
 

@@ -1,18 +1,13 @@
-"""Processes that a benchmark starts: what they answer, and the memory of a tree of them."""
+"""Processes that a benchmark starts: the memory of a tree of them, and their messages."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import re
-import subprocess
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-PEERS = Path(__file__).parent / "peers"
 
 
 class Memory:
@@ -68,19 +63,3 @@ def _share(process: int) -> int:
 def without_paths(text: str) -> str:
     """A message without the places of this machine."""
     return re.sub(r"(?<![\w.])/[^\s'\"]+", "…", text)
-
-
-def told(python: Path, script: str, *arguments: object, every: float | None = None) -> dict[str, Any]:
-    """What a script of peers/ says in its environment, as the last line of its output, or that it `failed`.
-
-    every: seconds between looks at the memory of the process and of those that it starts; `peak` of the answer is in bytes.
-    """
-    command = [str(part) for part in (python, PEERS / script, *arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        looking = Memory({"peer": process.pid}, every) if every else None
-        with looking or contextlib.nullcontext():
-            output, errors = process.communicate()
-    if process.returncode:
-        return {"failed": (errors.strip() or f"ended with {process.returncode}").splitlines()[-1][:60]}
-    answer: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return answer | ({"peak": looking.peak["peer"]} if looking else {})

@@ -5,10 +5,10 @@ Required, else the exit code is 1:
   and class that the result states is true: recomputed from plain Python tokens, without fingerprints (judging.py);
 - fewer than 0.5 % of the pairs of the exact join survive as two kept documents, and none that the filter proposes;
 - every pair of the result is in the exact join, with the same resemblance;
+- with filter="complete", the pairs of the result are all pairs of the exact join between documents of different words;
 - the exact join itself (joining.py) equals brute force on a sample of each corpus.
 
-Reported besides: what the filter proposed and missed, and the labels and published pairs of the corpora, which are
-about other sets (3 words, other tokens) or about origin, so that they need not agree.
+Reported besides: what the filter proposed and missed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from corpus import QUALITY, Corpus, add_options, data_folder, lines, load, names, natural
+from corpus import QUALITY, Corpus, add_options, data_folder, load, names, natural
 from joining import Join, Sets, brute_force, exact_join, shingle_sets
 from judging import Dropped, TokenSets, judge_dropped
 from measure import Report, Table, options
@@ -41,7 +41,6 @@ class Case(NamedTuple):
     corpus: Corpus
     sets: Sets
     tokens: TokenSets
-    folder: Path | None
 
 
 class Survival(NamedTuple):
@@ -139,21 +138,33 @@ def check(
     report.require(len(result.kept) + len(result.duplicates) == len(result), f"{where}: kept and dropped do not add up")
 
 
+def check_complete(report: Report, case: Case, join: Join, threshold: float) -> None:
+    """With the complete filter no pair is missing: between the first documents of each canonical text all are listed."""
+    n = len(case.corpus)
+    result = nd.near_duplicates(case.corpus.texts, threshold=threshold, max_holders=max(1000, n), filter="complete")
+    first = first_of_equals(result)
+    ours = result.pairs.where(first[result.pairs.a] & first[result.pairs.b])
+    exact = first[join.a] & first[join.b]
+    same = all(np.array_equal(x, y) for x, y in zip(
+        ours, (join.a[exact], join.b[exact], join.resemblance[exact]), strict=True))
+    report.require(same, f"{case.corpus.name} at {threshold}, complete: {len(ours.a)} pairs, not {exact.sum()}")
+
+
 def judge(
-    report: Report, case: Case, join: Join, threshold: float, main: Table, other: Table, arguments: argparse.Namespace
+    report: Report, case: Case, join: Join, threshold: float, main: Table, arguments: argparse.Namespace
 ) -> None:
     """One corpus at one threshold."""
     result, candidates, seconds = run_engine(case, threshold, arguments.max_holders)
     dropped, survived = judge_dropped(result, case.tokens), survival(result, join)
     check(report, case.corpus.name, result, dropped, join, survived)
     check_join(report, case, join, threshold, arguments.sample)
+    check_complete(report, case, join, threshold)
     design = result.filter
     main.add(
         case.corpus.name, threshold, len(result), len(result.kept), len(result.duplicates), dropped.below,
         survived.pairs, survived.survive, 100 * survived.share, survived.distinct, survived.distinct_survive,
         candidates, survived.found, design.miss, f"{design.groups}×{design.group_size}, need {design.need}",
     )
-    other.add(case.corpus.name, threshold, *labelled(case, result), *published(case, result))
     report.details.setdefault("runs", []).append({
         "corpus": case.corpus.name, "threshold": threshold, "seconds": seconds, "repr": repr(result),
         "common": result.common, "num_perm": design.num_perm, "dropped": dropped._asdict(),
@@ -161,33 +172,7 @@ def judge(
     })
 
 
-def labelled(case: Case, result: nd.NearDuplicates) -> tuple[int | None, float | None]:
-    """(groups left with more than one kept document, % of dropped ones whose representative has their label)."""
-    groups = np.array([group or "" for group in case.corpus.groups], np.object_)
-    if not len(groups) or not groups.astype(bool).any():
-        return None, None
-    kept = groups[result.kept]
-    _, counts = np.unique(kept[kept != ""].astype(str), return_counts=True)
-    dropped = result.duplicates
-    same = groups[dropped] == groups[result.labels[dropped]]
-    return int(np.count_nonzero(counts > 1)), 100 * float(same.mean()) if len(dropped) else 0.0
-
-
-def published(case: Case, result: nd.NearDuplicates) -> tuple[int | None, float | None]:
-    """(published pairs at or above the threshold by their own sets, % of them that survive)."""
-    path = case.folder / case.corpus.name / "exact_pairs.tsv.zst" if case.folder else None
-    if path is None or not path.is_file():
-        return None, None
-    place = {name: i for i, name in enumerate(case.corpus.ids)}
-    kept = set(result.kept.tolist())
-    rows = [line.split("\t") for line in lines(path)][1:]
-    high = [row for row in rows if float(row[5]) >= result.threshold and row[0] in place and row[1] in place]
-    pairs = [(place[row[0]], place[row[1]]) for row in high]
-    survive = sum(a in kept and b in kept for a, b in pairs)
-    return len(pairs), 100 * survive / len(pairs) if pairs else 0.0
-
-
-def judge_corpus(report: Report, case: Case, main: Table, other: Table, arguments: argparse.Namespace) -> None:
+def judge_corpus(report: Report, case: Case, main: Table, arguments: argparse.Namespace) -> None:
     """One corpus at all thresholds; the joins must agree with one another as well."""
     thresholds = arguments.thresholds
     lowest = exact_join(case.sets, min(thresholds))
@@ -196,18 +181,18 @@ def judge_corpus(report: Report, case: Case, main: Table, other: Table, argument
         above = lowest.resemblance >= threshold
         same = np.array_equal(join.a, lowest.a[above]) and np.array_equal(join.b, lowest.b[above])
         report.require(same, f"{case.corpus.name}: the joins at {min(thresholds)} and {threshold} disagree")
-        judge(report, case, join, threshold, main, other, arguments)
+        judge(report, case, join, threshold, main, arguments)
 
 
-def corpora(arguments: argparse.Namespace) -> list[Any]:
+def corpora(arguments: argparse.Namespace) -> list[Callable[[], Corpus]]:
     """Functions that load the corpora asked for; generated text where there is no folder."""
     folder = data_folder(arguments.data)
     if folder is None:
         size = (400, 2_000_000) if arguments.quick else (3_000, 20_000_000)
-        return [lambda: (natural(1, *size), None)]
+        return [lambda: natural(1, *size)]
     chosen = arguments.corpora or (names(folder) if arguments.all else QUALITY)
     limit = 300 if arguments.quick else None
-    return [lambda name=name: (load(name, folder, limit), folder) for name in chosen]
+    return [lambda name=name: load(name, folder, limit) for name in chosen]
 
 
 def main() -> int:
@@ -221,14 +206,12 @@ def main() -> int:
     arguments = parser.parse_args()
     report = Report("quality", arguments)
     table = report.table("quality", "near_duplicates against the exact join of word 5-shingles", COLUMNS)
-    other = report.table("quality-labels", "Against labels and published pairs (other sets; for information)", [
-        "corpus", "threshold", "labels kept twice", "dropped, same label %", "published pairs", "survive %"])
     for make in corpora(arguments):
-        corpus, folder = make()
+        corpus = make()
         report.inputs.append(corpus.facts())
         print(f"{corpus.name}: {len(corpus)} documents", file=sys.stderr, flush=True)
-        case = Case(corpus, shingle_sets(corpus.texts), TokenSets(corpus.texts), folder)
-        judge_corpus(report, case, table, other, arguments)
+        case = Case(corpus, shingle_sets(corpus.texts), TokenSets(corpus.texts))
+        judge_corpus(report, case, table, arguments)
     return report.finish()
 
 

@@ -2,8 +2,7 @@
 
 A file is made first, in the temporary folder: documents of words drawn by Zipf's law, a line each; one in five goes on with
 the beginning of an earlier one. It is read three times in batches, so its text is never in memory as a whole. Required, else
-the exit code is 1: on the first documents, or with `--suffix-array` on all, a suffix array (suffixes.py) finds the same
-repeated tokens, and every row has the right source, end and copies.
+the exit code is 1: in the first documents as many tokens are repeated as a table of all windows of words says.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from measure import Report, Watched, options, own_memory
-from suffixes import Sorter, by_divsufsort, by_doubling, differences
 
 import ndcore as nd
 
@@ -26,7 +24,7 @@ WRITTEN = 2000  # MB; what is more is the same text in other letters
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 VOCABULARY = 50_000
 POOL = 20_000  # documents of which beginnings are repeated
-CHECKED = 3000  # documents whose suffixes are sorted by prefix doubling
+CHECKED = 3000  # documents
 BATCH = 8 << 20
 
 
@@ -80,10 +78,19 @@ def lengthen(path: Path, megabytes: int, rng: np.random.Generator) -> None:
                 written += len(batch)
 
 
-def check(report: Report, texts: Iterable[bytes], found: nd.Repeats, sort: Sorter) -> None:
-    """Require that a result is what a suffix array finds in the words between blanks."""
-    for message in differences((text.split() for text in texts), found, sort):
-        report.require(False, f"{len(found.sizes):,} documents: {message}")
+def check(report: Report, texts: Sequence[bytes], found: nd.Repeats) -> None:
+    """Require of every document as many repeated tokens as a table of all windows of words has."""
+    size, first = found.min_tokens, {}
+    for i, text in enumerate(texts):
+        words = text.split()
+        repeated = np.zeros(len(words), np.bool_)
+        for at in range(len(words) - size + 1):
+            window = hash(tuple(words[at : at + size]))
+            document, start = first.setdefault(window, (i, at))
+            if document < i or start + size <= at:
+                repeated[at : at + size] = True
+        theirs, ours = int(repeated.sum()), int(found.repeated[i])
+        report.require(theirs == ours, f"{len(texts):,} documents: {ours} tokens of document {i} are repeated, not {theirs}")
 
 
 def main() -> int:
@@ -91,8 +98,6 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, action="append", help=f"of text (default {', '.join(map(str, SIZES))})")
     parser.add_argument("--min-tokens", type=int, default=50, metavar="L", help="tokens of a window (default 50)")
     parser.add_argument("--memory", metavar="SIZE", help="memory_limit (default none)")
-    parser.add_argument("--suffix-array", action="store_true",
-                        help="check all documents, by pydivsufsort; for a byte of text it takes about 10 of memory")
     arguments = parser.parse_args()
     report, size = Report("repeats", arguments), arguments.min_tokens
     table = report.table("repeats", f"Repeated passages of {size} tokens or more in generated text", [
@@ -113,11 +118,8 @@ def main() -> int:
                 table.add(megabytes, found.total, found.tokens, len(found), wall, cpu, cpu / found.total * 1e9,
                           (watched.peak - before) / 1e6)
             with corpus.path.open("rb") as file:
-                if arguments.suffix_array:
-                    check(report, file, found, by_divsufsort)
-                else:
-                    texts = list(islice(file, CHECKED))
-                    check(report, texts, nd.repeats(texts, size), by_doubling)
+                texts = list(islice(file, CHECKED))
+                check(report, texts, nd.repeats(texts, size))
     return report.finish()
 
 

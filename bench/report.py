@@ -25,21 +25,19 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
-ORDER = ("against", "pipeline", "job", "templates", "store_templates", "verdicts_speed", "quality", "containment",
-         "altavista", "clustering", "nearness", "hamming", "pairing", "joining_file", "repeats", "passages", "contamination",
-         "ranking", "store",
-         "spark", "spark_cluster", "spark_shapes_cluster", "kernels", "calls", "verdicts_labels", "verdicts_options")
-TITLES = {
+TITLES = {  # of the results, in their order on the page
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
-    "altavista": "AltaVista, 1996, again", "clustering": "Clusters of sketches beside the truth",
-    "joining_file": "Fingerprints on disk", "pairing": "All pairs of fingerprints", "quality": "Are the results right?",
-    "containment": "Containment from sketches", "templates": "Pages of one template",
-    "store_templates": "Pages of one template in a store",
-    "repeats": "Repeated passages", "passages": "Passages, beside other tools", "ranking": "Copied programs",
-    "contamination": "Benchmark text in a corpus", "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
-    "spark_shapes_cluster": "Hard collections on two workers", "nearness": "Simhash and near-duplicates",
-    "hamming": "Fingerprints within 3 bits", "kernels": "Kernels",
-    "calls": "What a call costs", "store": "What a crawler keeps", "verdicts_speed": "What the options of the verdict cost",
+    "templates": "Pages of one template", "store_templates": "Pages of one template in a store",
+    "verdicts_speed": "What the options of the verdict cost", "quality": "Are the results right?",
+    "containment": "Containment from sketches", "altavista": "AltaVista, 1996, again",
+    "clustering": "Clusters of sketches beside the truth", "nearness": "Simhash and near-duplicates",
+    "hamming": "Fingerprints within 3 bits", "pairing": "All pairs of fingerprints", "joining_file": "Fingerprints on disk",
+    "repeats": "Repeated passages", "passages": "Passages, beside other tools",
+    "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
+    "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
+    "spark_shapes": "Hard collections on one machine", "spark_shapes_cluster": "Hard collections on two workers",
+    "kernels": "Kernels", "calls": "What a call costs",
+    "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
@@ -77,7 +75,7 @@ def newest(folder: Path, quick: bool = False) -> list[dict[str, Any]]:
             print(f"left out: {path.name}", file=sys.stderr)
             continue
         found[result["name"]] = result
-    return sorted(found.values(), key=lambda result: (*ORDER, result["name"]).index(result["name"]))
+    return sorted(found.values(), key=lambda result: (*TITLES, result["name"]).index(result["name"]))
 
 
 def markdown(table: dict[str, Any]) -> str:

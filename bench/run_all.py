@@ -13,15 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from corpus import add_options
+from corpus import VARIABLE, add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "store_templates", "quality", "clustering",
-         "containment", "nearness", "hamming", "pairing", "repeats", "ranking", "passages")
-WITHOUT_CORPORA = ("kernels", "calls", "templates", "store_templates", "hamming", "pairing", "repeats", "ranking",
-                   "passages")
-WITH_PEERS = ("against", "hamming", "passages")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "clustering", "hamming", "repeats")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
@@ -30,10 +26,8 @@ def command(part: str, arguments: argparse.Namespace) -> list[str]:
     made = [sys.executable, str(HERE / f"{part}.py"), "--results", arguments.results]
     if arguments.quick:
         made.append("--quick")
-    if arguments.data and part not in WITHOUT_CORPORA:
-        made += ["--data", arguments.data]
-    if part in WITH_PEERS:
-        made += ["--peers", arguments.peers] if arguments.peers else []
+    if part == "against" and arguments.peers:
+        made += ["--peers", arguments.peers]
     return made
 
 
@@ -46,6 +40,8 @@ def main() -> int:
     parser.add_argument("--skip", nargs="+", choices=PARTS, default=(), help="not these")
     add_options(parser)
     arguments = parser.parse_args()
+    if arguments.data:
+        os.environ[VARIABLE] = arguments.data
     if hasattr(os, "getloadavg") and os.getloadavg()[0] > QUIET:
         print(f"the load average is {os.getloadavg()[0]:.1f}; figures need a quiet machine", file=sys.stderr)
     failed = []

@@ -1,22 +1,20 @@
-"""A crawler's store: deciding, asking, opening, disk and memory, and beside it what a crawler would write itself.
+"""A crawler's store: deciding, asking, opening, disk and memory.
 
-Pages are made up, about 5 KB each, three in ten of them edited copies of earlier ones (`store_pages`). First the labels of
-some thousand pages are compared with those of near_duplicates; the exit code is 1 where they differ. Warm means that the
-derived files were read before, as by a crawl that has been running. Cold means the first page after opening, when the system
-was asked to drop all files of the store from its page cache before, which needs a disk. One fdatasync is measured in the
-same folder, in turns with the flush of a page.
+Pages are made up, about 5 KB each, three in ten of them edited copies of earlier ones. First the labels of some thousand
+pages are compared with those of near_duplicates; the exit code is 1 where they differ. Warm means that the derived files
+were read before, as by a crawl that has been running. Cold means the first page after opening, when the system was asked to
+drop all files of the store from its page cache before, which needs a disk. One fdatasync is measured in the same folder, in
+turns with the flush of a page.
 
 Memory is what is not in mapped files (RssAnon), of a process that does nothing else, over the same process before it opens
 the store: pages of mapped files are page cache, which the system takes back when it needs it.
-
-Beside it: what a crawler would write itself (`store_peers`), as far as it is installed.
 
 With --work FOLDER the store is kept there, and a later run with as many documents only opens it.
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import gc
 import mmap
 import multiprocessing
@@ -30,16 +28,58 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from generating import base_words, lengths_of, plant, typeset, walk
 from measure import Report, options, own_memory
-from store_pages import AT_ONCE, Page, pages
-from store_peers import OwnStore, available
+from numpy.typing import NDArray
 
 import ndcore as nd
 
+Page = tuple[str, str]
 CHECKED, COLD, LATER = 3000, 40, 10**6
 DURABILITIES: tuple[Literal["batch", "each"], ...] = ("batch", "each")
 Decide = Callable[[Page], object]
 Durability = Literal["batch", "each"]
+SIZE, AT_ONCE, SEED = 5000, 20_000, 11
+WORDS, CHAINS, LENGTH = 12, 2000, 300  # words of a phrase, chains, and phrases of a chain
+TYPESET = 5  # one page in so many is not ASCII
+
+
+# ---- pages of an endless crawl: phrases of twelve words, drawn from 600,000 of a Markov chain over real words.
+# That is ten times as fast as a chain for each page. Unrelated pages share one phrase in 10,000.
+
+
+@functools.cache
+def phrases() -> NDArray[np.object_]:
+    """Phrases with the white space behind them."""
+    rng = np.random.default_rng(SEED)
+    base = base_words(rng)
+    chains = walk(rng, base, np.full(CHAINS, WORDS * LENGTH))
+    return np.array(["".join(base.words[chain[i : i + WORDS]].tolist()) for chain in chains
+                     for i in range(0, len(chain), WORDS)], np.object_)
+
+
+def pages(start: int, count: int) -> list[Page]:
+    """Pages `start` … of the crawl: keys and texts. Copies are of pages of the same 20,000."""
+    made: list[Page] = []
+    for block in range(start // AT_ONCE, (start + count - 1) // AT_ONCE + 1):
+        made += _block(block)
+    first = start % AT_ONCE
+    return made[first : first + count]
+
+
+def _block(block: int) -> list[Page]:
+    """20,000 pages."""
+    rng, pool = np.random.default_rng([SEED, block]), phrases()
+    mean = sum(map(len, pool[:10_000])) / 10_000
+    lengths = lengths_of(rng, AT_ONCE, int(AT_ONCE * SIZE / mean))
+    documents = np.split(rng.integers(0, len(pool), int(lengths.sum())), np.cumsum(lengths)[:-1])
+    plant(rng, documents, len(pool))
+    texts = ["".join(pool[document].tolist()) for document in documents]
+    return [(f"https://site{i % 997}.example/{block}/{i}", typeset(text) if i % TYPESET == 0 else text)
+            for i, text in enumerate(texts)]
+
+
+# ---- measuring
 
 
 def percentiles(run: Decide, some: Sequence[Page]) -> tuple[float, float]:
@@ -104,14 +144,11 @@ class Syncs:
 
 
 def check(report: Report, folder: Path, some: list[Page]) -> None:
-    """Compare the labels of the store, and of bands in SQLite, which have its filter, with those of near_duplicates."""
-    labels = nd.near_duplicates([text for _, text in some]).labels.tolist()
-    expected = [some[label][0] for label in labels]
+    """Compare the labels of the store with those of near_duplicates."""
+    expected = [some[label][0] for label in nd.near_duplicates([text for _, text in some]).labels.tolist()]
     with nd.Store.open(folder / "checked") as store:
         found = [verdict.cluster for verdict in store.decide_many(some)]
         report.require(found == expected, "labels of decide_many and near_duplicates differ")
-    own = available()[0][0](folder, False)
-    report.require([own.decide(page) for page in some] == labels, f"labels of {own.name} differ")
 
 
 def filled(store: nd.Store, documents: int) -> tuple[float, int]:
@@ -209,49 +246,6 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     table.add("memory of our own after these, at most, bytes a page", memory[1] / (documents + grown))
 
 
-class OurStore(OwnStore):
-    """`nd.Store`, beside the others."""
-
-    name = "nd.Store"
-
-    def __init__(self, folder: Path, durable: bool) -> None:
-        self._store = nd.Store.open(folder / "store", durability="each" if durable else "batch")
-        self._numbers: dict[object, int] = {}
-
-    def decide(self, page: Page) -> int:
-        number = self._numbers.setdefault(page[0], len(self._numbers))
-        of = self._store.decide(*page).of
-        return number if of is None else self._numbers[of]
-
-    def close(self) -> None:
-        self._store.close()
-
-
-def beside(report: Report, folder: Path, documents: int, count: int) -> None:
-    """Fill and ask what a crawler would write itself, and a store of as many pages."""
-    kinds, missing = available()
-    table = report.table("store-beside", f"The first {documents:,} pages one by one", [
-        "store", "durability", "pages/s", "decide p50, ms", "decide p99, ms", "other labels", "MB on disk", "MB in memory"],
-        f"Left out: {'; '.join(missing)}." if missing else "")
-    some, later = pages(0, documents), pages(documents // AT_ONCE * AT_ONCE + AT_ONCE, count)
-    labels = nd.near_duplicates([text for _, text in some]).labels
-    for durable in (False, True):
-        for kind in (OurStore, *kinds):
-            if durable not in kind.durable:
-                continue
-            place = folder / f"{kind.__name__}-{durable}"
-            place.mkdir()
-            with contextlib.closing(kind(place, durable)) as store:
-                begin = time.perf_counter()
-                found = np.array([store.decide(page) for page in some])
-                seconds = time.perf_counter() - begin
-                p50, p99 = percentiles(store.decide, later)
-                memory = store.memory()
-            size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-            table.add(kind.name, "each" if durable else "batch", round(documents / seconds), p50, p99,
-                      int(np.count_nonzero(found != labels)), size / 1e6, memory)
-
-
 def taken(source: Iterator[Page], count: int) -> list[Page]:
     """Return the next pages."""
     return [next(source) for _ in range(count)]
@@ -259,21 +253,15 @@ def taken(source: Iterator[Page], count: int) -> list[Page]:
 
 def main() -> int:
     parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=200_000,
-                        help="pages of the large store, 0 for none (default 200,000)")
-    parser.add_argument("--beside", type=int, default=20_000, help="pages of the comparison, 0 for none (default 20,000)")
+    parser.add_argument("--documents", type=int, default=200_000, help="pages of the store (default 200,000)")
     parser.add_argument("--work", metavar="FOLDER", help="where to put the stores (default: the temporary folder)")
     arguments = parser.parse_args()
-    documents, others, count, cold, grown = (3000, 500, 50, 5, 500) if arguments.quick else (
-        arguments.documents, arguments.beside, 2000, COLD, AT_ONCE)
+    documents, count, cold, grown = (3000, 50, 5, 500) if arguments.quick else (arguments.documents, 2000, COLD, AT_ONCE)
     report = Report("store", arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         kept = Path(arguments.work or folder)
         check(report, Path(folder), pages(0, 300 if arguments.quick else CHECKED))
-        if documents:
-            measure(report, kept, documents, count, cold, grown)
-        if others:
-            beside(report, Path(folder), others, count)
+        measure(report, kept, documents, count, cold, grown)
     return report.finish()
 
 

@@ -1,18 +1,24 @@
-"""Pages of one template: thousands of pages that share a frame, and an edited copy of each, through `near_duplicates`.
+"""Pages of one template: thousands of pages that share a frame, and an edited copy of each, through `near_duplicates`; with
+`--store` through a store, page by page.
 
 Two pages resemble each other below the threshold of 0.8, a page and its copy above it. Required, else the exit code is 1:
 - no page is dropped, and no copy goes to another page than its own;
 - with the complete filter, and where filter="auto" takes it, no copy is kept; with LSH no more than its miss allows, at a
-  probability of 0.001, also over many seeds and for any max_holders.
+  probability of 0.001, also over many seeds and for any max_holders;
+- a store keeps every page, and every copy goes to its own page.
 
-CPU seconds of the whole call, the least of the repeats: threads share the work, and other programs the machine.
+CPU seconds of the whole call, the least of the repeats: threads share the work, and other programs the machine. Of a store,
+CPU time of `decide_many` on one thread for the last pages of each size, and the wall time of `decide` for each copy.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+import tempfile
 import time
+from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +41,9 @@ SIZES = (3_000, 9_000)
 LARGE = 30_000  # of the first shape alone
 SEEDS = 20
 UNLIKELY = 0.001
+STORED = (500, 3_000, 30_000)  # pages in a store
+LAST = 500  # of these, pages whose time is taken, before each size
+COPIES = 300
 
 
 def pages(shape: Shape, n: int, seed: int) -> list[str]:
@@ -81,10 +90,45 @@ def seeds(report: Report, number: int, n: int) -> None:
         print(f"{what}: {kept} kept", file=sys.stderr, flush=True)
 
 
+def judge_store(report: Report, table: Table, shape: Shape, sizes: tuple[int, ...], folder: Path) -> None:
+    """Fill a store with pages of one shape, and measure at each size."""
+    n = sizes[-1]
+    texts = pages(shape, n, seed=n)
+    with nd.Store.open(folder, durability="batch", threads=1) as store:
+        for start, end in pairwise((0, *sizes)):
+            kept = all(verdict.kept for verdict in store.decide_many(enumerate(texts[start : end - LAST], start)))
+            begin = time.process_time()
+            kept &= all(verdict.kept for verdict in store.decide_many(enumerate(texts[end - LAST : end], end - LAST)))
+            seconds = (time.process_time() - begin) / LAST
+            what = f"{end:,} pages of {shape}"
+            report.require(kept, f"{what}: a page is not kept")
+            waited = np.empty(COPIES)
+            for i, of in enumerate(np.linspace(0, end - 1, COPIES).astype(int).tolist()):
+                key = f"copy {end} {i}"
+                before = time.perf_counter()
+                verdict = store.decide(key, texts[n + of])
+                waited[i] = time.perf_counter() - before
+                report.require(verdict.of == of, f"{what}: the copy of page {of} goes to {verdict.of}")
+                store.remove(key)
+            alike = nd.resemblance(texts[0], texts[1]), nd.resemblance(texts[0], texts[n])
+            table.add(end, shape.frame + shape.own, *alike, 1e3 * seconds, 1e3 * float(np.median(waited)),
+                      1e3 * float(np.quantile(waited, 0.99)))
+            print(f"{what}: {1e3 * seconds:.3f} ms a page", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     parser = options(__doc__, repeats=3)
+    parser.add_argument("--store", action="store_true", help="through a store")
     arguments = parser.parse_args()
-    report = Report("templates", arguments)
+    report = Report("store_templates" if arguments.store else "templates", arguments)
+    if arguments.store:
+        table = report.table("store-templates", "Pages of one template in a store", [
+            "pages", "words", "resemblance of two pages", "of a page and its copy", "decide_many CPU ms a page",
+            "decide ms, median", "decide ms, 99 %"])
+        for shape in SHAPES[2:]:
+            with tempfile.TemporaryDirectory() as work:
+                judge_store(report, table, shape, (LAST, 2 * LAST) if arguments.quick else STORED, Path(work) / "store")
+        return report.finish()
     table = report.table("templates", "Pages of one template, and a copy of each", [
         "documents", "words", "resemblance of two pages", "of a page and its copy", "filter", "copies kept", "CPU s"])
     for filter in ("auto", "lsh", "complete"):

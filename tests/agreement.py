@@ -8,7 +8,7 @@ import numpy as np
 
 from ndcore.collection import cluster as phases
 from ndcore.collection.settings import CLUSTERINGS, POLICIES
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference.collection import Sketch
 
 SEEDS = range(12)
 TEN = "one two three four five six seven eight nine ten"

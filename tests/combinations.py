@@ -12,8 +12,9 @@ from deduplicated import Whole, agrees, listed, numbers
 from generated import corpus, mixture
 
 import ndcore as nd
-from ndcore.reference import agreement, resemblance, shingling
 from ndcore.reference import dedup as reference
+from ndcore.reference import resemblance, shingling
+from ndcore.reference import text as reference_text
 from ndcore.text.negations import LANGUAGES
 
 NEGATIONS = sorted({word for words in LANGUAGES.values() for word in words.split()})
@@ -46,11 +47,11 @@ def keys_of(rules: Any, texts: Sequence[str | bytes]) -> list[Any] | None:
     if rules is None:
         return None
     named: dict[str, Callable[[Any], Any]] = {
-        "numbers": agreement.numbers, "title": agreement.title,
-        "negations": lambda text: agreement.negations(text, NEGATIONS),
+        "numbers": reference_text.numbers, "title": reference_text.title,
+        "negations": lambda text: reference_text.negations(text, NEGATIONS),
     }
     rules = [rules] if isinstance(rules, str) or callable(rules) else rules
-    return [tuple(named[rule](text) if isinstance(rule, str) else agreement.key(rule(text)) for rule in rules)
+    return [tuple(named[rule](text) if isinstance(rule, str) else reference_text.agreement_key(rule(text)) for rule in rules)
             for text in texts]  # fmt: skip
 
 

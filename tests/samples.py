@@ -11,8 +11,9 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.collection.segments import Segments
-from ndcore.reference import clustering, fourphase
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import clustering
+from ndcore.reference import collection as reference
+from ndcore.reference.collection import Sketch
 
 TOP = 2**64
 
@@ -56,29 +57,29 @@ class Expected(NamedTuple):
     """What the reference makes of a collection."""
 
     leaders: list[int]
-    common: list[fourphase.Common]
-    pairs: list[fourphase.Estimated]
+    common: list[reference.Common]
+    pairs: list[reference.Estimated]
     labels: list[int]
 
 
 def expected(
-    samples: Sequence[Sketch], threshold: float, *, max_holders: int = 1000, policy: fourphase.Policy = "resemblance",
+    samples: Sequence[Sketch], threshold: float, *, max_holders: int = 1000, policy: reference.Policy = "resemblance",
     cluster: str = "star", floor: float | None = None, run: int | None = None,
 ) -> Expected:
     """Run the four phases of the reference; `run`: pairs are proposed by super-shingles, then whole samples are compared."""
-    leaders = fourphase.collapse(samples)
-    entries = fourphase.entries(samples, leaders)
-    common = fourphase.common_shingles(entries, max_holders)
-    shared = fourphase.counts(entries, common)
+    leaders = reference.collapse(samples)
+    entries = reference.entries(samples, leaders)
+    common = reference.common_shingles(entries, max_holders)
+    shared = reference.counts(entries, common)
     if run is not None:
-        shared = fourphase.super_shingle_candidates(samples, leaders, run, max_holders, fourphase.counts(entries))
-    pairs = fourphase.estimates(samples, shared, min(0.5, threshold) if floor is None else floor)
-    links = fourphase.links(pairs, threshold, policy)
+        shared = reference.super_shingle_candidates(samples, leaders, run, max_holders, reference.counts(entries))
+    pairs = reference.estimates(samples, shared, min(0.5, threshold) if floor is None else floor)
+    links = reference.links(pairs, threshold, policy)
     if cluster == "popular":
-        labels = fourphase.greedy(samples, leaders, common, threshold, "popular")
+        labels = reference.greedy(samples, leaders, common, threshold, "popular")
     else:
         labels = getattr(clustering, cluster)(len(samples), links)
-    return Expected(leaders, common, pairs, fourphase.restore(labels, leaders))
+    return Expected(leaders, common, pairs, reference.restore(labels, leaders))
 
 
 def parted(sketches, cuts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.reference import minhash
+from ndcore.reference import sketches
 
 DOCUMENTS = ["a rose is a rose is a rose", "", "a rose is a rose is a flower", "something else, of other words", "...", "a"]
 SKETCHERS = [nd.MinHasher(16), nd.MinHasher(5, 64), nd.BottomSketcher(3), nd.BottomSketcher(50, 40),
@@ -45,7 +45,7 @@ def unmix(z: int) -> int:
 
 def unpermuted(z: int, seed: int = 1) -> int:
     """Return the fingerprint that π sends to z."""
-    key, _, _ = minhash.key_and_coefficients(seed, 0)
+    key, _, _ = sketches.key_and_coefficients(seed, 0)
     return unmix(z) ^ key
 
 

@@ -87,6 +87,11 @@ def check_verdicts(got: Any, expected: Any, ids: Sequence[Any], old: Sequence[An
     labels = [ids[label] if label < n else old[label - n] for label in expected.labels.tolist()]
     ordered = check_rows(got, expected, ids, labels)
     assert [row["against"] for row in ordered] == [label >= n for label in expected.labels.tolist()]
+    assert ("score" in ordered[0], "lost" in ordered[0]) == (expected.rules.scored, expected.lost is not None)
+    if expected.rules.scored:
+        np.testing.assert_array_equal([row["score"] for row in ordered], expected.score)
+    if expected.lost is not None:
+        assert [row["lost"] for row in ordered] == expected.lost.tolist()
 
 
 def check_rows(got: Any, expected: Any, ids: Sequence[Any], labels: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import ndcore as nd
-from ndcore.reference import agreement
+from ndcore.reference import text as reference_text
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.text.negations import LANGUAGES
 
@@ -34,7 +34,8 @@ def host(key: Any) -> str | None:
 def agreed(names: Sequence[str], text: str | bytes) -> tuple[Any, ...]:
     """Return what `must_agree` compares of a text, by its definition."""
     words = [word for listed in LANGUAGES.values() for word in listed.split()]
-    keys = {"numbers": agreement.numbers, "title": agreement.title, "negations": partial(agreement.negations, words=words)}
+    keys = {"numbers": reference_text.numbers, "title": reference_text.title,
+            "negations": partial(reference_text.negations, words=words)}
     return tuple(keys[name](text) for name in names)
 
 

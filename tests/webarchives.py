@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ndcore.choices import LONGEST_RECORD
 from ndcore.cli.main import main
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
-from ndcore.files.sources import LONGEST
 from ndcore.files.web_archive import ArchiveEntry, iterate_entries
 
 LOREM = re.findall(
@@ -92,7 +92,7 @@ def texts(path: str, **options: Any) -> list[str | bytes]:
     return found
 
 
-def read_entries(path: str, longest: int = LONGEST) -> list[ArchiveEntry]:
+def read_entries(path: str, longest: int = LONGEST_RECORD) -> list[ArchiveEntry]:
     inputs = find([path])
     inputs.limit(longest)
     return list(iterate_entries(inputs.sources[0]))

@@ -26,7 +26,8 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.reference import fastsketch, features, fourphase, gf2, hamming, minhash, resemblance, shingling, simhash, winnow
+from ndcore.reference import collection, hamming, rabin, resemblance, shingling
+from ndcore.reference import sketches as plain
 from ndcore.reference.store import BruteForceStore as ReferenceStore
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import FORMAT as STORE
@@ -55,7 +56,7 @@ CAPTURED = 1_795_392_000  # seconds since 1970
 
 def fingerprints(seed: int, n: int, bits: int) -> list[int]:
     """Return fingerprints of which many are close: one of four differs from the one before in at most three bits."""
-    outputs = gf2.splitmix64(seed)
+    outputs = rabin.splitmix64(seed)
     found: list[int] = []
     for i in range(n):
         drawn = next(outputs)
@@ -71,18 +72,18 @@ REMOVED = (3, 50)  # rows of the plain index
 
 Sketchers = dict[str, tuple[Any, Callable[[list[int]], list[int]]]]
 SKETCHERS: Sketchers = {
-    "minhash": (nd.MinHasher(16, shingling=SHINGLING), lambda f: minhash.signature(f, 16)),
-    "minhash-64": (nd.MinHasher(5, bits=64, seed=7, shingling=SHINGLING), lambda f: minhash.signature(f, 5, 64, 7)),
-    "fast": (nd.MinHasher(16, method="fast", shingling=SHINGLING), lambda f: fastsketch.fast_signature(f, 16)),
-    "bottom": (nd.BottomSketcher(12, shingling=SHINGLING), lambda f: minhash.bottom(f, 12)),
-    "bottom-40": (nd.BottomSketcher(12, bits=40, shingling=SHINGLING), lambda f: minhash.bottom(f, 12, 40)),
-    "mod": (nd.ModSketcher(3, shingling=SHINGLING), lambda f: minhash.mod(f, 3)),
-    "adaptive": (nd.ModSketcher("adaptive", shingling=SHINGLING), lambda f: minhash.adaptive(f)[1]),
-    "simhash": (nd.SimHasher(shingling=SHINGLING), lambda f: [simhash.simhash(f)]),
+    "minhash": (nd.MinHasher(16, shingling=SHINGLING), lambda f: plain.signature(f, 16)),
+    "minhash-64": (nd.MinHasher(5, bits=64, seed=7, shingling=SHINGLING), lambda f: plain.signature(f, 5, 64, 7)),
+    "fast": (nd.MinHasher(16, method="fast", shingling=SHINGLING), lambda f: plain.fast_signature(f, 16)),
+    "bottom": (nd.BottomSketcher(12, shingling=SHINGLING), lambda f: plain.bottom(f, 12)),
+    "bottom-40": (nd.BottomSketcher(12, bits=40, shingling=SHINGLING), lambda f: plain.bottom(f, 12, 40)),
+    "mod": (nd.ModSketcher(3, shingling=SHINGLING), lambda f: plain.mod(f, 3)),
+    "adaptive": (nd.ModSketcher("adaptive", shingling=SHINGLING), lambda f: plain.adaptive(f)[1]),
+    "simhash": (nd.SimHasher(shingling=SHINGLING), lambda f: [plain.simhash(f)]),
 }
 WINNOWERS = {
-    "winnow": (nd.Winnower(4, SHINGLING), lambda f: winnow.winnow(f, 4)),
-    "winnow-rightmost": (nd.Winnower(3, SHINGLING, robust=False, seed=7), lambda f: winnow.winnow(f, 3, 7, False)),
+    "winnow": (nd.Winnower(4, SHINGLING), lambda f: plain.winnow(f, 4)),
+    "winnow-rightmost": (nd.Winnower(3, SHINGLING, robust=False, seed=7), lambda f: plain.winnow(f, 3, 7, False)),
 }
 META_RUN, META_SIZE = 3, 6
 
@@ -183,7 +184,7 @@ def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
     answers = {name: [_hex(reference(f)) if f else [] for f in shingles] for name, (_, reference) in SKETCHERS.items()}
     for name, (_, winnowed) in WINNOWERS.items():
         answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
-    answers["meta"] = [_hex(features.meta_sketch(minhash.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
+    answers["meta"] = [_hex(plain.meta_sketch(plain.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
     return answers
 
 
@@ -192,8 +193,8 @@ def _hex(values: list[int]) -> list[str]:
 
 
 def weight_answers(shingles: list[list[int]]) -> dict[str, Any]:
-    counted, n = simhash.document_frequencies(shingles), len(shingles)
-    return {"documents": n, "weights": {hex(f): simhash.idf(n, holders) for f, holders in sorted(counted.items())}}
+    counted, n = plain.document_frequencies(shingles), len(shingles)
+    return {"documents": n, "weights": {hex(f): plain.idf(n, holders) for f, holders in sorted(counted.items())}}
 
 
 def hamming_answers() -> dict[str, Any]:
@@ -208,11 +209,11 @@ def hamming_answers() -> dict[str, Any]:
 def collection_answers(shingles: list[list[int]]) -> dict[str, Any]:
     """Cluster by the four phases in plain Python, and estimate the resemblance of a few documents to all."""
     names = list(TEXTS)
-    sketches = [fourphase.Sketch(1 << level, members) for level, members in map(minhash.adaptive, shingles)]
-    leaders = fourphase.collapse(sketches)
-    shared = fourphase.counts(fourphase.entries(sketches, leaders))
-    pairs = fourphase.estimates(sketches, shared, THRESHOLD)
-    labels = fourphase.restore(fourphase.cluster_pairs(len(sketches), pairs, THRESHOLD, "star"), leaders)
+    sketches = [collection.Sketch(1 << level, members) for level, members in map(plain.adaptive, shingles)]
+    leaders = collection.collapse(sketches)
+    shared = collection.counts(collection.entries(sketches, leaders))
+    pairs = collection.estimates(sketches, shared, THRESHOLD)
+    labels = collection.restore(collection.cluster_pairs(len(sketches), pairs, THRESHOLD, "star"), leaders)
     queries: dict[str, dict[str, float]] = {}
     for asked in QUERIES:
         given = sketches[names.index(asked)]
@@ -221,7 +222,7 @@ def collection_answers(shingles: list[list[int]]) -> dict[str, Any]:
     return {"clusters": {name: names[label] for name, label in zip(names, labels, strict=True)}, "queries": queries}
 
 
-def estimate(a: fourphase.Sketch, b: fourphase.Sketch) -> float:
+def estimate(a: collection.Sketch, b: collection.Sketch) -> float:
     """Estimate a resemblance from two samples, at the larger modulus."""
     modulus = max(a.modulus, b.modulus)
     return resemblance.resemblance(*({z for z in sketch.members if z % modulus == 0} for sketch in (a, b)))

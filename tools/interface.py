@@ -137,10 +137,22 @@ def class_lines(path: str, found: Found) -> Iterator[str]:
     for name, member in sorted(members.items()):
         if name.startswith("_"):
             continue
+        member = source_of(member)
         if isinstance(member.nodes[-1], (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from function_lines(f"{path}.{name}", member, True)
         else:
             yield f"{path}.{field(member.nodes[-1])}"
+
+
+def source_of(member: Found) -> Found:
+    """Return the method that a method is made from, as in ``decide = remote(Store.decide)``; any other member as it is."""
+    match member.nodes[-1]:
+        case ast.Assign(value=ast.Call(func=ast.Name("remote"), args=[ast.Attribute(ast.Name(owner), name)])):
+            made = find(member.module, owner)
+            body = getattr(made.nodes[-1], "body", [])
+            return Found(made.module, [node for node in body if name in names_of(node)])
+        case _:
+            return member
 
 
 def base_is_ours(module: str, base: ast.expr) -> bool:

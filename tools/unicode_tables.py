@@ -11,7 +11,7 @@ NormalizationTest.txt, GraphemeBreakProperty.txt and emoji-data.txt, each plain 
 * `src/ndcore/core/grapheme_tables.h`: what the rules of UAX #29 for grapheme clusters ask about a code point;
 * `src/ndcore/core/sentence_tables.h`: Sentence_Break, which the rules of UAX #29 for sentences ask about a code point;
 * `src/ndcore/core/nfkc_tables.h`: combining classes, compatibility decompositions, compositions;
-* `src/ndcore/reference/unicode_tables.py`: the same facts for the reference, as properties and not as kinds.
+* `src/ndcore/reference/unicode_tables.txt`: the same facts for the reference, as properties and not as kinds.
 
 CompositionExclusions.txt is not needed: a character with a canonical decomposition is excluded from composition exactly
 where NormalizationTest.txt, which lists every such character, gives it an NFC form other than itself.
@@ -554,7 +554,7 @@ enum {{
 
 
 def sentence_exceptions(ucd: Ucd) -> dict[int, str]:
-    """Sentence_Break where it is not what reference/sentence.py takes it for without an exception."""
+    """Sentence_Break where it is not what reference/text.py takes it for without an exception."""
     folded = set(ucd.fold.values())
 
     def usual(c: int) -> str:
@@ -600,7 +600,7 @@ def differences(targets: Mapping[int, tuple[int, ...]]) -> Iterator[str]:
 
 
 def write_reference(ucd: Ucd) -> str:
-    """reference/unicode_tables.py"""
+    """reference/unicode_tables.txt"""
     sets = {
         "IGNORABLE": ("Default_Ignorable_Code_Point", ucd.ignorable),
         "MARK": ("General_Category M", (c for c, name in enumerate(ucd.category) if name[0] == "M")),
@@ -620,20 +620,17 @@ def write_reference(ucd: Ucd) -> str:
          by_value({c: name for c, name in ucd.cluster_break.items() if c not in HANGUL_SYLLABLES})),
         ("PICTOGRAPH", "Extended_Pictographic", ranges(ucd.pictographs)),
         ("CONJUNCT_BREAK", "Indic_Conjunct_Break other than None, value:ranges", by_value(ucd.conjunct_break)),
-        ("SENTENCE_BREAK", "Sentence_Break where it is not what sentence.py takes it for; Format is Extend: value:ranges",
+        ("SENTENCE_BREAK", "Sentence_Break where it is not what `text` takes it for; Format is Extend: value:ranges",
          by_value(sentence_exceptions(ucd))),
     ]  # fmt: skip
-    body = "\n".join(f'# {note}\n{name} = """\n{wrapped(items, " ", indent="")}\n"""\n' for name, note, items in texts)
+    body = "".join(f'\n= {name}: {note}\n{wrapped(items, " ", indent="")}\n' for name, note, items in texts)
     return f'''{notice(ucd, "#", "")}\
-"""Unicode properties as text: hexadecimal differences between blanks, which `properties` reads.
+# Hexadecimal differences between blanks, which `text.py` reads. `41+19 47` are two ranges: 26 code points from U+0041 on,
+# and U+00A1, which is 0x47 after U+005A, the last of them. `41:61 1:1` are two mappings, of U+0041 to U+0061 and of U+0042
+# to U+0062: each number is added to the one of its place in the mapping before.
 
-`41+19 47` are two ranges: 26 code points from U+0041 on, and U+00A1, which is 0x47 after U+005A, the last of them.
-`41:61 1:1` are two mappings, of U+0041 to U+0061 and of U+0042 to U+0062: each number is added to the one of its place in
-the mapping before.
-"""
-
-UNICODE_VERSION = "{ucd.version}"
-
+= UNICODE_VERSION: of all tables
+{ucd.version}
 {body}'''
 
 
@@ -649,7 +646,7 @@ def main() -> int:
         package / "core" / "grapheme_tables.h": write_graphemes(ucd),
         package / "core" / "sentence_tables.h": write_sentences(ucd),
         package / "core" / "nfkc_tables.h": write_nfkc(ucd),
-        package / "reference" / "unicode_tables.py": write_reference(ucd),
+        package / "reference" / "unicode_tables.txt": write_reference(ucd),
     }
     if not arguments.check:
         for path, content in files.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 from common import BOTTOM, PERMUTATIONS, SCALED, case, of_sets, of_texts, size_of, versions_of
 
-from ndcore.reference import minhash, shingling
+from ndcore.reference import shingling, sketches
 
 ENOUGH, ENOUGH_ITEMS = 15_000, 1_500  # bytes, shingles
 
@@ -24,7 +24,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def function(one: dict[str, Any]) -> Callable[[list[int]], list[int]]:
-    chosen = {"bottom": minhash.bottom, "scaled": minhash.mod}.get(one["task"], minhash.signature)
+    chosen = {"bottom": sketches.bottom, "scaled": sketches.mod}.get(one["task"], sketches.signature)
     return lambda members: chosen(members, one["number"])
 
 

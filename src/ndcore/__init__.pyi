@@ -16,6 +16,7 @@ from ndcore.dedup.collapse import Collapsed as Collapsed
 from ndcore.dedup.collapse import collapse as collapse
 from ndcore.dedup.near_duplicates import near_duplicates as near_duplicates
 from ndcore.dedup.result import NearDuplicates as NearDuplicates
+from ndcore.dedup.settings import load_settings as load_settings
 from ndcore.filters.design import ALTAVISTA as ALTAVISTA
 from ndcore.filters.design import FilterDesign as FilterDesign
 from ndcore.filters.design import pass_probability as pass_probability
@@ -36,13 +37,13 @@ from ndcore.recipe import RecipeMismatch as RecipeMismatch
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher
 from ndcore.sketch.comparison import Comparison as Comparison
 from ndcore.sketch.features import features as features
+from ndcore.sketch.features import super_features as super_features
 from ndcore.sketch.loading import load as load
 from ndcore.sketch.minhash import MinHasher as MinHasher
 from ndcore.sketch.mod import ModSketcher as ModSketcher
 from ndcore.sketch.simhash import SimHasher as SimHasher
 from ndcore.sketch.simhash import Simhashes as Simhashes
 from ndcore.sketch.sketches import Sketches as Sketches
-from ndcore.sketch.super_features import super_features as super_features
 from ndcore.sketch.super_shingles import meta_sketches as meta_sketches
 from ndcore.sketch.super_shingles import super_shingle_probability as super_shingle_probability
 from ndcore.sketch.super_shingles import super_shingles as super_shingles
@@ -74,6 +75,7 @@ from ndcore.text.shingling import Shingling as Shingling
 from . import chains as chains
 from . import clustering as clustering
 from . import clusterreport as clusterreport
+from . import judge as judge
 from . import nearreport as nearreport
 from . import plots as plots
 from . import progress as progress

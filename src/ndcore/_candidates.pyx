@@ -344,14 +344,14 @@ cdef class Counts:
     cells: their number, at least 1. Values that share a cell, which a random key decides, are counted together.
     """
     cdef nd_counts counts
-    cdef uint16_t[::1] cells
+    cdef uint16_t[::1] cells_of
     cdef object lock
 
     def __cinit__(self, size_t cells):
         if cells < 1:
             raise ValueError("there are 0 cells; at least 1 is needed")
-        self.cells = np.zeros(cells, np.uint16)
-        self.counts.key, self.counts.cells, self.counts.room = random_table_key(), &self.cells[0], cells
+        self.cells_of = np.zeros(cells, np.uint16)
+        self.counts.key, self.counts.cells, self.counts.room = random_table_key(), &self.cells_of[0], cells
         self.lock = Lock()
 
     def add(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
@@ -388,6 +388,20 @@ cdef class Counts:
                 at += here
         return np.asarray(out)
 
+    @property
+    def cells(self):
+        """The counters, uint16; what is written there counts."""
+        return np.asarray(self.cells_of)
+
+    def __reduce__(self):
+        """Keep the key: counters of the same values are the same cells, and can be added up."""
+        return _with_cells, (Counts, self.cells_of.shape[0], (<const uint8_t *> &self.counts.key)[:sizeof(nd_table_key)],
+                             _unless_zero(self.cells))
+
+    def _set_key(self, const uint8_t[::1] key not None):
+        _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
+        memcpy(&self.counts.key, &key[0], sizeof(nd_table_key))
+
 
 cdef class Marks:
     """A bit for each of `cells` places of a table; a value may be marked because another one is."""
@@ -410,6 +424,34 @@ cdef class Marks:
                 here = stride(at, n, STRIDE)
                 nd_marks_add(&self.marks, <const nd_entry *> &entries[at, 0], here)
                 at += here
+
+    @property
+    def cells(self):
+        """The bits, 64 in each uint64; what is written there is marked."""
+        return np.asarray(self.words)
+
+    def __reduce__(self):
+        """Keep the key: marks of the same values are the same bits, and can be joined."""
+        return _with_cells, (Marks, self.marks.room, (<const uint8_t *> &self.marks.key)[:sizeof(nd_table_key)],
+                             _unless_zero(self.cells))
+
+    def _set_key(self, const uint8_t[::1] key not None):
+        _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
+        memcpy(&self.marks.key, &key[0], sizeof(nd_table_key))
+
+
+def _unless_zero(cells):
+    """Return the cells; None where all are 0."""
+    return cells if cells.any() else None
+
+
+def _with_cells(kind, room, key, cells):
+    """Make counters or marks with the key and the cells of others."""
+    made = kind(room)
+    made._set_key(key)
+    if cells is not None:
+        made.cells[:] = cells
+    return made
 
 
 def entries(Counts counts not None, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,

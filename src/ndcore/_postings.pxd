@@ -38,8 +38,7 @@ cdef extern from "postings.h" nogil:
     size_t nd_postings_write(const nd_postings_form *f, const uint64_t *entries, size_t n, size_t block, size_t until,
                              uint32_t *directory, uint64_t *words, size_t at)
     size_t nd_postings_most(const nd_postings *p, size_t block, size_t until)
-    size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const uint8_t *drop, uint64_t drop_bits,
-                            uint64_t base, uint64_t shift, uint64_t *entries, size_t room)
+    size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, uint64_t shift, uint64_t *entries, size_t room)
 
 
 cdef extern from "recent.h" nogil:

@@ -271,20 +271,20 @@ cdef class Segment:
         made = np.empty(most + 1, np.uint64)
         cdef uint64_t *entries = <uint64_t *> data_of(made)
         with nogil:
-            n = nd_postings_read(p, 0, nd_postings_blocks(&p.form), NULL, 0, 0, 0, entries, most)
+            n = nd_postings_read(p, 0, nd_postings_blocks(&p.form), 0, entries, most)
         if n == SIZE_MAX:
             self.damaged(group)
         return (made[:n] >> np.uint64(ND_POSTINGS_DOCUMENT_BITS),
                 (made[:n] & np.uint64((1 << ND_POSTINGS_DOCUMENT_BITS) - 1)).astype(np.int64) + self.base)
 
 
-cdef size_t read_range(Segment source, size_t group, unsigned bits, size_t piece, const uint8_t *drop, uint64_t drop_bits,
-                       int64_t base, Packer packer, size_t at) except? 1 nogil:
+cdef size_t read_range(Segment source, size_t group, unsigned bits, size_t piece, int64_t base, Packer packer,
+                       size_t at) except? 1 nogil:
     """Read the entries whose values begin with the `bits` bits of a piece, to entries[at:]; return how many."""
     cdef nd_postings *p = &source.lists[group]
     cdef unsigned finer = p.form.block_bits - bits
-    cdef size_t found = nd_postings_read(p, piece << finer, (piece + 1) << finer, drop, drop_bits, source.base,
-                                         <uint64_t> (source.base - base), packer.entries + at, packer.room - at)
+    cdef size_t found = nd_postings_read(p, piece << finer, (piece + 1) << finer, <uint64_t> (source.base - base),
+                                         packer.entries + at, packer.room - at)
     if found == SIZE_MAX:
         with gil:
             source.damaged(group)
@@ -300,22 +300,17 @@ cdef int ask_ahead(const nd_postings *p, size_t at, size_t *asked) noexcept nogi
     return 0
 
 
-def merged(list segments not None, size_t group, int64_t base, uint64_t span, size_t n, const uint8_t[::1] drop):
+def merged(list segments not None, size_t group, int64_t base, uint64_t span, size_t n):
     """Merge the lists of one group of several segments.
 
-    n: documents of all segments at least. Documents are from base to base + span - 1. drop: a bitmap of documents to leave
-    out, or None. Returns (directory, words, documents). Damaged: a list is.
+    n: documents of all segments. Documents are from base to base + span - 1. Returns (directory, words). Damaged: a list is.
     """
     cdef Segment source
     cdef nd_postings *p
     cdef unsigned bits = 64
     cdef size_t piece, pieces, most, here, at, total = 0, count = len(segments)
-    cdef const uint8_t *dropped = NULL
-    cdef uint64_t drop_bits = 0
     if not (segments and base >= 0 and 1 <= span <= <uint64_t> MOST_SPAN):
         raise ValueError(f"{count} segments, documents from {base} on, {span} of them")
-    if drop is not None and drop.shape[0]:
-        dropped, drop_bits = &drop[0], 8 * <uint64_t> drop.shape[0]
     for source in segments:
         if (group >= source.groups or source.value_bits != (<Segment> segments[0]).value_bits
                 or not base <= source.base <= source.base + <int64_t> source.span <= base + <int64_t> span):
@@ -339,10 +334,12 @@ def merged(list segments not None, size_t group, int64_t base, uint64_t span, si
         for source in segments:
             with nogil:
                 check_signals()
-                at += read_range(source, group, bits, piece, dropped, drop_bits, base, packer, at)
+                at += read_range(source, group, bits, piece, base, packer, at)
         total += at
         if total > n:
             raise Damaged(f"segments have {total} documents or more, and should have {n}")
         with nogil:
             packer.take(at, piece << (packer.form.block_bits - bits), (piece + 1) << (packer.form.block_bits - bits))
-    return (*packer.finish(), total)
+    if total != n:
+        raise Damaged(f"segments have {total} documents, and should have {n}")
+    return packer.finish()

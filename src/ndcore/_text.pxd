@@ -15,7 +15,8 @@ cdef extern from "text.h" nogil:
         ND_PARAGRAPH_WORDS
         ND_SENTENCE_WORDS
     ctypedef struct nd_text:
-        pass
+        const uint8_t *at
+        uint8_t *tape
     ctypedef struct nd_text_table:
         pass
     size_t nd_text_tape_size(size_t n)

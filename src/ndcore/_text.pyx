@@ -27,6 +27,7 @@ cdef extern from "text.h" nogil:
     void nd_text_open(
         nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape)
     int nd_text_kind(uint32_t code_point)
+    uint32_t nd_text_fold(uint32_t code_point)
     const nd_choice nd_text_choice
 
 cdef extern from "units.h" nogil:
@@ -323,6 +324,73 @@ cdef class TokenChoice:
             if self.zeros[low] <= point < self.zeros[low] + 10:
                 return True
         return False
+
+
+cdef class NameChoice:
+    """Choose the words that a text writes with a capital at every place, and not only where a sentence begins.
+
+    A capital is a code point that simple case folding changes. A word begins a sentence if it is the first of the text, or if
+    one of `ends` is between it and the word before; there it needs two capitals to count.
+
+    Parameters
+    ----------
+    ends : str
+        Characters that end a sentence, or what is like one.
+    """
+    cdef frozenset ends
+    cdef nd_text_table table
+
+    def __cinit__(self, str ends not None):
+        self.ends = frozenset(ends)
+        nd_text_table_init(&self.table, 0)  # the values of the symbols are of no interest
+
+    def of(self, bytes data not None):
+        """Return the folded names of a text in UTF-8, each once, ascending. O(len)."""
+        cdef size_t n = len(data), size, passed = 0
+        cdef uint8_t *tape = <uint8_t *> malloc(nd_text_tape_size(n))
+        cdef const uint8_t *before
+        cdef nd_text reader
+        cdef uint64_t symbol
+        cdef int capitals
+        cdef bint begins = True
+        proper, common = set(), set()
+        if tape == NULL:
+            raise MemoryError()
+        try:
+            nd_text_open(&reader, ND_WORD, &self.table, data, n, tape)
+            before = reader.at
+            while nd_units_read(&reader, &symbol, 1):
+                capitals = self._count_capitals(before, reader.at, &begins)
+                size = <size_t> (reader.tape - tape) - LENGTH
+                token = PyBytes_FromStringAndSize(<const char *> tape + LENGTH, <Py_ssize_t> size)
+                if not capitals:
+                    common.add(token)
+                elif capitals > 1 or not begins:
+                    proper.add(token)
+                passed += <size_t> (reader.at - before)
+                if passed >= STRIDE:
+                    check_signals()
+                    passed = 0
+                before, reader.tape, begins = reader.at, tape, False
+        finally:
+            free(tape)
+        return sorted(proper - common)
+
+    @cython.overflowcheck(False)
+    cdef int _count_capitals(self, const uint8_t *at, const uint8_t *end, bint *begins) except -1:
+        """Count the capitals of a word and what is before it; set *begins where the end of a sentence is before it."""
+        cdef uint32_t point = 0
+        cdef unsigned taken
+        cdef int capitals = 0
+        while at < end:
+            taken = nd_utf8_decode(at, end, &point)
+            if taken:
+                if nd_text_fold(point) != point:
+                    capitals += 1
+                elif nd_text_kind(point) == ND_KIND_SEPARATOR and point != 0x20 and chr(point) in self.ends:
+                    begins[0] = True
+            at += taken if taken else 1
+        return capitals
 
 
 @cython.overflowcheck(False)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import operator
-import os
 import re
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
 
 __all__ = [
-    "MAX_MINIMA", "MOST_NUMBERED", "check_choice", "check_documents", "check_ids", "check_numbered", "checked_int",
+    "MAX_MINIMA", "MOST_NUMBERED", "check_choice", "check_ids", "check_numbered", "checked_int",
     "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "parsed_size",
     "position_of",
 ]
@@ -90,27 +89,6 @@ def check_ids(ids: Any, n: int | None) -> None:
                         f"{type(ids).__name__}{meant}")
     if n is not None and isinstance(ids, Sized) and len(ids) != n:
         raise ValueError(f"there are {len(ids)} ids and {n} documents; give one for each")
-
-
-def check_documents(texts: Any, name: str = "texts") -> None:
-    """Raise TypeError for iterables that are not a sequence of documents: a str, a path, a mapping, a set, a table."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"{name} is one {type(texts).__name__}; give a list of documents, [text] for a single one, "
-                        "ndcore.load(path) for saved sketches; the ndcore command reads files of documents")
-    if isinstance(texts, os.PathLike):
-        raise TypeError(f"{name} is the path {os.fsdecode(texts)!r:.80}; give the documents, or sketches by "
-                        "ndcore.load(path); files of documents are read by the ndcore command")
-    if isinstance(texts, Mapping):
-        raise TypeError(f"{name} is a {type(texts).__name__}, whose keys would be taken for documents; give "
-                        "list(d.values()), and list(d) as ids where a function takes ids")
-    if isinstance(texts, KeysView):
-        raise TypeError(f"{name} is a {type(texts).__name__}; give list(…) of it")
-    if isinstance(texts, AbstractSet):
-        raise TypeError(f"{name} is a {type(texts).__name__}, which has no order to tell its documents apart by; give "
-                        "sorted(…), a list")
-    if getattr(texts, "ndim", 1) == 2 and hasattr(texts, "columns"):
-        raise TypeError(f"{name} is a table with the columns {', '.join(map(repr, list(texts.columns)[:5]))}; give the "
-                        "column of the texts, as table['text']")
 
 
 def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:

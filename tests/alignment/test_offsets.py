@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore import _text
-from ndcore.alignment.offsets import locate
+from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import text as reference_text
 
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
@@ -28,7 +28,7 @@ BYTES = st.lists(st.one_of(st.binary(max_size=3), TEXTS.map(lambda t: t.encode("
 
 
 def cut(text: str | bytes, unit: str, normalize: str | None) -> list[tuple[int, int]]:
-    starts, ends = locate(text, nd.Shingling(unit, 1, normalize=normalize))
+    starts, ends = locate_tokens(text, nd.Shingling(unit, 1, normalize=normalize))
     assert starts.dtype == ends.dtype == np.int64
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
@@ -86,7 +86,7 @@ def test_a_token_is_what_stands_in_its_place(unit: str, normalize: str | None, t
 def test_stop_words_have_no_place(words: list[str], normalize: Any) -> None:
     sh = nd.Shingling(width=1, normalize=normalize, stop_words=["the", "人", "fi"])
     text = " ".join(words)
-    starts, ends = locate(text, sh)
+    starts, ends = locate_tokens(text, sh)
     found = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     assert found == [word for word in words if word.lower() != "the" and word != "人" and (word, normalize) != ("ﬁ", "NFKC")]
     assert len(found) == len(sh.tokens(text))

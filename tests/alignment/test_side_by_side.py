@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.alignment.rows import elided, in_same_order, rows, visible
-from ndcore.report.html import SCRIPT, overview, page
-from ndcore.report.side_by_side import fragment
+from ndcore.report.html import SCRIPT, draw_overview, wrap_page
+from ndcore.report.side_by_side import show_side_by_side
 
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=30).map(" ".join)
 
 
 def compared(a: Any, b: Any, width: int = 3, unit: Any = "word") -> tuple[nd.Passages, Tree]:
     found = nd.passages(a, b, nd.Shingling(width=width, unit=unit))
-    return found, Tree(fragment(a, b, found))
+    return found, Tree(show_side_by_side(a, b, found))
 
 
 # ---- rows
@@ -99,7 +99,7 @@ def test_hostile_texts() -> None:
     hostile = HOSTILE.encode("utf-8", "surrogatepass") + b"\xff\xfe"
     for a, b in ((HOSTILE, "x " + HOSTILE), (hostile, b"x " + hostile)):
         found, tree = compared(a, b)
-        source = fragment(a, b, found, names=("<b>A", "B\u202e\""), prefix="p1-")
+        source = show_side_by_side(a, b, found, names=("<b>A", "B\u202e\""), prefix="p1-")
         Tree(source)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", source)
         assert "<script" not in source
@@ -123,7 +123,7 @@ def test_visible() -> None:
 @given(WORDS, WORDS)
 def test_links_lead_to_the_counterpart(a: str, b: str) -> None:
     found = nd.passages(a, b, nd.Shingling(width=2))
-    tree = Tree(fragment(a, b, found, prefix="p7-"))
+    tree = Tree(show_side_by_side(a, b, found, prefix="p7-"))
     ids = tree.values("id")
     assert len(ids) == len(set(ids))
     count = max((p.number for p in found.a), default=0)
@@ -165,7 +165,7 @@ def test_elided() -> None:
 
 
 def test_page_loads_nothing_and_runs_its_own_script_only() -> None:
-    made = page("<i>title", "<p>body</p>", "p { color: red }")
+    made = wrap_page("<i>title", "<p>body</p>", "p { color: red }")
     tree = Tree(made)
     assert tree.values("src") == tree.values("href") == []
     [policy] = [attributes["content"] for tag, attributes in tree.elements if attributes.get("http-equiv")]
@@ -181,11 +181,11 @@ def test_page_loads_nothing_and_runs_its_own_script_only() -> None:
 def test_overview_draws_every_shared_passage() -> None:
     a, b = "one two three x y four five six seven", "four five six seven z one two three"
     found = nd.passages(a, b, nd.Shingling(width=3))
-    tree = Tree(overview(found))
+    tree = Tree(draw_overview(found))
     assert tree.values("class") == ["nd-overview", "bar", "s", "bar", "s", "ribbon s", "ribbon m"]
-    short = Tree(overview(nd.passages("one two x", "one two y")))
+    short = Tree(draw_overview(nd.passages("one two x", "one two y")))
     assert short.values("class") == ["nd-overview", "bar", "s", "e", "bar", "s", "e"]
-    assert Tree(overview(nd.passages("", "a"))).values("class") == ["nd-overview", "bar", "s", "bar", "s"]
+    assert Tree(draw_overview(nd.passages("", "a"))).values("class") == ["nd-overview", "bar", "s", "bar", "s"]
 
 
 PROBE = """
@@ -205,7 +205,7 @@ document.title = results.join(' ');
 def test_in_a_browser(tmp_path: Path) -> None:
     # Pointing at a passage lights up its counterpart; so does the keyboard's focus; a click goes there.
     a, b = f"one two three {HOSTILE} four five six seven", "four five six seven z one two three"
-    made = page("t", fragment(a, b, nd.passages(a, b, nd.Shingling(width=3))))
+    made = wrap_page("t", show_side_by_side(a, b, nd.passages(a, b, nd.Shingling(width=3))))
     assert made.count(f"<script>{SCRIPT}</script>") == 1
     probed = re.sub(r"<meta http-equiv[^>]*>", "", made).replace("</body>", f"<script>{PROBE}</script></body>")
     (tmp_path / "page.html").write_text(probed, encoding="utf-8")
@@ -220,7 +220,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
 def test_columns_in_a_browser(tmp_path: Path, width: int, columns: int) -> None:
     # On a narrow screen the columns become one, and nothing is wider than the screen.
     a, b = "one two three four x five six seven " * 9, "one two three four y five six seven " * 9
-    made = page("t", fragment(a, b, nd.passages(a, b, nd.Shingling(width=3))))
+    made = wrap_page("t", show_side_by_side(a, b, nd.passages(a, b, nd.Shingling(width=3))))
     inner = html.escape(re.sub(r"<meta http-equiv[^>]*>", "", made))
     probe = """
     onload = () => {

@@ -14,10 +14,10 @@ import pytest
 import ndcore as nd
 from ndcore._entries import sort_entries
 from ndcore._sets import common, distinct
-from ndcore.reference import minhash as reference_minhash
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
+from ndcore.reference import sketches as reference_sketches
 
 pytest.importorskip("pytest_benchmark")
 
@@ -56,7 +56,7 @@ def test_signatures(benchmark: Any, texts: list[str], num_perm: int, form: str) 
     sketcher = nd.MinHasher(num_perm)
     with nd.using(minhash=form):
         first = sketcher.sketch(texts[0])[0].tolist()
-        assert first == reference_minhash.signature(reference_shingling.fingerprints(texts[0]), num_perm)
+        assert first == reference_sketches.signature(reference_shingling.fingerprints(texts[0]), num_perm)
         made = benchmark(sketcher.sketch_many, texts, threads=1)
     assert made[0].tolist() == first
     assert len(made) == DOCUMENTS
@@ -64,7 +64,7 @@ def test_signatures(benchmark: Any, texts: list[str], num_perm: int, form: str) 
 
 def test_bottom_sketches(benchmark: Any, texts: list[str]) -> None:
     sketcher = nd.BottomSketcher(200)
-    known = reference_minhash.bottom(reference_shingling.fingerprints(texts[0]), 200)
+    known = reference_sketches.bottom(reference_shingling.fingerprints(texts[0]), 200)
     assert sketcher.sketch(texts[0])[0].tolist() == known
     assert benchmark(sketcher.sketch_many, texts, threads=1)[0].tolist() == known
 
@@ -80,7 +80,7 @@ def test_fingerprints(benchmark: Any, texts: list[str], unit: Any) -> None:
 
 def test_sketch_of_one_text(benchmark: Any, texts: list[str]) -> None:
     sketcher = nd.MinHasher(84)
-    known = reference_minhash.signature(reference_shingling.fingerprints(texts[0]), 84)
+    known = reference_sketches.signature(reference_shingling.fingerprints(texts[0]), 84)
     assert benchmark(sketcher.sketch, texts[0])[0].tolist() == known
 
 

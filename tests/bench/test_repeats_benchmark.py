@@ -14,7 +14,7 @@ benchmark, measure = imported("repeats", "measure")
 
 def failures(texts, found):
     report = measure.Report("repeats", argparse.Namespace(results="."))
-    benchmark.check(report, texts, found, benchmark.by_doubling)
+    benchmark.check(report, texts, found)
     return report.failures
 
 

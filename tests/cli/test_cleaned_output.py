@@ -1,4 +1,4 @@
-"""Documents without passages, as commands write them."""
+"""FileDocuments without passages, as commands write them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ndcore.cli import cleaned_output as module
+from ndcore.cli import passages as module
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputDirectory

@@ -58,7 +58,7 @@ def test_bash_offers_what_there_is(completed) -> None:
 
 
 def test_bash_offers_choices_and_files(completed) -> None:
-    assert completed("dedup", "--must-agree", "n") == {"numbers", "negations"}
+    assert completed("dedup", "--must-agree", "n") == {"numbers", "names", "negations"}
     assert completed("dedup", "--filter", "c") == {"complete"}
     assert completed("dedup", "--drop", "") == {"resembling", "contained"}
     assert completed("dedup", "--clustering", "") == {"star", "components", "greedy"}

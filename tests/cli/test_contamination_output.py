@@ -6,7 +6,7 @@ import io
 from types import SimpleNamespace
 from typing import Any
 
-from ndcore.cli.contamination_output import MOST_LINES, print_report
+from ndcore.cli.contamination import MOST_LINES, print_report
 
 
 def printed(benchmarks: int, **changes: Any) -> list[str]:

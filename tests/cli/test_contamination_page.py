@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import jsonl, lines, run
 
-from ndcore.cli.contamination_page import SHOWN, STANDING
+from ndcore.cli.contamination import SHOWN, STANDING
 
 pytest.importorskip("msgspec")
 

@@ -9,8 +9,8 @@ import pytest
 from deduplicated import WORDS
 
 import ndcore as nd
-from ndcore.cli import dedup_costs
-from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter
+from ndcore.cli import dedup_findings
+from ndcore.cli.dedup_findings import cost_of_completeness, describe_filter
 from ndcore.cli.summary import promise
 from ndcore.sketch.cardinality import BLOCK, signature_sizes
 
@@ -46,7 +46,7 @@ def test_the_cost_reads_a_sample_of_the_signatures_that_is_spread_over_all(monke
     # 30 short documents of 50 shingles, then 30 of 300: 10,500 shingles. A sample of 20 takes 10 of either kind.
     texts = [" ".join(f"d{d}w{i}" for i in range(50 if d < 30 else 300)) for d in range(60)]
     result = nd.near_duplicates(texts, shingling=WORDS)
-    monkeypatch.setattr(dedup_costs, "SAMPLED", 20)
+    monkeypatch.setattr(dedup_findings, "SAMPLED", 20)
 
     class Counted:  # the signatures, which count the rows that are read of them
         rows, read = result.sources.rows, 0
@@ -66,7 +66,7 @@ def test_the_cost_reads_a_sample_of_the_signatures_that_is_spread_over_all(monke
 
 @pytest.mark.parametrize(("n", "most"), [(0, 5), (5, 5), (6, 5), (1001, 1000), (10**6, 1000)])
 def test_a_sample_has_one_position_of_each_part(n, most):
-    chosen = dedup_costs._spread(n, most)
+    chosen = dedup_findings._spread(n, most)
     assert len(chosen) == min(n, most) and (np.diff(chosen) > 0).all()
     assert not len(chosen) or (chosen[0] >= 0 and chosen[-1] < n and np.diff(chosen).max() <= 2 * -(-n // most))
 

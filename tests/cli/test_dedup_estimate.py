@@ -22,7 +22,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_dry_run(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
-    monkeypatch.setattr("ndcore.cli.dedup_estimate.SETS_IN_MEMORY", 1000)  # bytes, past which sets are in a file
+    monkeypatch.setattr("ndcore.cli.dedup.SETS_IN_MEMORY", 1000)  # bytes, past which sets are in a file
     assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json", "--filter", "lsh") == 0
     assert json.loads(capsys.readouterr().out)["temporary"] == {"low": 0, "high": 0}
     assert run("dedup", corpus, "-o", tmp_path / "out", "--dry-run", "--json") == 0

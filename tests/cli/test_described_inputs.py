@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ndcore.cli.described_inputs import stamps_of
+from ndcore.cli.job_output import stamps_of
 from ndcore.files.sources import Inputs, Source
 
 

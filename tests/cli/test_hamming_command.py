@@ -261,14 +261,14 @@ def test_options_of_columns_are_not_dropped_in_silence(files, capsys):
 
 def test_an_interruption_says_what_there_is(files, capsys, monkeypatch):
     folder, _ = files
-    monkeypatch.setattr("ndcore.cli.hamming_search.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("ndcore.cli.hamming.ROWS_AT_ONCE", 2)
 
     def printable(text):
         if text == "4":
             raise KeyboardInterrupt
         return text
 
-    monkeypatch.setattr("ndcore.cli.hamming_search.printable", printable)
+    monkeypatch.setattr("ndcore.cli.hamming.printable", printable)
     assert run("pairs", folder / "f.npy", "--max-distance", 1, "-q") == 130
     told = capsys.readouterr()
     assert rows(told.out) == [tuple(map(str, row)) for row in PAIRS[:2]]
@@ -315,7 +315,7 @@ def test_parquet_columns_are_named(files, capsys):
 def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
     folder, options = files
     np.save(folder / "asked.npy", np.array(QUERIES, np.uint64))
-    monkeypatch.setattr("ndcore.cli.fingerprint_files.ROWS", 2)  # Parquet in three parts
+    monkeypatch.setattr("ndcore.cli.hamming.ROWS", 2)  # Parquet in three parts
     expected = sorted((i, distance, j) for i, a in enumerate(QUERIES) for j, b in enumerate(VALUES)
                       if (distance := reference.distance(a, b)) <= 3)
     for name, how in options.items():

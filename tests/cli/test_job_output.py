@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.cli.door import Outcome
+from ndcore.cli.command import Outcome
 from ndcore.cli.job_output import JobOutput
 from ndcore.cli.main import main
 from ndcore.files.errors import DocumentError, UsageError

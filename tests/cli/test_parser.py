@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ndcore.cli import commands
 from ndcore.cli.main import main
-from ndcore.cli.parser import COMMANDS as COMMANDS_OF_THE_HELP
-from ndcore.cli.parser import parser
-from ndcore.cli.strict_parser import Parser, commands_of, nearest
+from ndcore.cli.parser import Parser, commands_of, nearest, parser
 
 
 def walked(top: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
@@ -25,6 +24,8 @@ def walked(top: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]
 
 
 ALL = dict(walked(parser()))
+COMMANDS_OF_THE_HELP = {words.split()[0]: command.line for words, command in commands.COMMANDS.items()}
+COMMANDS_OF_THE_HELP |= {word: line for word, (line, _) in commands.FAMILIES.items()}
 COMMANDS = {names: below for names, below in ALL.items() if not commands_of(below)}
 
 
@@ -67,17 +68,18 @@ def test_a_command_and_its_help_stand_on_one_line(capsys: pytest.CaptureFixture[
     assert all(COMMANDS_OF_THE_HELP[name].startswith(text) for name, text in listed.items())
 
 
-@pytest.mark.parametrize(("words", "imported"), [("--version", ""), ("--help", ""), ("design --help", "design"),
-                                                 ("hamming plan --help", "hamming")])
-def test_only_the_module_of_the_command_is_imported(words: str, imported: str) -> None:
+@pytest.mark.parametrize("words", ["--version", "--help", "design --help", "hamming plan --help", "help dedup"])
+def test_help_imports_no_command_and_no_numpy(words: str) -> None:
     code = (
         "import contextlib, sys; from ndcore.cli.main import main\n"
         "with contextlib.suppress(SystemExit): main(sys.argv[1:])\n"
-        "print('MODULES', *(name for name in sys.modules if name.startswith('ndcore.cli.')))"
+        "print('MODULES', *sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code, *words.split()], capture_output=True, text=True, check=True)
-    modules = done.stdout.split("MODULES")[1].split()
-    assert {name.split(".")[-1] for name in modules} & set(COMMANDS_OF_THE_HELP) == ({imported} if imported else set())
+    modules = set(done.stdout.split("MODULES")[1].split())
+    runs = {f"ndcore.cli.{command.run.partition('.')[0]}" for command in commands.COMMANDS.values()}
+    assert "ndcore.cli.main" in modules
+    assert not modules & {*runs, "numpy", "ndcore.cli.inputs", *(["ndcore.cli.commands"] if words == "--version" else [])}
 
 
 # ---- what is mistyped
@@ -133,7 +135,7 @@ def test_nearest() -> None:
 
 
 def test_names_of_other_tools_lead_somewhere() -> None:
-    from ndcore.cli.strict_parser import OTHER_NAMES
+    from ndcore.cli.parser import OTHER_NAMES
 
     options = {option for below in ALL.values() for option in below._option_string_actions}
     assert set(OTHER_NAMES.values()) <= options

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.cli.sources_output import DOCUMENTS, PASSAGES, QUOTED, Sources, print_report
+from ndcore.cli.sources import DOCUMENTS, PASSAGES, QUOTED, Sources, print_report
 from ndcore.spans.token_places import TokenPlaces
 
 TEXT = "a\x1b[31m red word " + 30 * "and so on " + "until the end"

@@ -17,7 +17,7 @@ import pytest
 from commands import RUN, jsonl, refused, run, text
 from store_commands import PAGES, VERDICTS, answers
 
-from ndcore.cli.store_pipe import lines_as_they_come
+from ndcore.cli.store_decide import lines_as_they_come
 from ndcore.files.sources import TooLong
 from ndcore.store.store import Store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ndcore.cli.main import main
-from ndcore.spans import parts
+from ndcore.spans import window_entries
 from ndcore.storage.file_shelf import FileShelf
 from ndcore.storage.job_description import REPEATS
 
@@ -24,7 +24,7 @@ LINES = "".join(json.dumps({"id": f"d{i}", "text": text, "n": -i}) + "\n" for i,
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(parts, "KEPT", 1)
+    monkeypatch.setattr(window_entries, "KEPT", 1)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from agreement import Stopped, cut_small, families, stopped
 
 import ndcore as nd
 from ndcore.collection import cluster
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import Shelf
 from ndcore.storage.job_description import COLLECTION, JobDescription
 
 
@@ -23,7 +23,7 @@ def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
     """Stop at every file in turn: a build goes on after it, and makes nothing twice."""
     cut_small(monkeypatch, documents=40)
     expected = nd.cluster(texts).labels.tolist()
-    put, written, left = DirectoryShelf.put, [], [0]
+    put, written, left = Shelf.put, [], [0]
 
     def failing(self, name, header, arrays):
         if left[0] == 0:
@@ -32,7 +32,7 @@ def test_what_is_interrupted_goes_on(tmp_path, texts, monkeypatch, error):
         written.append(name)
         put(self, name, header, arrays)
 
-    monkeypatch.setattr(DirectoryShelf, "put", failing)
+    monkeypatch.setattr(Shelf, "put", failing)
     calls = 0
     while True:
         left[0] = 1
@@ -157,7 +157,7 @@ def test_wrong_ids_of_an_iterator_leave_what_the_right_call_goes_on_with(tmp_pat
         nd.Collection.build(tmp_path / "c", iter(texts), iter(wrong))
     with pytest.raises((TypeError, ValueError), match=r"\bids\b"):
         nd.Collection.build(tmp_path / "c", texts, iter(wrong))
-    monkeypatch.setattr(cluster, "_sketch_rest", None)  # nothing is sketched again
+    monkeypatch.setattr(cluster, "sketch_parts", None)  # nothing is sketched again
     made = nd.Collection.build(tmp_path / "c", texts, ["p", "q", "r", "s"])
     assert made.members("r") == ["p", "r"]
 

@@ -26,8 +26,9 @@ from samples import as_sketches, collection, expected
 import ndcore as nd
 from ndcore.collection.cluster import cluster
 from ndcore.collection.shelf import CLASSES
-from ndcore.reference import clustering, features, minhash, shingling
-from ndcore.reference.fourphase import greedy as nearest_first_member
+from ndcore.reference import clustering, shingling
+from ndcore.reference import sketches as reference_sketches
+from ndcore.reference.collection import greedy as nearest_first_member
 
 SPILLED = 1 << 17
 
@@ -160,7 +161,7 @@ def test_adaptive_sketches_of_texts_as_the_reference(seed, small_parts):
     texts.append(texts[-2] + " and more")
     samples = []
     for document in texts:
-        level, members = minhash.adaptive(shingling.fingerprints(document))
+        level, members = reference_sketches.adaptive(shingling.fingerprints(document))
         samples.append(sample_of(1 << level, members))
     wanted = expected(samples, 0.4)
     for given_as in (texts, iter(texts)):
@@ -200,7 +201,7 @@ def test_features_as_brute_force_over_features(seed, need):
     design = nd.FilterDesign.of(6, 4, need, threshold=0.5, num_perm=24)
     rows = sketcher.sketch_many(texts)
     found = cluster(texts, sketcher=sketcher, method="features", filter=design, threshold=0.5, threads=2)
-    made = [features.features(row.tolist(), 6, 4) for row in rows]
+    made = [reference_sketches.features(row.tolist(), 6, 4) for row in rows]
     leaders = [i for i in range(len(texts)) if found.leaders[i] == i and rows.valid[i]]
     wanted = []
     for a, b in itertools.combinations(leaders, 2):

@@ -17,8 +17,8 @@ from agreement import (
 from samples import as_sketches, collection, expected
 
 from ndcore.collection.cluster import cluster
-from ndcore.reference import fourphase as reference
-from ndcore.reference.fourphase import Sketch, contained
+from ndcore.reference import collection as reference
+from ndcore.reference.collection import Sketch, contained
 
 
 def ranges(*ends, **how):

@@ -18,8 +18,9 @@ import ndcore as nd
 from ndcore.collection.cluster import Apart, cluster, collapse, find_alike
 from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import SHINGLE
-from ndcore.reference import fourphase, text
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import collection as reference_collection
+from ndcore.reference import text
+from ndcore.reference.collection import Sketch
 
 
 def together(segments):
@@ -37,7 +38,7 @@ def test_equal_sketches_as_the_reference(seed, modulus):
     samples = collection(random.Random(seed), 60, modulus, pool=60)
     segments = parted(as_sketches(samples, modulus is None), [20, 41])
     leader, how = collapsed(segments, None)
-    wanted = fourphase.collapse(samples)
+    wanted = reference_collection.collapse(samples)
     assert leader.tolist() == wanted
     assert how.tolist() == [0 if wanted[i] == i else SHINGLE for i in range(60)]
 

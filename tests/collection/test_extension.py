@@ -102,7 +102,7 @@ def test_an_extension_goes_on(tmp_path, monkeypatch):
             old.extend(tmp_path / "made", texts[30:])
     with pytest.raises(ValueError, match="go on with the same"):
         nd.Collection.build(tmp_path / "another", texts[:29]).extend(tmp_path / "made", texts[30:])
-    monkeypatch.setattr(collection_cluster, "_sketch_rest", None)
+    monkeypatch.setattr(collection_cluster, "sketch_parts", None)
     assert len(old.extend(tmp_path / "made", texts[30:])) == len(texts)
 
 

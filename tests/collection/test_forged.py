@@ -39,7 +39,7 @@ def seeds(tmp_path_factory):
         fuzz_files.build(folder / "adaptive", "adaptive")
         for left in range(100):
             place = folder / f"unfinished-{left}"
-            with fuzz_files._interrupted(fuzz_files.DirectoryShelf, left) as stopped:
+            with fuzz_files._interrupted(fuzz_files.Shelf, left) as stopped:
                 fuzz_files.build(place, "mod")
             if not stopped:
                 shutil.rmtree(place)

@@ -17,7 +17,7 @@ import pytest
 from agreement import cut_small
 
 import ndcore as nd
-from ndcore.cli.cluster_output import keep_places
+from ndcore.cli.cluster_build import keep_places
 from ndcore.cli.main import main
 from ndcore.collection import cluster as collection_cluster
 from ndcore.storage.staging import Staging
@@ -236,7 +236,7 @@ def test_what_overwrites_goes_on_too(records, tmp_path, monkeypatch):
         stopped_after_sketching(patch)
         assert command(records, tmp_path, "-q", "--overwrite") == 130
     with monkeypatch.context() as patch:
-        patch.setattr(collection_cluster, "_sketch_rest", None)  # nothing is sketched again
+        patch.setattr(collection_cluster, "sketch_parts", None)  # nothing is sketched again
         assert command(records, tmp_path, "-q", "--overwrite") == 0
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.5
     with monkeypatch.context() as patch:

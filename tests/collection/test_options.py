@@ -11,7 +11,7 @@ import pytest
 from agreement import check_consistent, cut_small
 
 import ndcore as nd
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import Shelf
 
 VOCABULARY = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(400)]
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")
@@ -237,7 +237,7 @@ def test_what_is_interrupted_goes_on_with_its_options(tmp_path, monkeypatch):
     options = {"by": [len(text) % 2 for text in texts], "one_per": lambda: [str(i // 2) for i in range(len(texts))],
                "must_agree": ["numbers"], "min_shingles": 3}
     whole = nd.Collection.build(tmp_path / "whole", texts, **options).clustering
-    put, left, stops = DirectoryShelf.put, [0], 0
+    put, left, stops = Shelf.put, [0], 0
 
     def failing(self, name, header, arrays):
         left[0] -= 1
@@ -245,7 +245,7 @@ def test_what_is_interrupted_goes_on_with_its_options(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         put(self, name, header, arrays)
 
-    monkeypatch.setattr(DirectoryShelf, "put", failing)
+    monkeypatch.setattr(Shelf, "put", failing)
     for number in itertools.count(1):
         left[0] = number
         try:
@@ -326,7 +326,7 @@ def test_keys_need_texts():
 def test_forged_labels_and_keys_are_refused(tmp_path, name, change, words):
     texts = mixed(12, 20)
     made = nd.Collection.build(tmp_path / "c", texts, by=[1] * 20, one_per=[str(i) for i in range(20)], must_agree="title")
-    shelf = DirectoryShelf(made.path)
+    shelf = Shelf(made.path)
     header, arrays = shelf.get(name)
     shelf.put(name, header, {key: np.array(array) for key, array in change(arrays).items()})
     with pytest.raises(nd.CorruptFile, match=words):

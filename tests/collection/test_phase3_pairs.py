@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from agreement import cut_small
 from samples import as_sketches, collection, parted
 
-from ndcore.collection.cluster import PairingSets, count_pairs, measure_of, sort_entries
+from ndcore.collection.cluster import PairingSets, count_pairs, sort_entries
 from ndcore.collection.segments import Segments
-from ndcore.collection.settings import Settings
+from ndcore.collection.settings import Job
 from ndcore.collection.shelf import MemoryShelf, counted_pairs
-from ndcore.reference import fourphase
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import collection as reference_collection
+from ndcore.reference.collection import Sketch
 
-HOW = {"threads": 2, "report": lambda *_: None}
+HOW = {"sketcher": None, "method": "shingles", "policy": "resemblance", "cluster": "star", "guard": None, "least": 8,
+       "run": 3, "filter": None, "tell_apart": True, "threads": 2}
+
+
+def job_of(segments, floor=0.5, **changes):
+    """Return a job that counts pairs of these sketches from this containment on."""
+    job = Job.of(segments, **HOW, **{"threshold": 0.5, "memory_limit": None, "max_holders": 10, **changes})
+    return replace(job, settings=replace(job.settings, threshold=floor))
+
+
+def quiet(*_):
+    """Report nothing."""
 
 
 def entries_on(shelf):
@@ -34,30 +46,30 @@ def test_entries_and_counts_as_the_reference(monkeypatch, seed, memory_limit):
     cut_small(monkeypatch, slab=rng.choice([1, 50, 1 << 22]), room=rng.choice([0, 10]))
     samples, max_holders = collection(rng, 40, rng.choice([1, None])), rng.choice([1, 4, 1000])
     sketches = as_sketches(samples)
-    leaders = fourphase.collapse(samples)
+    leaders = reference_collection.collapse(samples)
     taken = np.array([leaders[i] == i and len(sample.members) > 0 for i, sample in enumerate(samples)])
     segments = parted(sketches, [5, 5, 31])
     shelf = MemoryShelf()
     sets = [PairingSets(part.values, part.offsets) for part in segments.parts]
-    sort_entries(sets, taken, shelf, max_holders=max_holders, keep=True, memory_limit=memory_limit, **HOW)
-    wanted = fourphase.entries(samples, leaders)
+    job = job_of(segments, 0.0, max_holders=max_holders, memory_limit=memory_limit)
+    job = replace(job, memory_limit=memory_limit)  # and not half of it
+    sort_entries(sets, taken, shelf, job, quiet, keep=True)
+    wanted = reference_collection.entries(samples, leaders)
     assert entries_on(shelf) == wanted
 
     slabs = shelf.get("slabs")[1]["slabs"].astype(object)
     assert slabs[0, 0] == 0 and slabs[-1, 1] == 2**64 - 1 and sum(slabs[:, 2]) == len(wanted)
     assert all(low == high + 1 for low, high in zip(slabs[1:, 0], slabs[:-1, 1], strict=True))
-    common = fourphase.common_shingles(wanted, max_holders)
+    common = reference_collection.common_shingles(wanted, max_holders)
     found = np.concatenate([shelf.get(name)[1]["common"] for name in shelf.names("runs")])
     assert [tuple(row) for row in found.tolist()] == [tuple(row) for row in common]
 
-    settings = Settings.of(segments, sketcher=None, method="shingles", threshold=0.5, max_holders=max_holders, run=3,
-                           filter=None)
-    count_pairs(40, shelf, measure_of(settings, segments, shelf), floor=0.0, memory_limit=memory_limit, **HOW)
+    count_pairs(segments, None, shelf, job, quiet)
     counted = [
         pair for part in counted_pairs(shelf, 40)
         for pair in zip(part.a.tolist(), part.b.tolist(), part.overlaps.common.tolist(), strict=True)
     ]  # fmt: skip
-    assert counted == [(a, b, times) for (a, b), times in fourphase.counts(wanted, common).items()]
+    assert counted == [(a, b, times) for (a, b), times in reference_collection.counts(wanted, common).items()]
     ranges = shelf.get("ranges")[1]["ranges"]
     assert ranges[0, 0] == 0 and ranges[-1, 1] == 40 and (ranges[1:, 0] == ranges[:-1, 1]).all()
 
@@ -69,19 +81,16 @@ def test_nothing_to_sort():
         ([PairingSets(np.array([1, 1], np.uint64), np.array([0, 1, 2]))], np.zeros(2, np.bool_)),
     ):
         shelf = MemoryShelf()
-        sort_entries(sets, taken, shelf, max_holders=10, keep=True, memory_limit=None, **HOW)
-        assert entries_on(shelf) == []
         segments = Segments([as_sketches([Sketch(1, [])] * len(taken), False)])
-
-        def measure(a, b, common, segments=segments):
-            return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
-
-        count_pairs(len(taken), shelf, measure, floor=0.5, memory_limit=None, **HOW)
+        sort_entries(sets, taken, shelf, job_of(segments), quiet, keep=True)
+        assert entries_on(shelf) == []
+        count_pairs(segments, None, shelf, job_of(segments), quiet)
         assert sum(len(part.a) for part in counted_pairs(shelf, len(taken))) == 0
 
 
 def test_slabs_and_entries_that_do_not_fit_together():
     """Try members that do not ascend, which the keys of sketches refuse before."""
     sets = [PairingSets(np.array([2**63, 1, 2**63 + 1] * 50, np.uint64), np.array([0, 150]))]
+    job = job_of(Segments([as_sketches([Sketch(1, [])], False)]), memory_limit=1)
     with pytest.raises(ValueError, match="sketches do not ascend"):
-        sort_entries(sets, np.ones(1, np.bool_), MemoryShelf(), max_holders=9, keep=False, memory_limit=1, **HOW)
+        sort_entries(sets, np.ones(1, np.bool_), MemoryShelf(), job, quiet, keep=False)

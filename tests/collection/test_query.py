@@ -11,7 +11,7 @@ import pytest
 from agreement import WORDS, families
 
 import ndcore as nd
-from ndcore.collection.shelf import DIRECTORY, DirectoryShelf
+from ndcore.collection.shelf import DIRECTORY, SLABS, Shelf
 from ndcore.storage.container import CorruptFile
 
 
@@ -144,7 +144,8 @@ def test_a_value_costs_at_most_two_pages(large):
     """Count the pages that a query asks for before it reads any: one of keys and one of documents a value."""
     sketches, made = large
     entries, page = made._stored.entries, mmap.PAGESIZE // 8
-    assert sum(made._stored.slabs[:, 2].tolist()) > 100 * page and len(made._stored.slabs) > 1
+    slabs = Shelf(made.path).read(SLABS, len(made))["slabs"]
+    assert sum(slabs[:, 2].tolist()) > 100 * page and len(slabs) > 1
     starts = set(made._shelf.read(DIRECTORY, len(made))["first"].tolist())
     for i in range(0, len(sketches), 251):
         values = sketches[i]
@@ -166,7 +167,7 @@ def test_a_collection_without_a_directory_is_refused(large):
 
 
 def test_a_directory_of_other_entries_is_refused(large):
-    made, shelf = large[1], DirectoryShelf(large[1].path)
+    made, shelf = large[1], Shelf(large[1].path)
     first = shelf.get("directory")[1]["first"]
     for wrong, message, verify in [
         (first[::-1].copy(), "do not ascend", False), (first[1:].copy(), "not one for 512 entries", False),
@@ -179,7 +180,7 @@ def test_a_directory_of_other_entries_is_refused(large):
 
 def test_documents_that_entries_invent_are_refused(made, texts):
     """Forge positions under right checksums."""
-    shelf = DirectoryShelf(made.path)
+    shelf = Shelf(made.path)
     arrays = shelf.get("entries/00000000")[1]
     shelf.put("entries/00000000", {}, {"keys": arrays["keys"].copy(), "documents": np.full_like(arrays["documents"], 10**6)})
     with pytest.raises(CorruptFile, match="names document 1000000"):

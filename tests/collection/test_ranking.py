@@ -1,4 +1,4 @@
-"""Pairs ranked by winnowed fingerprints, beside brute force (`ndcore.reference.ranking`)."""
+"""Pairs ranked by winnowed fingerprints, beside brute force (`ndcore.reference.collection`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.collection import ranking as module
-from ndcore.reference.ranking import Pair
-from ndcore.reference.ranking import rank_pairs as reference
+from ndcore.reference.collection import CommonFingerprints
+from ndcore.reference.collection import rank_pairs as reference
 
 WINNOWER = nd.Winnower(window=3, shingling=nd.Shingling(width=2))
 
@@ -29,7 +29,7 @@ def agrees(texts: Sequence[str], most: int, exceptions: Sequence[str] | None = N
     expected = reference(selected(WINNOWER.sketch_many(texts)), most, selected(WINNOWER.sketch_many(exceptions or [])))
     overlaps = found.pairs.overlaps
     columns = (found.pairs.a, found.pairs.b, overlaps.common, overlaps.in_a, overlaps.in_b)
-    assert [Pair(*row) for row in zip(*(column.tolist() for column in columns), strict=True)] == expected
+    assert [CommonFingerprints(*row) for row in zip(*(column.tolist() for column in columns), strict=True)] == expected
     return found
 
 

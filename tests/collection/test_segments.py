@@ -11,7 +11,7 @@ from samples import as_sketches, collection, parted
 
 import ndcore as nd
 from ndcore.collection.segments import Overlaps, Segments
-from ndcore.reference import fourphase
+from ndcore.reference import collection as reference_collection
 
 WORDS = " ".join(f"w{i}" for i in range(40))
 
@@ -35,7 +35,7 @@ def test_parts_do_not_matter(modulus, cuts):
     pairs = list(itertools.product(range(40), repeat=2))
     a, b = (np.array(column) for column in zip(*pairs, strict=True))
     common = np.array([len(set(samples[i].members) & set(samples[j].members)) for i, j in pairs])
-    sizes = [fourphase.sizes(samples[i], samples[j]) for i, j in pairs]
+    sizes = [reference_collection.sizes(samples[i], samples[j]) for i, j in pairs]
     for found in (segments.overlaps(a, b, common), segments.compared(a, b, 2)):
         assert found.common.tolist() == common.tolist()
         assert list(zip(found.in_a.tolist(), found.in_b.tolist(), strict=True)) == sizes

@@ -9,7 +9,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.collection.settings import Settings
-from ndcore.sketch.from_recipe import sketcher_of
+from ndcore.sketch.loading import sketcher_of
 
 SKETCHERS = [
     nd.ModSketcher(25, 7), nd.ModSketcher("adaptive", shingling=nd.Shingling(width=3)), nd.BottomSketcher(50, 40, 3),

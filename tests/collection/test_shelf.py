@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.collection.shelf import DirectoryShelf, MemoryShelf
+from ndcore.collection.shelf import MemoryShelf, Shelf
 from ndcore.human import human_bytes
 
 ARRAYS = {"a": np.arange(5, dtype=np.uint32), "b": np.zeros((0, 3), np.uint64), "c": np.ones((2, 3), np.int64)}
 
 
 def shelves(folder):
-    return {"memory": MemoryShelf(), "spilled": MemoryShelf(1), "files": DirectoryShelf(folder)}
+    return {"memory": MemoryShelf(), "spilled": MemoryShelf(1), "files": Shelf(folder)}
 
 
 @pytest.fixture(params=["memory", "spilled", "files"])
@@ -79,7 +79,7 @@ def test_memory_is_bounded_and_given_back():
     assert shelf.get("a")[0]["n"] == 3 and len(shelf.get("a")[1]["a"]) == 100
     shelf.drop("a")
     shelf.put("c", {}, {"a": np.zeros(100, np.uint8)})
-    assert shelf.has("c") and not shelf._files.has("c")
+    assert shelf.has("c") and not Shelf.has(shelf, "c")
 
 
 def test_several_threads_put_on_one_shelf():
@@ -105,14 +105,14 @@ def test_several_threads_put_on_one_shelf():
 def test_temporary_files_go_with_the_shelf():
     shelf = MemoryShelf(1)
     shelf.put("x", {}, ARRAYS)
-    folder = shelf._files.path
+    folder = shelf.path
     assert folder.exists()
     del shelf
     assert not folder.exists()
 
 
 def test_a_damaged_file_is_found(tmp_path):
-    shelf = DirectoryShelf(tmp_path)
+    shelf = Shelf(tmp_path)
     shelf.put("runs/00000", {}, {"a": np.arange(10_000)})
     shelf.put_sketches("sketches/00000", nd.ModSketcher(1).sketch_many(["a b c d e f"]))
     assert shelf.verify() == 2
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_found(tmp_path):
 
 
 def test_a_file_of_another_name_is_none(tmp_path):
-    shelf = DirectoryShelf(tmp_path)
+    shelf = Shelf(tmp_path)
     shelf.put("runs/00000", {}, ARRAYS)
     (tmp_path / "pairs").mkdir()
     shutil.copy(tmp_path / "runs" / "00000.ndc", tmp_path / "pairs" / "00000.ndc")
@@ -139,7 +139,7 @@ def test_a_file_of_another_name_is_none(tmp_path):
 def test_room_is_asked_for(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10, 5, 5_000_000))
-    shelf = DirectoryShelf(tmp_path)
+    shelf = Shelf(tmp_path)
     shelf.reserve(5_000_000, "the entries")
     with pytest.raises(OSError, match=r"the entries take about 5\.1 MB, and 5\.0 MB are free there"):
         shelf.reserve(5_100_000, "the entries")
@@ -155,7 +155,7 @@ def test_bytes_in_words(n, words):
 
 
 def test_mend_takes_away_what_is_damaged_or_unfinished(tmp_path):
-    shelf = DirectoryShelf(tmp_path)
+    shelf = Shelf(tmp_path)
     for number in range(3):
         shelf.put(f"runs/{number:05d}", {}, ARRAYS)
     shelf.sync()

@@ -10,7 +10,7 @@ import pytest
 
 import ndcore as nd
 from ndcore import collection
-from ndcore.collection.shelf import CLUSTERS, PAIRED, RUNS, SLABS, SLOTS, DirectoryShelf
+from ndcore.collection.shelf import CLUSTERS, PAIRED, RUNS, SLABS, SLOTS, Shelf
 
 ROOM = Path(collection.__file__).parent
 TEXTS = [f"a rose is a rose is a rose {i % 3}" for i in range(20)]
@@ -32,13 +32,13 @@ def test_a_finished_collection_has_the_slots_that_are_kept(tmp_path):
 
 
 def test_slots_are_dropped_when_their_time_has_come(tmp_path, monkeypatch):
-    put, when = DirectoryShelf.put, {}
+    put, when = Shelf.put, {}
 
     def noting(self, name, header, arrays):
         put(self, name, header, arrays)
         when[name] = {path.relative_to(self.path).parts[0].removesuffix(".ndc") for path in self.path.rglob("*.ndc")}
 
-    monkeypatch.setattr(DirectoryShelf, "put", noting)
+    monkeypatch.setattr(Shelf, "put", noting)
     nd.Collection.build(tmp_path / "c", TEXTS)
     unfinished = {name for name, slot in SLOTS.items() if slot.lifetime == "until finished"}
     assert RUNS in when[PAIRED] and RUNS not in when[CLUSTERS]
@@ -47,7 +47,7 @@ def test_slots_are_dropped_when_their_time_has_come(tmp_path, monkeypatch):
 
 def test_what_is_wrong_with_a_slot_names_its_file(tmp_path):
     made = nd.Collection.build(tmp_path / "c", TEXTS)
-    shelf = DirectoryShelf(made.path)
+    shelf = Shelf(made.path)
     header, arrays = shelf.get(SLABS)
     shelf.put(SLABS, header, {"slabs": arrays["slabs"][:, :2].copy()})
     with pytest.raises(nd.CorruptFile, match=r"slabs\.ndc: slabs has 2 where 3 fit"):

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import clustering, gf2, shingling
+from ndcore.reference import clustering, rabin, shingling
 from ndcore.reference import dedup as reference
 from ndcore.reference import resemblance as exact
 
@@ -181,7 +181,7 @@ def test_digests_are_taken_where_they_decide():
 def test_equal_signatures_of_unequal_tokens():
     # Lines whose polynomials differ by a multiple of Q have one symbol, hence one signature; digests tell them apart.
     line = b"a line of more than eight bytes"
-    forged = (int.from_bytes(line, "big") ^ gf2.TOKEN_POLYNOMIAL << 64).to_bytes(len(line), "big")
+    forged = (int.from_bytes(line, "big") ^ rabin.TOKEN_POLYNOMIAL << 64).to_bytes(len(line), "big")
     assert forged.split() and b"\n" not in forged and b"\r" not in forged and forged != line
     documents = [line, forged, line + b"\n", forged, b" " + forged]
     ours, theirs = both_ways(documents, {"threshold": 0.8}, {}, unit="line")

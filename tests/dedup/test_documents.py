@@ -7,7 +7,7 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.dedup.documents import FirstPass, read_corpus, repeated
+from ndcore.dedup.documents import Columns, FirstPass
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement
@@ -26,11 +26,15 @@ def texts_with_repeats(n: int, seed: int = 1) -> list[str | bytes]:
     return [made[next(outputs) % len(made)] for _ in range(n)]
 
 
-def read(texts, sketcher=None, **how):
+def read_by(first_pass, texts, sets=None, **how):
+    columns = Columns(first_pass, sets, None)
     with reporting(None) as report:
-        return read_corpus(texts if hasattr(texts, "batches") else as_corpus(texts),
-                           FirstPass(sketcher or nd.MinHasher(8), how.pop("agreement", None)), None, threads=1,
-                           memory_limit=None, report=report, **how)
+        columns.read(texts if hasattr(texts, "batches") else as_corpus(texts), threads=1, report=report, **how)
+    return columns.reading()
+
+
+def read(texts, sketcher=None, agreement=None, **how):
+    return read_by(FirstPass(sketcher or nd.MinHasher(8), agreement), texts, **how)
 
 
 @pytest.mark.parametrize("digest_all", [False, True])
@@ -106,22 +110,12 @@ def test_columns_with_repeats():
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_documents_with_one_hash_are_repeated():
-    hashes = np.array([3, 5, 3, 5, 7, 3], np.uint64)
-    for among, expected in (([1] * 6, [1, 1, 1, 1, 0, 1]), ([1, 1, 0, 0, 1, 0], [0] * 6),
-                            ([1, 1, 0, 0, 1, 1], [1, 0, 0, 0, 0, 1])):
-        assert repeated(hashes, np.array(among, np.bool_)).tolist() == np.array(expected, np.bool_).tolist()
-    assert repeated(hashes[:0], np.ones(0, np.bool_)).tolist() == []
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_sets_of_the_first_pass_are_those_of_the_texts(shared):
     texts = texts_with_repeats(90)
     sketcher = nd.MinHasher(8, shingling=nd.Shingling(width=2))
     sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=1)
-    with reporting(None) as report:
-        found = read_corpus(as_corpus(texts), FirstPass(sketcher, form_sets=True, shared=shared), sets, threads=1,
-                            memory_limit=None, report=report)
+    found = read_by(FirstPass(sketcher, form_sets=True, shared=shared), texts, sets)
     signatures = read(texts, sketcher)
     for name in ("valid", "lengths", "invalid_bytes"):
         assert np.array_equal(getattr(found, name), getattr(signatures, name)), name

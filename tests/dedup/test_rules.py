@@ -11,9 +11,8 @@ import pytest
 from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
-from ndcore.cli.cluster_build import ClusterOptions
+from ndcore.cli.commands import ClusterOptions, CreateOptions
 from ndcore.cli.options import TokenOptions
-from ndcore.cli.store import CreateOptions
 from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)
@@ -94,6 +93,19 @@ def test_a_store_takes_the_options_that_the_table_does_not_refuse():
     assert all(f"`{name.partition('=')[0]}" in page for name in refused - {"texts", "ids"})
 
 
+def test_spark_takes_the_options_that_the_table_does_not_refuse():
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    from ndcore.spark import near_duplicates
+    from ndcore.spark.options import JobOptions
+
+    refused, options = CALLERS["spark.near_duplicates"], set(inspect.signature(nd.near_duplicates).parameters) - {"texts"}
+    assert set(inspect.signature(near_duplicates).parameters) & options == options - set(refused) and set(refused) < options
+    of_job = {"clustering" if name == "cluster" else name for name in options - set(refused) - {"shingling"}}
+    assert {field.name for field in dataclasses.fields(JobOptions)} >= of_job
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+    assert all(f"`{name}`" in page or f"`{name}=" in page for name in options - {"ids"})
+
+
 def test_other_callers_take_the_options_that_the_table_says():
     shared = {"texts", "ids", "threshold", "shingling", "num_perm", "seed", "cluster", "filter", "max_holders",
               "memory_limit", "threads", "progress"}  # fmt: skip
@@ -103,4 +115,5 @@ def test_other_callers_take_the_options_that_the_table_says():
     for caller in (nd.cluster, nd.Collection.build, ClusterOptions):
         assert set(inspect.signature(caller).parameters) & options == options - refused
     page = (Path(__file__).parents[2] / "docs" / "clustering.md").read_text("utf-8")
-    assert all(f"`{name}`" in page or f"`{name}=" in page for name in options - {"drop"})
+    assert all(f"`{name}`" in page or f"`{name}=" in page for name in options)
+    assert all(f"| `{name}` | {reason} |\n" in page for name, reason in CALLERS["collection"].items())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.reference import prefix as reference
+from ndcore.reference import dedup as reference
 
 thresholds = st.floats(1e-6, 1.0) | st.sampled_from([0.1, 0.3, 0.7, 0.8, 0.9, 1 / 3, 2 / 3, 1.0])
 

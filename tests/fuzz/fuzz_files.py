@@ -39,11 +39,10 @@ from forging import changed_json, closed, damaged, forged, forged_records, opene
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
 from ndcore.collection import cluster as phases
-from ndcore.collection.shelf import DirectoryShelf
+from ndcore.collection.shelf import Shelf
 from ndcore.hamming import index as hamming_index
 from ndcore.report import collection
-from ndcore.spans import parts as spans_parts
-from ndcore.spans import reading
+from ndcore.spans import reading, window_entries
 from ndcore.spans.repeats_work import Secrets
 from ndcore.storage.file_shelf import FileShelf
 from ndcore.store.log import Log
@@ -350,7 +349,7 @@ def unfinished_seeds(folder: Path) -> None:
         for way in WAYS:
             for left in range(10**6):
                 place = folder / f"{way}-{left:03d}"
-                with _interrupted(DirectoryShelf, left) as stopped:
+                with _interrupted(Shelf, left) as stopped:
                     build(place, way)
                 if not stopped:
                     shutil.rmtree(place)
@@ -588,14 +587,14 @@ def _change_store(store: Any, rng: random.Random) -> None:
 @contextlib.contextmanager
 def small_searches() -> Iterator[None]:
     """Cut small searches into several parts, and draw the same secrets in each, within a block."""
-    before = spans_parts.KEPT, reading.PIECE_TOKENS, Secrets.drawn
+    before = window_entries.KEPT, reading.PIECE_TOKENS, Secrets.drawn
     fixed = Secrets.drawn()
-    spans_parts.KEPT, reading.PIECE_TOKENS = 1000, 200
+    window_entries.KEPT, reading.PIECE_TOKENS = 1000, 200
     Secrets.drawn = staticmethod(lambda: fixed)  # type: ignore[method-assign]
     try:
         yield
     finally:
-        spans_parts.KEPT, reading.PIECE_TOKENS = before[:2]
+        window_entries.KEPT, reading.PIECE_TOKENS = before[:2]
         Secrets.drawn = staticmethod(before[2])  # type: ignore[method-assign]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore import _hamming
 from ndcore.hamming import compressed_tables, plain_tables, table_plan
-from ndcore.reference import compressed as reference
+from ndcore.reference import hamming as reference
 from ndcore.storage import container
 
 BLOCK = 2048

@@ -22,7 +22,7 @@ from generated import splitmix64 as generator
 
 import ndcore as nd
 from ndcore.reference import hamming, resemblance
-from ndcore.reference.simhash import units
+from ndcore.reference.sketches import weight_units
 from ndcore.text.shingling import POLYNOMIAL, TOKEN_POLYNOMIAL
 from ndcore.text.units import kernel_unit
 
@@ -376,7 +376,7 @@ def test_simhashes(c, forms, vectors):
         assert hex(value.value) == case["value"]
     sketcher = Sketcher(c)
     for case in data["weighted"]:
-        bag, weights = bags[case["bag"]], words([units(weight) for weight in case["weights"]], np.int32)
+        bag, weights = bags[case["bag"]], words([weight_units(weight) for weight in case["weights"]], np.int32)
         found = c.nd_simhash_of(sketcher.at, bag.ctypes.data, weights.ctypes.data, len(bag), ctypes.byref(value))
         assert (found, hex(value.value)) == (int(weights.any()), case["value"])
 

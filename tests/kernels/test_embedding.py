@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import ndcore as nd
-from ndcore.reference import minhash, shingling, simhash
+from ndcore.reference import shingling
+from ndcore.reference import sketches as reference_sketches
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -68,7 +69,7 @@ def can_build_extensions() -> None:
 def expected(page: str) -> tuple[int, int, list[int]]:
     """Return the shingles, the simhash and the minima of a page by the reference."""
     fingerprints = shingling.fingerprints(page)
-    return len(fingerprints), simhash.simhash(fingerprints), minhash.signature(fingerprints, 84, 32, 1)
+    return len(fingerprints), reference_sketches.simhash(fingerprints), reference_sketches.signature(fingerprints, 84, 32, 1)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import ndcore as nd
-from ndcore.reference import grapheme, shingling, text
+from ndcore.reference import shingling, text
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 # Typed: what a reader of the script takes for one character.
@@ -61,7 +61,7 @@ def test_every_sequence_of_kinds(length):
     documents = ["".join(parts) for parts in itertools.product(KINDS, repeat=length)]
     documents = documents[:: 1 if length < 4 else 17]
     for document in documents:
-        expected = ["".join(map(chr, cluster)) for cluster in grapheme.clusters([ord(c) for c in document])]
+        expected = ["".join(map(chr, cluster)) for cluster in text.clusters([ord(c) for c in document])]
         assert tokens(document) == expected, ascii(document)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import ndcore as nd
 from ndcore import _minhash, kernels
-from ndcore.reference import minhash, shingling
+from ndcore.reference import shingling, sketches
 
 CORE = Path(nd.get_include())
 
@@ -222,7 +222,7 @@ def test_forcing_a_form_changes_the_pipeline_too(variant):
     assert kernels.KERNELS[stem].chosen() == name
     document = " ".join(f"w{i}" for i in range(700))
     [found] = nd.MinHasher(40, shingling=nd.Shingling(width=1)).sketch_many([document]).values.tolist()
-    assert found == minhash.signature(shingling.fingerprints(document, width=1), 40)
+    assert found == sketches.signature(shingling.fingerprints(document, width=1), 40)
     assert kernels.KERNELS[stem].chosen() == name
 
 

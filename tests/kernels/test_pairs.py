@@ -15,7 +15,7 @@ from ndcore._cluster import components
 from ndcore._entries import sort_entries
 from ndcore._sets import common, differences, distinct
 from ndcore.reference import clustering
-from ndcore.reference.features import feature
+from ndcore.reference.sketches import feature
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 KERNEL = "pairs"

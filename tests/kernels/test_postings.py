@@ -81,12 +81,12 @@ def test_merged_lists_are_the_lists_of_all():
     parts = [table(values[start:end], np.arange(start, end)) for start, end in ((0, 100), (100, 2500), (2500, 3000))]
     sources = [segment(parts[0], 0, 100), segment(parts[1], 100, 2400), segment(parts[2], 2500, 500)]
     whole = segment(table(values), 0, 3000)
-    directory, words, n = merged(sources, 0, 0, 3000, 3000, None)
+    directory, words = merged(sources, 0, 0, 3000, 3000)
     expected = [array.tolist() for array in table(values).packed(0, 0, 3000)]
-    assert [directory.tolist(), words.tolist()] == expected and n == 3000 == len(whole.entries(0)[1])
-    assert merged(sources, 0, 0, 3000, 3000, np.full(4, 255, np.uint8))[2] == 3000 - 32
-    with pytest.raises(Damaged, match="should have 2999"):
-        merged(sources, 0, 0, 3000, 2999, None)
+    assert [directory.tolist(), words.tolist()] == expected and len(whole.entries(0)[1]) == 3000
+    for n in (2999, 3001):
+        with pytest.raises(Damaged, match=f"should have {n}"):
+            merged(sources, 0, 0, 3000, n)
 
 
 def test_what_does_not_fit_is_refused():
@@ -104,8 +104,8 @@ def test_what_does_not_fit_is_refused():
         with pytest.raises(ValueError, match=r"group|documents|bits|directory"):
             Segment(*arguments)
     good = Segment([(directory, words)], 0, 4, 32, bits)
-    for arguments in (([], 0, 0, 4, 4, None), ([good], 1, 0, 4, 4, None), ([good], 0, 1, 4, 4, None),
-                      ([good], 0, 0, 3, 4, None)):
+    for arguments in (([], 0, 0, 4, 4), ([good], 1, 0, 4, 4), ([good], 0, 1, 4, 4),
+                      ([good], 0, 0, 3, 4)):
         with pytest.raises(ValueError, match="document"):
             merged(*arguments)
     for arguments in ((2, 32, KEY, (good,), ()), (1, 33, KEY, (good,), ()), (1, 32, bytes(KEY_BYTES), (), (made,))):

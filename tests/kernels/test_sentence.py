@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import gf2, sentence, text
+from ndcore.reference import rabin, text
 
 KERNEL = "text"
 TABLES = Path(nd.get_include(), "sentence_tables.h")
@@ -39,8 +39,8 @@ def read(document: str | bytes, unit: str, normalize: str | None = None) -> list
 
 @pytest.mark.parametrize("kind", MEMBERS)
 def test_members_have_their_kind(kind):
-    assert {sentence.sentence_break(ord(c)) for c in MEMBERS[kind]} == {kind}
-    assert sorted(MEMBERS) == sorted(sentence.SIGNS)
+    assert {text.sentence_break(ord(c)) for c in MEMBERS[kind]} == {kind}
+    assert sorted(MEMBERS) == sorted(text.SIGNS)
 
 
 def test_all_sequences_of_four_kinds_as_the_reference():
@@ -84,7 +84,7 @@ def test_the_table_has_the_kinds_of_the_reference():
     kinds = [name for name in re.findall(r"ND_SB_(\w+),", content) if name != "KINDS"]
     stages = [[int(n) for n in re.findall(r"\d+", body)] for body in re.findall(r"= \{(.*?)\};", content, re.DOTALL)]
     numbers = [stages[1][stages[0][c >> 8] << 8 | c & 255] for c in range(0x110000)]
-    assert [kinds[n] for n in numbers] == [sentence.sentence_break(c).upper() for c in range(0x110000)]
+    assert [kinds[n] for n in numbers] == [text.sentence_break(c).upper() for c in range(0x110000)]
 
 
 # ---------------------------------------------------------------------------------------------- hostile texts
@@ -152,7 +152,7 @@ def test_a_line_whose_symbol_is_zero_has_a_token():
     base = b"b" * 80
 
     def rest(word: bytes) -> int:
-        return gf2.mod(int.from_bytes(word, "big"), gf2.TOKEN_POLYNOMIAL)
+        return rabin.mod(int.from_bytes(word, "big"), rabin.TOKEN_POLYNOMIAL)
 
     pivots: list[tuple[int, int]] = []  # a change of the rest, and the places of c that make it; distinct highest bits
     for place in range(80):

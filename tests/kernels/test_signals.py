@@ -227,10 +227,10 @@ def test_large_runs_are_the_keys_of_one_prefix(monkeypatch):
     monkeypatch.setattr(row_pairs, "LARGE_RUN", 64)
     sizes = [3, 64, 200, 63, 90, 1]
     keys = np.concatenate([np.arange(size, dtype=np.uint64) + np.uint64(i << 20) for i, size in enumerate(sizes)])
-    assert [(int(run[0]) >> 20, len(run)) for run in row_pairs._large_runs(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
-    assert [len(run) for run in row_pairs._large_runs(keys, 64)] == [sum(sizes)]
+    assert [(int(run[0]) >> 20, len(run)) for run in row_pairs._yield_large_runs(keys, 20)] == [(1, 64), (2, 200), (4, 90)]
+    assert [len(run) for run in row_pairs._yield_large_runs(keys, 64)] == [sum(sizes)]
     last = np.arange(100, dtype=np.uint64) + np.uint64((1 << 64) - 100)
-    assert [len(run) for run in row_pairs._large_runs(last, 20)] == [100]
+    assert [len(run) for run in row_pairs._yield_large_runs(last, 20)] == [100]
 
 
 def test_neighbours_are_counted():

@@ -17,7 +17,8 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.reference import features, gf2, minhash, rabin, shingling, text
+from ndcore.reference import rabin, shingling, text
+from ndcore.reference import sketches as reference_sketches
 
 EXPECTED = "b347ce41c0f518e843ef44fdf2ccb5279d250f683c5e3b9249bb6d4fad5e77b8"
 
@@ -60,7 +61,7 @@ def shingling_parameters(kind) -> dict[str, Any]:
 
 
 def by_reference() -> Iterator[Any]:
-    yield [gf2.random_irreducible(d, s) for d, s in ((1, 1), (8, 2), (64, 1), (64, 2), (64, 3), (65, 7))]
+    yield [rabin.random_irreducible(d, s) for d, s in ((1, 1), (8, 2), (64, 1), (64, 2), (64, 3), (65, 7))]
     yield [rabin.fingerprint(document, P) for document in documents()]
     for kind in KINDS:
         unit, width, labelled, short, normalize = kind
@@ -74,10 +75,10 @@ def by_reference() -> Iterator[Any]:
             yield text.canonical_digest(document, unit, normalize).hex()
             fs = shingling.fingerprints(document, unit, width, labelled, short, normalize)
             yield fs
-            signatures = [minhash.signature(fs, 30, bits, 1) for bits in (32, 64)]
+            signatures = [reference_sketches.signature(fs, 30, bits, 1) for bits in (32, 64)]
             yield signatures
-            yield [minhash.bottom(fs, 9, bits, 2**64 - 1) for bits in (64, 40, 32)]
-            yield [features.features(signature, 6, 5) for signature in signatures]
+            yield [reference_sketches.bottom(fs, 9, bits, 2**64 - 1) for bits in (64, 40, 32)]
+            yield [reference_sketches.features(signature, 6, 5) for signature in signatures]
 
 
 def by_kernels() -> Iterator[Any]:
@@ -110,9 +111,9 @@ def mods_by_reference() -> Iterator[Any]:
                              "shingling": shingling_parameters(kind)})  # fmt: skip
         for document in documents():
             fs = shingling.fingerprints(document, unit, width, labelled, short, normalize)
-            yield [minhash.mod(fs, m, 1) for m in (1, 2, 25)]
-            yield minhash.mod(fs, 3, 1)[:9]
-            yield minhash.adaptive(fs * 20, 1)
+            yield [reference_sketches.mod(fs, m, 1) for m in (1, 2, 25)]
+            yield reference_sketches.mod(fs, 3, 1)[:9]
+            yield reference_sketches.adaptive(fs * 20, 1)
 
 
 def mods_by_kernels() -> Iterator[Any]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import ndcore as nd
-from ndcore.reference import grapheme, text, unicode_tables
+from ndcore.reference import text
 
 GENERATOR = Path(__file__).resolve().parents[2] / "tools" / "unicode_tables.py"
 
@@ -88,7 +88,7 @@ def ucd() -> Path:
     if not folder:
         pytest.skip("NDCORE_DATA is not set: no Unicode data")
     pytest.importorskip("zstandard")
-    return Path(folder, "vectors", f"unicode-{unicode_tables.UNICODE_VERSION}")
+    return Path(folder, "vectors", f"unicode-{text.UNICODE_VERSION}")
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,7 @@ def test_clusters_are_those_of_the_published_test(ucd: Path, generator: ModuleTy
     by_kernel = nd.Shingling("grapheme").tokens
     for segments in published:
         points = [c for segment in segments for c in segment]
-        assert grapheme.clusters(points) == segments
+        assert text.clusters(points) == segments
         assert by_kernel(text.encode(points)) == ["".join(map(chr, text.fold(segment))) for segment in segments]
 
 
@@ -237,7 +237,7 @@ def test_folding_changes_the_cluster_kind_of_two_code_points() -> None:
     """So clusters of the folded text are the folded clusters, but for U+0345, which becomes a letter, and U+24C2, the one
     pictograph with case."""
     def kind_of(c: int) -> tuple[str, bool, str | None]:
-        return grapheme.cluster_break(c), c in grapheme.PICTOGRAPH, grapheme.CONJUNCT_BREAK.get(c)
+        return text.cluster_break(c), c in text.PICTOGRAPH, text.CONJUNCT_BREAK.get(c)
 
     assert [c for c, folded in text.FOLD.items() if kind_of(c) != kind_of(folded)] == [0x345, 0x24C2]
 
@@ -250,4 +250,4 @@ def test_generated_tables_are_up_to_date(ucd: Path) -> None:
 
 def test_versions_of_the_tables_agree() -> None:
     header = GENERATOR.parent.parent / "src" / "ndcore" / "core" / "unicode_tables.h"
-    assert f'#define ND_UNICODE_VERSION "{unicode_tables.UNICODE_VERSION}"\n' in header.read_text(encoding="ascii")
+    assert f'#define ND_UNICODE_VERSION "{text.UNICODE_VERSION}"\n' in header.read_text(encoding="ascii")

@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 
 import ndcore as nd
-from ndcore.reference import minhash, shingling
+from ndcore.reference import shingling, sketches
 
 NAMES = [
     "Rabin", "is_irreducible", "random_irreducible", "POLYNOMIAL", "Shingling", "resemblance", "containment",
@@ -326,7 +326,7 @@ def test_other_processes(method):
     texts = ["a rose is a rose is a rose", "A rose is a rose is a rose!", "something else"]
     sketcher = nd.MinHasher(8)
     sketcher.sketch_many(texts * 500, threads=2)  # threads have been used before the fork
-    expected = [minhash.signature(shingling.fingerprints(text), 8) for text in texts]
+    expected = [sketches.signature(shingling.fingerprints(text), 8) for text in texts]
     with multiprocessing.get_context(method).Pool(2) as pool:
         assert pool.apply_async(sketched_elsewhere, (sketcher, texts)).get(60) == expected
         assert pool.apply_async(deduplicated_elsewhere, (texts,)).get(60) == [0, 0, 2]

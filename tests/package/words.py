@@ -74,8 +74,7 @@ def opens_with_a_verb(docstring: str) -> bool:
 
 
 def python_files(places: list[Path]) -> list[Path]:
-    return sorted(path for place in places for path in ([place] if place.is_file() else place.rglob("*.py"))
-                  if path.name != "unicode_tables.py")
+    return sorted(path for place in places for path in ([place] if place.is_file() else place.rglob("*.py")))
 
 
 def main(places: list[Path]) -> None:

@@ -12,7 +12,7 @@ import ndcore as nd
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.candidates import find_candidates
 from ndcore.progress import reporting
-from ndcore.reference import features
+from ndcore.reference import sketches as reference_sketches
 
 
 def of_rows(rows, bits: int) -> nd.Sketches:
@@ -64,14 +64,14 @@ def test_equal_groups_at_different_places_are_different_features():
 def test_as_the_reference(sets, groups, size, bits):
     values = np.array([f for fs in sets for f in fs], np.uint64)
     sketches = nd.MinHasher(groups * size + 1, bits).sketch_hashes(values, np.cumsum([0, *map(len, sets)]))
-    expected = [features.features(row.tolist(), groups, size) for row in sketches]
+    expected = [reference_sketches.features(row.tolist(), groups, size) for row in sketches]
     assert nd.features(sketches, groups, size).tolist() == expected
 
 
 def test_views_and_other_layouts():
     outputs = splitmix64(4)
     rows = np.array([[next(outputs) >> 32 for _ in range(12)] for _ in range(9)], np.uint32)
-    expected = [features.features(row, 4, 3) for row in rows.tolist()]
+    expected = [reference_sketches.features(row, 4, 3) for row in rows.tolist()]
     for view in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2], np.repeat(rows, 2, axis=1)[:, ::2]):
         sketches = of_rows(rows, 32)
         sketches.values = view

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from ndcore.pairs.chains import chains, guarded, to_representatives
 from ndcore.pairs.representatives import represent
 from ndcore.pairs.scored import Pairs
-from ndcore.reference import chains as reference
-from ndcore.reference import clustering
+from ndcore.reference import clustering as reference
 
 
 def made(pairs) -> Pairs:
@@ -101,7 +100,7 @@ def graphs(draw: st.DrawFn):
 def test_as_the_reference(graph, threshold):
     n, pairs, order, others = graph
     labels, positions = components(n, pairs, order)
-    expected = clustering.components(n, pairs, order)
+    expected = reference.components(n, pairs, order)
     assert labels.tolist() == expected
     similar = to_representatives(labels, made(pairs), lambda i, j: np.array(others)[i])
     plain = reference.to_representatives(expected, pairs, lambda i, j: others[i])

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ndcore import ModSketcher, Shingling
 from ndcore.pairs.greedy import greedy_clusters
-from ndcore.reference import fourphase
-from ndcore.reference.fourphase import Sketch
+from ndcore.reference import collection
+from ndcore.reference.collection import Sketch
 
-KINDS = fourphase.REPRESENTATIVES
+KINDS = collection.REPRESENTATIVES
 
 
 def flat(sketches: list[Sketch]) -> dict[str, np.ndarray]:
@@ -29,8 +29,8 @@ def flat(sketches: list[Sketch]) -> dict[str, np.ndarray]:
 
 def expected(sketches, threshold, representative, max_holders, order):
     leaders = range(len(sketches))
-    common = fourphase.common_shingles(fourphase.entries(sketches, leaders), max_holders)
-    return fourphase.greedy(sketches, leaders, common, threshold, representative, order)
+    common = collection.common_shingles(collection.entries(sketches, leaders), max_holders)
+    return collection.greedy(sketches, leaders, common, threshold, representative, order)
 
 
 @st.composite

@@ -14,7 +14,7 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs import prefix_candidates
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.shingle_sets import ShingleSets
-from ndcore.reference import prefix as reference
+from ndcore.reference import dedup as reference
 from ndcore.reference.resemblance import containment, resemblance
 
 SCORES = {"resembling": resemblance, "contained": containment}
@@ -76,7 +76,7 @@ def check(listed, filter, *, max_holders=1000, first_fixed=None, by=None, limit=
         sets, active, filter, max_holders=max_holders, first_fixed=first_fixed,
         by=None if by is None else np.array(by), memory_limit=memory, threads=threads, report=silent)
     pairs, runs = found_of(candidates)
-    wanted = {(a, b) for a, b in reference.passing(listed, filter.threshold, SCORES[filter.drop])
+    wanted = {(a, b) for a, b in reference.passing_pairs(listed, filter.threshold, SCORES[filter.drop])
               if a < first_fixed and (by is None or by[a] == by[b])}
     missed = {(a, b) for a, b in wanted - pairs if not any(a in run and b in run for run in runs)}
     assert not missed
@@ -133,7 +133,7 @@ def test_candidates_of_the_reference_where_counters_are_exact(drop, threshold, m
     cells = 1 << 22  # 60 sets of at most 60 members: two share a cell in one run of 2000
     monkeypatch.setattr(prefix_candidates, "Counts", lambda _: Counts(cells))
     pairs, runs = check(listed, PrefixFilter(threshold, drop))
-    assert runs == [] and pairs == getattr(reference, drop)(listed, threshold)
+    assert runs == [] and pairs == getattr(reference, f"{drop}_candidates")(listed, threshold)
 
 
 @pytest.mark.parametrize("count", range(1, 40))

@@ -60,8 +60,8 @@ def test_a_block_and_the_documents_of_a_task(seed, monkeypatch):
     here = {row[0] for row in others}
     for either in (False, True):
         found = rows_of(compare_holders(cut_batches(rng, SCHEMA, others), block=block, judgement=how, either=either))
-        assert sorted(a for a, b, _ in found if a == b) == sorted(ranks & here)
-        pairs = {(a, b): resemblance for a, b, resemblance in found if a != b}
+        assert sorted(a for a, b, *_ in found if a == b) == sorted(ranks & here)
+        pairs = {(a, b): resemblance for a, b, resemblance, *_ in found if a != b}
         wanted = {(a, b) for a in range(40) for b in range(a + 1, 40) if near(a, b)
                   and ((a in ranks and b in here) or (either and b in ranks and a in here))}
         assert wanted <= set(pairs) <= {(a, b) for a in range(40) for b in range(a + 1, 40) if judged.accepted(a, b)}
@@ -77,4 +77,4 @@ def test_documents_of_a_component_are_not_compared():
     made = [(*row, 0 if row[0] < 2 else row[0]) for row in rows(rng, sets, [[7]] * 4)]
     block = table([row for row in made if row[0] in (1, 2)], schema)
     found = rows_of(compare_holders(cut_batches(rng, schema, made), block=block, judgement=how, either=True))
-    assert {(a, b) for a, b, _ in found} == {(1, 1), (2, 2), (0, 2), (1, 2), (1, 3), (2, 3)}
+    assert {(a, b) for a, b, *_ in found} == {(1, 1), (2, 2), (0, 2), (1, 2), (1, 3), (2, 3)}

@@ -10,7 +10,7 @@ from record_batches import cut_batches, pa, rows_of
 
 import ndcore as nd
 from ndcore.phases.sketches import list_sketches, sketch_documents
-from ndcore.reference.features import features
+from ndcore.reference.sketches import features
 
 TEXTS = ["", "one", "A rose is a rose", "a ROSE is a rose!", "words " * 40, "x\ufffdy and more words than five"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 from judged import THRESHOLD, Judged, collection
@@ -11,6 +12,7 @@ from record_batches import pa, run_partitions
 
 import ndcore as nd
 from ndcore.filters.design import least_equal_minima
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases import verification
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 
@@ -46,8 +48,8 @@ def test_blocks(seed, need, monkeypatch):
         rows += [(block, OF_PAIR, a, b, b"") for a, b in pairs]
         expected |= {pair for pair in pairs if judged.accepted(*pair)}
     found = run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], rng.choice([1, 2]), judgement=how)
-    assert {(a, b) for a, b, _ in found} == expected
-    assert all(resemblance == judged.resemblance(a, b) for a, b, resemblance in found)
+    assert {(a, b) for a, b, *_ in found} == expected
+    assert all(set(scores) == {judged.resemblance(a, b)} for a, b, *scores in found)
 
 
 def test_all_pairs_are_measured_without_a_threshold():
@@ -57,7 +59,13 @@ def test_all_pairs_are_measured_without_a_threshold():
     rows = [row for rank, members in enumerate(sets) for row in set_rows(rng, b"x", rank, members)]
     rows += [(b"x", OF_PAIR, 0, 1, b""), (b"x", OF_PAIR, 0, 2, b"")]
     found = run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], 1, judgement=how)
-    assert found == [(0, 1, 0.25), (0, 2, 0.0)]
+    assert found == [(0, 1, 0.25, 0.25, 0.25), (0, 2, 0.0, 0.0, 0.0)]
+    how = replace(how, design=PrefixFilter(0.8, "contained"))
+    found = run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], 1, judgement=how)
+    assert found == [(0, 1, 0.25, 1 / 3, 0.5), (0, 2, 0.0, 0.0, 0.0)]
+    how = replace(how, threshold=0.5, min_shingles=2)
+    found = run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], 1, judgement=how)
+    assert found == [(0, 1, 0.25, 1 / 3, 0.5)]
 
 
 def test_a_document_that_is_not_in_its_block():

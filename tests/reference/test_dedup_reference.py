@@ -6,7 +6,7 @@ from math import isnan
 
 import pytest
 
-from ndcore.reference import agreement
+from ndcore.reference import text
 from ndcore.reference.dedup import Result, near_duplicates
 
 LETTERS = "a b c d e f g h i j"
@@ -255,35 +255,36 @@ def test_refusals(options, message):
 
 
 def test_numbers_are_tokens_with_a_decimal_digit():
-    assert agreement.numbers("Room 12, 3rd floor; 12 rooms, 4.50 each") == (b"12", b"3rd", b"12", b"4", b"50")
+    assert text.numbers("Room 12, 3rd floor; 12 rooms, 4.50 each") == (b"12", b"3rd", b"12", b"4", b"50")
     # Superscripts, fractions and Roman numerals (No, Nl) are no decimal digits; digits of other scripts are, as they stand.
-    assert agreement.numbers("x\N{SUPERSCRIPT TWO} \N{VULGAR FRACTION ONE HALF} \N{ROMAN NUMERAL TWO}") == ()
-    assert agreement.numbers("\N{ARABIC-INDIC DIGIT THREE} \N{FULLWIDTH DIGIT THREE}") == (
+    assert text.numbers("x\N{SUPERSCRIPT TWO} \N{VULGAR FRACTION ONE HALF} \N{ROMAN NUMERAL TWO}") == ()
+    assert text.numbers("\N{ARABIC-INDIC DIGIT THREE} \N{FULLWIDTH DIGIT THREE}") == (
         "\N{ARABIC-INDIC DIGIT THREE}".encode(), "\N{FULLWIDTH DIGIT THREE}".encode())  # fmt: skip
-    assert agreement.numbers(b"12\xff34") == (b"12", b"34")
+    assert text.numbers(b"12\xff34") == (b"12", b"34")
 
 
 def test_a_title_is_the_first_line_with_words():
-    assert agreement.title("\n ...\r\n The TITLE \rThe text") == (b"the", b"title")
-    assert agreement.title("The text", "The title") == (b"the", b"title")
-    assert agreement.title("The text", "...") == (b"the", b"text")
-    assert agreement.title("one\N{LINE SEPARATOR}two\x0bthree") == (b"one", b"two", b"three")
-    assert agreement.title("") == agreement.title("...\n!") == ()
+    assert text.title("\n ...\r\n The TITLE \rThe text") == (b"the", b"title")
+    assert text.title("The text", "The title") == (b"the", b"title")
+    assert text.title("The text", "...") == (b"the", b"text")
+    assert text.title("one\N{LINE SEPARATOR}two\x0bthree") == (b"one", b"two", b"three")
+    assert text.title("") == text.title("...\n!") == ()
 
 
 def test_negations_are_tokens_of_a_list():
-    assert agreement.negations("Not that I do NOT know, nor don't", ["not", "Nor", "t"]) == (b"not", b"not", b"nor", b"t")
+    assert text.negations("Not that I do NOT know, nor don't", ["not", "Nor", "t"]) == (b"not", b"not", b"nor", b"t")
     with pytest.raises(ValueError, match="\"don't\" is 2 tokens"):
-        agreement.negations("do", ["don't"])
+        text.negations("do", ["don't"])
 
 
 def test_keys_are_equal_if_type_and_value_are():
     values = [None, False, True, 0, 1, 0.0, 1.0, "", "1", b"", b"1", (), (1,), (1, 2), (1.0,), (True,), ("1",)]
-    assert len({agreement.key(value) for value in values}) == len(values)
-    assert agreement.key(0.0) == agreement.key(-0.0) and agreement.key((1, "a")) == agreement.key((1, "a"))
+    assert len({text.agreement_key(value) for value in values}) == len(values)
+    assert text.agreement_key(0.0) == text.agreement_key(-0.0)
+    assert text.agreement_key((1, "a")) == text.agreement_key((1, "a"))
     for value in ([1], {1}, ((1,),), object()):
         with pytest.raises(TypeError, match="give None, bool, int"):
-            agreement.key(value)
+            text.agreement_key(value)
     for value in (float("nan"), (1, float("nan"))):
         with pytest.raises(ValueError, match="nan"):
-            agreement.key(value)
+            text.agreement_key(value)

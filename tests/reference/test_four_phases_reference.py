@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ndcore.collection.cluster import cluster
-from ndcore.reference import features, fourphase
-from ndcore.reference.fourphase import Common, Estimated, Sketch
-from ndcore.reference.minhash import adaptive, adaptive_level
+from ndcore.reference import collection as reference
+from ndcore.reference.collection import Common, Estimated, Sketch
 from ndcore.reference.resemblance import adaptive_containment, adaptive_resemblance
+from ndcore.reference.sketches import adaptive, adaptive_level, super_shingles
 from ndcore.sketch.mod import ModSketcher
 
 SEEDS = range(60)
@@ -137,11 +137,11 @@ def test_every_phase_as_the_oracle(seed):
     floor = min(0.5, threshold)
     oracle = Oracle(sketches, max_holders, order)
 
-    leaders = fourphase.collapse(sketches, order)
-    shingles = fourphase.entries(sketches, leaders)
-    common = fourphase.common_shingles(shingles, max_holders)
-    shared = fourphase.counts(shingles, common)
-    pairs = fourphase.estimates(sketches, shared, floor)
+    leaders = reference.collapse(sketches, order)
+    shingles = reference.entries(sketches, leaders)
+    common = reference.common_shingles(shingles, max_holders)
+    shared = reference.counts(shingles, common)
+    pairs = reference.estimates(sketches, shared, floor)
 
     assert leaders == oracle.leaders
     assert shingles == sorted((z, i) for z, held in oracle.held.items() for i in held)
@@ -154,15 +154,15 @@ def test_every_phase_as_the_oracle(seed):
     for policy, weight in (("resemblance", lambda found: found[0]), ("containment", lambda found: max(found[1:]))):
         weights = {pair: weight(found) for pair, found in kept.items() if weight(found) >= threshold}
         for kind, expected in (("star", oracle.star(weights)), ("components", oracle.components(weights))):
-            found = fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy, order)
+            found = reference.cluster_pairs(len(sketches), pairs, threshold, kind, policy, order)
             assert found == expected
-            assert fourphase.restore(found, leaders) == [expected[leader] for leader in oracle.leaders]
+            assert reference.restore(found, leaders) == [expected[leader] for leader in oracle.leaders]
 
-    assert fourphase.greedy(sketches, leaders, common, threshold, "first", order) == oracle.greedy(threshold, False)
-    assert fourphase.greedy(sketches, leaders, common, threshold, "popular", order) == oracle.greedy(threshold, True)
+    assert reference.greedy(sketches, leaders, common, threshold, "first", order) == oracle.greedy(threshold, False)
+    assert reference.greedy(sketches, leaders, common, threshold, "popular", order) == oracle.greedy(threshold, True)
 
     expected = [(a, b, found[1]) for (a, b), found in kept.items()] + [(b, a, found[2]) for (a, b), found in kept.items()]
-    assert fourphase.contained(pairs, 0.5) == sorted(way for way in expected if way[2] >= 0.5)
+    assert reference.contained(pairs, 0.5) == sorted(way for way in expected if way[2] >= 0.5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -172,8 +172,8 @@ def test_the_first_member_as_representative_gives_stars(seed):
     sketches = collection(rng)
     leaders = list(range(len(sketches)))
     order = shuffled(rng, len(sketches))
-    pairs = fourphase.estimates(sketches, fourphase.counts(fourphase.entries(sketches, leaders)), 0.0)
-    assert fourphase.greedy(sketches, leaders, [], 0.4, "first", order) == fourphase.cluster_pairs(
+    pairs = reference.estimates(sketches, reference.counts(reference.entries(sketches, leaders)), 0.0)
+    assert reference.greedy(sketches, leaders, [], 0.4, "first", order) == reference.cluster_pairs(
         len(sketches), pairs, 0.4, "star", order=order
     )
 
@@ -182,13 +182,13 @@ def test_the_first_member_as_representative_gives_stars(seed):
 def test_super_shingles_propose_pairs_with_a_run_in_common(seed):
     rng = random.Random(seed)
     sketches = collection(rng)
-    leaders = fourphase.collapse(sketches)
-    shared = fourphase.counts(fourphase.entries(sketches, leaders))
+    leaders = reference.collapse(sketches)
+    shared = reference.counts(reference.entries(sketches, leaders))
     run = rng.choice([1, 2, 3])
     runs = [{tuple(s.members[i : i + run]) for i in range(len(s.members) - run + 1)} for s in sketches]
-    found = fourphase.super_shingle_candidates(sketches, leaders, run, 10**9, shared)
+    found = reference.super_shingle_candidates(sketches, leaders, run, 10**9, shared)
     assert found == {(a, b): common for (a, b), common in shared.items() if runs[a] & runs[b]}
-    few = fourphase.super_shingle_candidates(sketches, leaders, run, 2, shared)
+    few = reference.super_shingle_candidates(sketches, leaders, run, 2, shared)
     held = [r for i, own in enumerate(runs) if leaders[i] == i for r in own]
     rare = {r for r in set(held) if held.count(r) <= 2}
     assert few == {(a, b): common for (a, b), common in shared.items() if runs[a] & runs[b] & rare}
@@ -220,22 +220,22 @@ def test_clusters_of_sketches_as_the_reference(seed):
     sketches = [Sketch(*pair) for pair in zip(moduli, members, strict=True)]
     threshold, max_holders = rng.choice([0.3, 0.5, 0.8]), rng.choice([2, 4, 1000])
 
-    leaders = fourphase.collapse(sketches)
-    shingles = fourphase.entries(sketches, leaders)
-    common = fourphase.common_shingles(shingles, max_holders)
-    pairs = fourphase.estimates(sketches, fourphase.counts(shingles, common), min(0.5, threshold))
-    for policy in fourphase.POLICIES:
-        for kind in fourphase.CLUSTERINGS:
+    leaders = reference.collapse(sketches)
+    shingles = reference.entries(sketches, leaders)
+    common = reference.common_shingles(shingles, max_holders)
+    pairs = reference.estimates(sketches, reference.counts(shingles, common), min(0.5, threshold))
+    for policy in reference.POLICIES:
+        for kind in reference.CLUSTERINGS:
             how = {"policy": policy, "cluster": kind, "max_holders": max_holders, "least": 1}
             found = cluster(sk, threshold=threshold, threads=1, **how)
-            labels = fourphase.cluster_pairs(len(sketches), pairs, threshold, kind, policy)
-            assert found.labels.tolist() == fourphase.restore(labels, leaders)
+            labels = reference.cluster_pairs(len(sketches), pairs, threshold, kind, policy)
+            assert found.labels.tolist() == reference.restore(labels, leaders)
     assert found.pairs.a.tolist() == [p.a for p in pairs]
     assert found.pairs.b.tolist() == [p.b for p in pairs]
     assert found.pairs.overlaps.common.tolist() == [p.common for p in pairs]
     assert sorted(zip(*(column.tolist() for column in found.common), strict=True)) == common
     ways = found.contained(0.8)[:3]
-    assert list(zip(*(column.tolist() for column in ways), strict=True)) == fourphase.contained(pairs, 0.8)
+    assert list(zip(*(column.tolist() for column in ways), strict=True)) == reference.contained(pairs, 0.8)
 
 
 # ---------------------------------------------------------------------------------------------- by hand
@@ -244,13 +244,13 @@ def test_clusters_of_sketches_as_the_reference(seed):
 def test_estimates_at_the_larger_modulus_and_common_shingles():
     fine, coarse, third = Sketch(1, [1, 2, 3, 4, 6, 8]), Sketch(2, [2, 4, 6, 10]), Sketch(1, [2, 5])
     sketches = [fine, coarse, third]
-    shingles = fourphase.entries(sketches, [0, 1, 2])
-    common = fourphase.common_shingles(shingles, 2)
+    shingles = reference.entries(sketches, [0, 1, 2])
+    common = reference.common_shingles(shingles, 2)
     assert common == [Common(2, 3, 0)]
-    shared = fourphase.counts(shingles, common)
+    shared = reference.counts(shingles, common)
     assert shared == {(0, 1): 3}  # 4 and 6, and with them 2, which alone the third document has too
-    assert fourphase.estimates(sketches, shared, 0.75) == [Estimated(0, 1, 3, 3 / 5, 0.75, 0.75)]
-    assert fourphase.estimates(sketches, shared, 0.76) == []
+    assert reference.estimates(sketches, shared, 0.75) == [Estimated(0, 1, 3, 3 / 5, 0.75, 0.75)]
+    assert reference.estimates(sketches, shared, 0.76) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -261,7 +261,7 @@ def test_without_common_shingles_they_are_the_estimates_of_sketches(seed):
     samples = [adaptive(text) for text in texts]
     assert [level for level, _ in samples] == [adaptive_level(90), adaptive_level(150)] == [0, 1]
     sketches = [Sketch(1 << level, members) for level, members in samples]
-    (pair,) = fourphase.estimates(sketches, fourphase.counts(fourphase.entries(sketches, [0, 1])), 0.0)
+    (pair,) = reference.estimates(sketches, reference.counts(reference.entries(sketches, [0, 1])), 0.0)
     assert pair.resemblance == adaptive_resemblance(*samples)
     assert (pair.containment_ab, pair.containment_ba) == (
         adaptive_containment(*samples), adaptive_containment(*samples[::-1]),
@@ -272,31 +272,31 @@ def test_without_common_shingles_they_are_the_estimates_of_sketches(seed):
 def test_a_shingle_of_a_thousand_documents_is_not_common_and_one_of_a_thousand_and_one_is():
     """Broder et al. 1997, §5.1: very common are shingles shared by more than 1000 documents."""
     for n, expected in ((1000, []), (1001, [Common(0, 1001, 0)])):
-        assert fourphase.common_shingles([(0, i) for i in range(n)], 1000) == expected
+        assert reference.common_shingles([(0, i) for i in range(n)], 1000) == expected
 
 
 def test_the_paper_s_policies_need_no_new_counts():
     """Broder et al. 1997, §6.1: thresholds and containment policies repeat the final phase only."""
     sketches = [Sketch(1, range(1, 11)), Sketch(1, range(1, 6)), Sketch(1, range(4, 14))]
-    pairs = fourphase.estimates(sketches, fourphase.counts(fourphase.entries(sketches, [0, 1, 2])), 0.5)
+    pairs = reference.estimates(sketches, reference.counts(reference.entries(sketches, [0, 1, 2])), 0.5)
     assert [(p.a, p.b, p.resemblance) for p in pairs] == [(0, 1, 0.5), (0, 2, 7 / 13)]
-    assert fourphase.cluster_pairs(3, pairs, 0.5, "components") == [0, 0, 0]
-    assert fourphase.cluster_pairs(3, pairs, 0.51, "components") == [0, 1, 0]
-    assert fourphase.cluster_pairs(3, pairs, 0.8, "components", "containment") == [0, 0, 2]
-    assert fourphase.contained(pairs, 0.6) == [(0, 2, 0.7), (1, 0, 1.0), (2, 0, 0.7)]
+    assert reference.cluster_pairs(3, pairs, 0.5, "components") == [0, 0, 0]
+    assert reference.cluster_pairs(3, pairs, 0.51, "components") == [0, 1, 0]
+    assert reference.cluster_pairs(3, pairs, 0.8, "components", "containment") == [0, 0, 2]
+    assert reference.contained(pairs, 0.6) == [(0, 2, 0.7), (1, 0, 1.0), (2, 0, 0.7)]
 
 
 def test_super_shingles_do_not_see_containment():
     """Broder et al. 1997, §5.3: the shingles of a larger document are interspersed with those of the smaller."""
     sketches = [Sketch(2, range(2, 42, 2)), Sketch(2, range(2, 42, 4))]
-    shared = fourphase.counts(fourphase.entries(sketches, [0, 1]))
-    assert fourphase.estimates(sketches, shared, 0.5)[0].containment_ba == 1.0
-    assert set(features.super_shingles(sketches[0].members, 3)).isdisjoint(features.super_shingles(sketches[1].members, 3))
-    assert fourphase.super_shingle_candidates(sketches, [0, 1], 3, 1000, shared) == {}
+    shared = reference.counts(reference.entries(sketches, [0, 1]))
+    assert reference.estimates(sketches, shared, 0.5)[0].containment_ba == 1.0
+    assert set(super_shingles(sketches[0].members, 3)).isdisjoint(super_shingles(sketches[1].members, 3))
+    assert reference.super_shingle_candidates(sketches, [0, 1], 3, 1000, shared) == {}
 
 
 def greedy(sketches: list[Sketch], threshold: float, representative: str) -> list[int]:
-    return fourphase.greedy(sketches, range(len(sketches)), [], threshold, representative)
+    return reference.greedy(sketches, range(len(sketches)), [], threshold, representative)
 
 
 def test_the_popular_representative_follows_its_members():
@@ -317,22 +317,22 @@ def test_of_equally_popular_fingerprints_the_smaller_represent():
 
 def test_empty_samples_meet_nobody():
     sketches = [Sketch(4, []), Sketch(4, []), Sketch(1, [1]), Sketch(1, [1])]
-    leaders = fourphase.collapse(sketches)
+    leaders = reference.collapse(sketches)
     assert leaders == [0, 1, 2, 2]
-    assert fourphase.entries(sketches, leaders) == [(1, 2)]
+    assert reference.entries(sketches, leaders) == [(1, 2)]
     assert greedy(sketches, 0.5, "first") == greedy(sketches, 0.5, "popular") == [0, 1, 2, 2]
 
 
 def test_equal_members_of_different_moduli_are_different_sketches():
     sketches = [Sketch(1, [4, 8]), Sketch(4, [4, 8])]
-    assert fourphase.collapse(sketches) == [0, 1]
-    assert fourphase.collapse([*sketches, sketches[0]], [2, 1, 0]) == [2, 1, 2]
+    assert reference.collapse(sketches) == [0, 1]
+    assert reference.collapse([*sketches, sketches[0]], [2, 1, 0]) == [2, 1, 2]
 
 
 def test_errors():
     with pytest.raises(ValueError, match="sketch 1 are not ascending multiples of its modulus 2"):
-        fourphase.entries([Sketch(1, [1]), Sketch(2, [2, 3])], [0, 1])
+        reference.entries([Sketch(1, [1]), Sketch(2, [2, 3])], [0, 1])
     with pytest.raises(ValueError, match="not ascending multiples"):
-        fourphase.entries([Sketch(1, [1, 1])], [0])
+        reference.entries([Sketch(1, [1, 1])], [0])
     with pytest.raises(ValueError, match="moduli are 2 and 3"):
-        fourphase.sizes(Sketch(2, []), Sketch(3, []))
+        reference.sizes(Sketch(2, []), Sketch(3, []))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.reference import clustering, dedup, features, gf2, minhash, rabin, resemblance, shingling
+from ndcore.reference import clustering, dedup, rabin, resemblance, shingling, sketches
 
 P = 0x1FD845EF300CE2D0B
 Q = 0x102FC1EFE0FCCD72D
@@ -44,12 +44,13 @@ def number(text: str) -> int:
 
 
 def test_constants_are_the_first_irreducible_polynomials_of_seeds_1_to_4():
-    assert [gf2.random_irreducible(64, seed) for seed in (1, 2, 3, 4)] == [P, Q, R, S]
-    assert (gf2.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL, gf2.FEATURE_POLYNOMIAL, gf2.SUPER_FEATURE_POLYNOMIAL) == (P, Q, R, S)
+    assert [rabin.random_irreducible(64, seed) for seed in (1, 2, 3, 4)] == [P, Q, R, S]
+    assert (rabin.POLYNOMIAL, rabin.TOKEN_POLYNOMIAL) == (P, Q)
+    assert (rabin.FEATURE_POLYNOMIAL, rabin.SUPER_FEATURE_POLYNOMIAL) == (R, S)
 
 
 def test_splitmix64_published_outputs():
-    outputs = gf2.splitmix64(1234567)
+    outputs = rabin.splitmix64(1234567)
     assert [next(outputs) for _ in range(5)] == [
         6457827717110365317,
         3203168211198807973,
@@ -60,54 +61,54 @@ def test_splitmix64_published_outputs():
 
 
 def test_products_of_fips_197_section_4_2():
-    assert gf2.mulmod(0x57, 0x83, 0x11B) == 0xC1
-    assert gf2.mulmod(0x57, 0x13, 0x11B) == 0xFE
-    assert gf2.is_irreducible(0x11B)
+    assert rabin.mulmod(0x57, 0x83, 0x11B) == 0xC1
+    assert rabin.mulmod(0x57, 0x13, 0x11B) == 0xFE
+    assert rabin.is_irreducible(0x11B)
 
 
 def test_number_of_irreducible_polynomials_of_each_degree():
     """Gauss's count, OEIS A001037."""
-    counts = [sum(gf2.is_irreducible(f) for f in range(1 << n, 2 << n)) for n in range(1, 11)]
+    counts = [sum(rabin.is_irreducible(f) for f in range(1 << n, 2 << n)) for n in range(1, 11)]
     assert counts == [2, 1, 2, 3, 6, 9, 18, 30, 56, 99]
 
 
 def test_small_polynomials():
-    assert [gf2.degree(f) for f in (0, 1, 2, 3, 1 << 64)] == [-1, 0, 1, 1, 64]
-    assert not gf2.is_irreducible(0)
-    assert not gf2.is_irreducible(1)
-    assert gf2.gcd(0, 0) == 0
-    assert gf2.powmod(2, 0, 2) == 1
-    assert gf2.powmod(2, 0, 1) == 0
-    assert gf2.random_irreducible(1, 1) == 3
-    assert gf2.random_irreducible(2, 1) == 7
+    assert [rabin.degree(f) for f in (0, 1, 2, 3, 1 << 64)] == [-1, 0, 1, 1, 64]
+    assert not rabin.is_irreducible(0)
+    assert not rabin.is_irreducible(1)
+    assert rabin.gcd(0, 0) == 0
+    assert rabin.powmod(2, 0, 2) == 1
+    assert rabin.powmod(2, 0, 1) == 0
+    assert rabin.random_irreducible(1, 1) == 3
+    assert rabin.random_irreducible(2, 1) == 7
 
 
 def test_published_gf2_vectors():
     data = published("gf2_polynomials.json")
     for case in data["polAddTests"]:
-        assert gf2.add(number(case["x"]), number(case["y"])) == number(case["sum"])
+        assert number(case["x"]) ^ number(case["y"]) == number(case["sum"])
     for case in data["polMulTests"]:
-        assert gf2.mul(number(case["x"]), number(case["y"])) == number(case["product"])
+        assert rabin.mul(number(case["x"]), number(case["y"])) == number(case["product"])
     for case in data["polDivTests"]:
-        assert gf2.divmod_(number(case["x"]), number(case["y"]))[0] == number(case["quotient"])
+        assert rabin.divmod_(number(case["x"]), number(case["y"]))[0] == number(case["quotient"])
     for case in data["polModTests"]:
-        assert gf2.mod(number(case["x"]), number(case["y"])) == number(case["remainder"])
+        assert rabin.mod(number(case["x"]), number(case["y"])) == number(case["remainder"])
     for case in data["polGCDTests"]:
-        assert gf2.gcd(number(case["f1"]), number(case["f2"])) == number(case["gcd"])
+        assert rabin.gcd(number(case["f1"]), number(case["f2"])) == number(case["gcd"])
     for case in data["polMulModTests"]:
-        assert gf2.mulmod(number(case["f1"]), number(case["f2"]), number(case["g"])) == number(case["mod"])
+        assert rabin.mulmod(number(case["f1"]), number(case["f2"]), number(case["g"])) == number(case["mod"])
     for case in data["polIrredTests"]:
-        assert gf2.is_irreducible(number(case["f"])) is case["irreducible"]
+        assert rabin.is_irreducible(number(case["f"])) is case["irreducible"]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gf2.divmod_(1, 0), "zero polynomial"),
-        (lambda: gf2.degree(-1), "-1"),
-        (lambda: gf2.powmod(2, -1, 7), "-1"),
-        (lambda: gf2.splitmix64(2**64), "18446744073709551616"),
-        (lambda: gf2.random_irreducible(0, 1), "degree is 0"),
+        (lambda: rabin.divmod_(1, 0), "zero polynomial"),
+        (lambda: rabin.degree(-1), "-1"),
+        (lambda: rabin.powmod(2, -1, 7), "-1"),
+        (lambda: rabin.splitmix64(2**64), "18446744073709551616"),
+        (lambda: rabin.random_irreducible(0, 1), "degree is 0"),
     ],
 )
 def test_gf2_refusals(call, message):
@@ -149,7 +150,7 @@ def test_rabin_of_one_and_of_p():
 
 @pytest.mark.parametrize("degree", [1, 2, 8, 13, 16, 32, 53, 63, 64])
 def test_rabin_windows_and_concatenations(degree):
-    p = gf2.random_irreducible(degree, 1)
+    p = rabin.random_irreducible(degree, 1)
     text = bytes(range(40))
     for window in (1, 7, 8, 9, 40):
         assert rabin.sliding(text, window, p) == [
@@ -234,11 +235,11 @@ def test_symbols():
     assert shingling.symbol(b"\x01" + bytes(7)) == 1 << 56
     assert shingling.symbol(Q.to_bytes(9, "big")) == 0
     assert shingling.symbol(b"") == x64
-    assert shingling.symbol(b"\x00") == gf2.mulmod(x64, 1 << 8, Q)
-    assert shingling.symbol(b"\x00a") == gf2.mulmod(x64, 1 << 16, Q) ^ ord("a")
+    assert shingling.symbol(b"\x00") == rabin.mulmod(x64, 1 << 8, Q)
+    assert shingling.symbol(b"\x00a") == rabin.mulmod(x64, 1 << 16, Q) ^ ord("a")
     escape = b"\x01" + bytes(8)
-    assert shingling.symbol(escape) == gf2.mulmod(x64, gf2.powmod(2, 72, Q), Q) ^ x64
-    assert shingling.symbol(b"\x02" + bytes(8)) == gf2.mulmod(x64, 2, Q)
+    assert shingling.symbol(escape) == rabin.mulmod(x64, rabin.powmod(2, 72, Q), Q) ^ x64
+    assert shingling.symbol(b"\x02" + bytes(8)) == rabin.mulmod(x64, 2, Q)
 
 
 def test_a_long_token_does_not_bleed_into_its_neighbour():
@@ -246,7 +247,7 @@ def test_a_long_token_does_not_bleed_into_its_neighbour():
     documents = [cat_dogelephant, dog_catelephant, cat_dogelephant[::-1], dog_catelephant[::-1]]
     for width in (1, 2, 5):
         assert len({tuple(shingling.of_tokens(document, width)) for document in documents}) == 4
-    once = [[gf2.mod(int.from_bytes(t, "big"), P) for t in document] for document in documents[:2]]
+    once = [[rabin.mod(int.from_bytes(t, "big"), P) for t in document] for document in documents[:2]]
     assert rabin.words(once[0], P) == rabin.words(once[1], P)
 
 
@@ -276,7 +277,7 @@ def test_short_documents():
 
 def test_labels():
     assert shingling.label(7, 1) == 7
-    assert shingling.label(7, 2) == minhash.fmix64((7 + 2 * 0x9E3779B97F4A7C15) % 2**64)
+    assert shingling.label(7, 2) == sketches.fmix64((7 + 2 * 0x9E3779B97F4A7C15) % 2**64)
     f = shingling.of_tokens([b"x"], 1)[0]
     assert shingling.of_tokens([b"x"] * 3, 1, labelled=True) == [f, shingling.label(f, 2), shingling.label(f, 3)]
 
@@ -338,7 +339,7 @@ def murmur3_x64_128(key: bytes, seed: int) -> tuple[int, int]:
     h2 ^= len(key)
     h1 = (h1 + h2) & mask
     h2 = (h2 + h1) & mask
-    h1, h2 = minhash.fmix64(h1), minhash.fmix64(h2)
+    h1, h2 = sketches.fmix64(h1), sketches.fmix64(h2)
     h1 = (h1 + h2) & mask
     return h1, (h2 + h1) & mask
 
@@ -374,14 +375,14 @@ def unmix(z: int) -> int:
 
 
 def test_fmix64_is_a_bijection_that_keeps_zero():
-    assert minhash.fmix64(0) == 0
+    assert sketches.fmix64(0) == 0
     for z in (1, 2**32, 2**63, 2**64 - 1, 6457827717110365317):
-        assert minhash.fmix64(unmix(z)) == z
-        assert unmix(minhash.fmix64(z)) == z
+        assert sketches.fmix64(unmix(z)) == z
+        assert unmix(sketches.fmix64(z)) == z
 
 
 def test_key_and_coefficients_follow_splitmix64():
-    key, a, b = minhash.key_and_coefficients(1234567, 2)
+    key, a, b = sketches.key_and_coefficients(1234567, 2)
     assert key == 6457827717110365317
     assert a == [3203168211198807973, 4593380528125082431]
     assert b == [9817491932198370423, 16408922859458223821]
@@ -389,79 +390,63 @@ def test_key_and_coefficients_follow_splitmix64():
 
 def test_signature_by_hand():
     key = 6457827717110365317
-    assert minhash.permute([key], 1234567) == [0]
-    assert minhash.signature([key], 2, 64, 1234567) == [9817491932198370423, 16408922859458223821]
-    assert minhash.signature([key], 2, 32, 1234567) == [9817491932198370423 % 2**32, 16408922859458223821 % 2**32]
+    assert sketches.permute([key], 1234567) == [0]
+    assert sketches.signature([key], 2, 64, 1234567) == [9817491932198370423, 16408922859458223821]
+    assert sketches.signature([key], 2, 32, 1234567) == [9817491932198370423 % 2**32, 16408922859458223821 % 2**32]
     one = unmix(1) ^ key
-    assert minhash.signature([one], 1, 64, 1234567) == [3203168211198807973 + 9817491932198370423]
+    assert sketches.signature([one], 1, 64, 1234567) == [3203168211198807973 + 9817491932198370423]
     high_one = unmix(1 << 32) ^ key
-    assert minhash.signature([high_one], 1, 32, 1234567) == [(3203168211198807973 + 9817491932198370423) % 2**32]
-    even = next(seed for seed in range(100) if minhash.key_and_coefficients(seed, 1)[1][0] % 2 == 0)
-    key, (a,), (b,) = minhash.key_and_coefficients(even, 1)
-    assert minhash.signature([unmix(1) ^ key], 1, 64, even) == [(a + 1 + b) % 2**64]
+    assert sketches.signature([high_one], 1, 32, 1234567) == [(3203168211198807973 + 9817491932198370423) % 2**32]
+    even = next(seed for seed in range(100) if sketches.key_and_coefficients(seed, 1)[1][0] % 2 == 0)
+    key, (a,), (b,) = sketches.key_and_coefficients(even, 1)
+    assert sketches.signature([unmix(1) ^ key], 1, 64, even) == [(a + 1 + b) % 2**64]
 
 
 def test_signatures_are_minima_of_prefixes():
-    fs = [minhash.fmix64(i) for i in range(1, 60)]
+    fs = [sketches.fmix64(i) for i in range(1, 60)]
     for bits in (32, 64):
-        long = minhash.signature(fs, 128, bits)
-        assert minhash.signature(fs[::-1] + fs, 84, bits) == long[:84]
-        singles = [minhash.signature([f], 128, bits) for f in fs]
+        long = sketches.signature(fs, 128, bits)
+        assert sketches.signature(fs[::-1] + fs, 84, bits) == long[:84]
+        singles = [sketches.signature([f], 128, bits) for f in fs]
         assert long == [min(column) for column in zip(*singles, strict=True)]
-        assert minhash.signature([], 3, bits) == [2**bits - 1] * 3
+        assert sketches.signature([], 3, bits) == [2**bits - 1] * 3
 
 
-def test_bottom_is_the_definition_by_both_ways():
-    key = minhash.key_and_coefficients(1, 0)[0]
+def test_bottom_samples():
+    key = sketches.key_and_coefficients(1, 0)[0]
     fs = [unmix(z) ^ key for z in (40 << 32, 7 << 32, 7 << 32 | 5, 40 << 32, 9 << 32, 7 << 32, 1 << 62)]
-    assert minhash.bottom(fs, 3) == [7 << 32, 7 << 32 | 5, 9 << 32]
-    assert minhash.bottom(fs, 3, bits=32) == [7, 9, 40]
-    assert minhash.bottom(fs, 3, bits=40) == [7 << 8, 9 << 8, 40 << 8]
-    assert minhash.bottom(fs, 9) == sorted({40 << 32, 7 << 32, 7 << 32 | 5, 9 << 32, 1 << 62})
-    for order in (fs, fs[::-1], sorted(fs), fs * 3):
+    assert sketches.bottom(fs, 3) == [7 << 32, 7 << 32 | 5, 9 << 32]
+    assert sketches.bottom(fs, 3, bits=32) == [7, 9, 40]
+    assert sketches.bottom(fs, 3, bits=40) == [7 << 8, 9 << 8, 40 << 8]
+    assert sketches.bottom(fs, 9) == sorted({40 << 32, 7 << 32, 7 << 32 | 5, 9 << 32, 1 << 62})
+    for order in (fs[::-1], sorted(fs), fs * 3):
         for bits in (32, 40, 64):
-            for size in range(1, 9):
-                assert minhash.bottom_heap(order, size, bits) == minhash.bottom(fs, size, bits)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 64, 200])
-def test_the_heap_of_the_paper_on_random_streams(size):
-    outputs = gf2.splitmix64(size)
-    stream = [next(outputs) % 150 for _ in range(600)]
-    for bits in (32, 40, 64):
-        assert minhash.bottom_heap(stream, size, bits, 5) == minhash.bottom(stream, size, bits, 5)
-    rising = sorted(stream, key=lambda f: minhash.permute([f], 5))
-    assert minhash.bottom_heap(rising, size, 64, 5) == minhash.bottom_heap(rising[::-1], size, 64, 5)
+            assert all(sketches.bottom(order, size, bits) == sketches.bottom(fs, size, bits) for size in range(1, 9))
 
 
 def test_mod_samples():
-    key = minhash.key_and_coefficients(1, 0)[0]
+    key = sketches.key_and_coefficients(1, 0)[0]
     fs = [unmix(z) ^ key for z in (50, 0, 24, 25, 50, 26, 100)]
-    assert minhash.mod(fs, 25) == [0, 25, 50, 100]
-    assert minhash.mod(fs, 1) == [0, 24, 25, 26, 50, 100]
-    assert minhash.mod([], 25) == []
-    assert minhash.adaptive(fs) == (0, [0, 24, 25, 26, 50, 100])
-    assert minhash.adaptive([unmix(z) ^ key for z in range(100)]) == (1, list(range(0, 100, 2)))
-    assert minhash.adaptive([unmix(4) ^ key] * 200) == (2, [4])
+    assert sketches.mod(fs, 25) == [0, 25, 50, 100]
+    assert sketches.mod(fs, 1) == [0, 24, 25, 26, 50, 100]
+    assert sketches.mod([], 25) == []
+    assert sketches.adaptive(fs) == (0, [0, 24, 25, 26, 50, 100])
+    assert sketches.adaptive([unmix(z) ^ key for z in range(100)]) == (1, list(range(0, 100, 2)))
+    assert sketches.adaptive([unmix(4) ^ key] * 200) == (2, [4])
 
 
 def test_adaptive_levels():
     expected = {0: 0, 49: 0, 50: 0, 99: 0, 100: 1, 199: 1, 200: 2, 399: 2, 400: 3, 799: 3, 800: 4, 51200: 10}
-    assert {n: minhash.adaptive_level(n) for n in expected} == expected
+    assert {n: sketches.adaptive_level(n) for n in expected} == expected
     for n in range(50, 5000):
-        assert 50 <= Fraction(n, 2 ** minhash.adaptive_level(n)) < 100
+        assert 50 <= Fraction(n, 2 ** sketches.adaptive_level(n)) < 100
 
 
 # ---------------------------------------------------------------------------------------------- features
 
 
-def test_binomials():
-    assert features.binomial(64, 3) == 41664
-    assert [features.binomial(6, i) for i in range(-1, 8)] == [0, 1, 6, 15, 20, 15, 6, 1, 0]
-
-
 def test_the_figures_of_broder_2000_for_6_14_2():
-    p = features.pass_probability
+    p = sketches.pass_probability
     assert p(0.975) == pytest.approx(0.98933, abs=5e-6)
     assert 1 - p(0.99) < 0.00022
     assert 1 - p(0.99) == pytest.approx(2.08e-4, abs=1e-6)  # by hand: q = 0.86875, (1 - q)^6 + 6q(1 - q)^5
@@ -474,58 +459,58 @@ def test_the_figures_of_broder_2000_for_6_14_2():
 
 def test_pass_probability_is_exact_in_fractions():
     half = Fraction(1, 2)
-    assert features.pass_probability(half, 3, 1, 1) == Fraction(7, 8)
-    assert features.pass_probability(half, 2, 2, 2) == Fraction(1, 16)
-    assert features.pass_probability(half, 4, 1, 2) == Fraction(11, 16)
-    assert features.pass_probability(Fraction(0)) == 0
-    assert features.pass_probability(Fraction(1)) == 1
+    assert sketches.pass_probability(half, 3, 1, 1) == Fraction(7, 8)
+    assert sketches.pass_probability(half, 2, 2, 2) == Fraction(1, 16)
+    assert sketches.pass_probability(half, 4, 1, 2) == Fraction(11, 16)
+    assert sketches.pass_probability(Fraction(0)) == 0
+    assert sketches.pass_probability(Fraction(1)) == 1
 
 
 def test_features_by_hand():
-    assert features.feature(0, [1]) == 0x5F9968BB90FD8193  # x^64 mod R
-    assert features.feature(0, [0] * 14) == 0
+    assert sketches.feature(0, [1]) == 0x5F9968BB90FD8193  # x^64 mod R
+    assert sketches.feature(0, [0] * 14) == 0
     string = b"".join(value.to_bytes(8, "big") for value in (2, 40, 50))
-    assert features.features([0, 10, 20, 30, 40, 50, 60], 3, 2)[2] == rabin.fingerprint(string, R)
-    assert len(set(features.features([5] * 12, 6, 2))) == 6
+    assert sketches.features([0, 10, 20, 30, 40, 50, 60], 3, 2)[2] == rabin.fingerprint(string, R)
+    assert len(set(sketches.features([5] * 12, 6, 2))) == 6
     with pytest.raises(ValueError, match="84 minima and the signature has 83"):
-        features.features([0] * 83)
+        sketches.features([0] * 83)
 
 
 def test_super_features_by_hand():
-    assert features.super_feature(0, [1]) == 0xDBEF19FC8E7B845F  # x^64 mod S
+    assert sketches.super_feature(0, [1]) == 0xDBEF19FC8E7B845F  # x^64 mod S
     pairs = [(0, 10, 20), (1, 10, 30), (2, 20, 30)]
     strings = [b"".join(value.to_bytes(8, "big") for value in pair) for pair in pairs]
-    assert features.super_features([10, 20, 30], 2) == [rabin.fingerprint(string, S) for string in strings]
-    assert features.super_features([10, 20, 30], 3) == [rabin.words([0, 10, 20, 30], S)]
-    assert len(features.super_features([7] * 6, 2)) == len(set(features.super_features([7] * 6, 2))) == 15
+    assert sketches.super_features([10, 20, 30], 2) == [rabin.fingerprint(string, S) for string in strings]
+    assert sketches.super_features([10, 20, 30], 3) == [rabin.words([0, 10, 20, 30], S)]
+    assert len(sketches.super_features([7] * 6, 2)) == len(set(sketches.super_features([7] * 6, 2))) == 15
     with pytest.raises(ValueError, match=r"need is 4; give an integer in \[1, 3\]"):
-        features.super_features([10, 20, 30], 4)
+        sketches.super_features([10, 20, 30], 4)
 
 
 def test_super_features_need_a_polynomial_of_their_own():
     """Neither of two features is shared, yet their fingerprints modulo R would be: the difference in one cancels that in
     the other, a word further on. Modulo S they differ."""
     one, other = [1, 2, 3, 4], [1, 2 ^ 0xABC, 3 ^ 0xABC, 4]
-    first, second = features.features(one, 2, 2), features.features(other, 2, 2)
+    first, second = sketches.features(one, 2, 2), sketches.features(other, 2, 2)
     assert first[0] != second[0] and first[1] != second[1]
     assert rabin.words([0, *first], R) == rabin.words([0, *second], R)
-    assert features.super_features(first, 2) != features.super_features(second, 2)
+    assert sketches.super_features(first, 2) != sketches.super_features(second, 2)
 
 
 def test_super_shingles_by_hand():
     """Runs of (2, 3, 5, 8): what a shorter sketch has in common with it are the runs of its own members in a row."""
-    found = features.super_shingles([2, 3, 5, 8], 2)
+    found = sketches.super_shingles([2, 3, 5, 8], 2)
     assert found == [rabin.words(pair, R) for pair in ([2, 3], [3, 5], [5, 8])]
-    assert features.super_shingles([3, 5, 9], 2)[0] == found[1]
-    assert not set(features.super_shingles([2, 5, 9], 2)) & set(found)
-    assert features.super_shingles([2, 3], 3) == features.super_shingles([], 1) == []
-    assert features.super_shingles([1, 2], 1) == [R - 2**64, rabin.words([2], R)]
-    assert features.meta_sketch([2, 3, 5, 8], 2, 2) == sorted(minhash.permute(found))[:2]
+    assert sketches.super_shingles([3, 5, 9], 2)[0] == found[1]
+    assert not set(sketches.super_shingles([2, 5, 9], 2)) & set(found)
+    assert sketches.super_shingles([2, 3], 3) == sketches.super_shingles([], 1) == []
+    assert sketches.super_shingles([1, 2], 1) == [R - 2**64, rabin.words([2], R)]
+    assert sketches.meta_sketch([2, 3, 5, 8], 2, 2) == sorted(sketches.permute(found))[:2]
     for bad, message in (([2, 2], "ascend"), ([3, 2], "ascend")):
         with pytest.raises(ValueError, match=message):
-            features.super_shingles(bad, 1)
+            sketches.super_shingles(bad, 1)
     with pytest.raises(ValueError, match="run is 0"):
-        features.super_shingles([1], 0)
+        sketches.super_shingles([1], 0)
 
 
 # ---------------------------------------------------------------------------------------------- estimates
@@ -582,10 +567,10 @@ def test_estimates_are_unbiased_over_seeds():
     a, b = list(range(200)), list(range(100, 300))
     bottoms, signatures, mods = [], [], []
     for seed in range(100):
-        pair = [minhash.bottom(fs, 50, 64, seed) for fs in (a, b)]
+        pair = [sketches.bottom(fs, 50, 64, seed) for fs in (a, b)]
         bottoms.append(resemblance.bottom_resemblance(*pair, 50))
-        signatures.append(resemblance.signature_resemblance(*(minhash.signature(fs, 16, 32, seed) for fs in (a, b))))
-        mods.append(resemblance.mod_resemblance(*(minhash.mod(fs, 5, seed) for fs in (a, b))))
+        signatures.append(resemblance.signature_resemblance(*(sketches.signature(fs, 16, 32, seed) for fs in (a, b))))
+        mods.append(resemblance.mod_resemblance(*(sketches.mod(fs, 5, seed) for fs in (a, b))))
     variance = 1 / 3 * 2 / 3
     for estimates, samples in ((bottoms, 50), (signatures, 16), (mods, 40)):
         assert abs(sum(estimates) / 100 - 1 / 3) < 5 * (variance / (samples * 100)) ** 0.5
@@ -703,7 +688,7 @@ def test_by_separates_groups():
 @pytest.mark.parametrize("cluster", ["star", "greedy"])
 def test_promises_of_star_and_greedy(cluster):
     """Every dropped document resembles what is kept; members of a cluster each other 2t - 1; kept ones do not."""
-    outputs = gf2.splitmix64(20)
+    outputs = rabin.splitmix64(20)
     texts = [" ".join(f"w{i}" for i in range(12) if next(outputs) % 5) for _ in range(40)]
     threshold = 0.7
     result = dedup.near_duplicates(texts, width=1, threshold=threshold, cluster=cluster)

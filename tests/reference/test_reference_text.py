@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ndcore.reference import text, unicode_tables
+from ndcore.reference import text
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "text.json").read_text(encoding="utf-8"))
 
@@ -192,7 +192,7 @@ def test_digests() -> None:
 
 
 def test_vectors_are_of_this_unicode_version() -> None:
-    assert VECTORS["unicode_version"] == unicode_tables.UNICODE_VERSION
+    assert VECTORS["header"]["unicode_version"] == text.UNICODE_VERSION
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda v: f"{v['unit']}-{v['normalize']}-{v['note']}")
@@ -216,7 +216,7 @@ def normalization_test() -> list[tuple[bool, list[list[int]]]]:
     if not folder:
         pytest.skip("NDCORE_DATA is not set: no Unicode data")
     zstandard = pytest.importorskip("zstandard")
-    path = Path(folder, "vectors", f"unicode-{unicode_tables.UNICODE_VERSION}", "NormalizationTest.txt.zst")
+    path = Path(folder, "vectors", f"unicode-{text.UNICODE_VERSION}", "NormalizationTest.txt.zst")
     with path.open("rb") as stream:
         lines = zstandard.ZstdDecompressor().stream_reader(stream).read().decode("utf-8").splitlines()
     return list(_rows(lines))

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from ndcore.reference.leaders import Read
-from ndcore.reference.scores import accepted_pairs, count_shingles, score
+from ndcore.reference.dedup import Read, accepted_pairs, count_shingles, score
 
 
 def read(*shingles: str, group: int = 0, key: int = 0) -> Read:

@@ -8,7 +8,7 @@ from browser import Tree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
+from ndcore.report.charts import Bar, draw_histogram, draw_stack, resemblance_bars, size_bars
 from ndcore.report.model import (
     count_hundredths,
 )
@@ -43,7 +43,7 @@ def test_nothing_to_draw() -> None:
 
 def test_chart_is_told_in_words() -> None:
     bars = [Bar(f"interval {i}", str(i), i * i) for i in range(12)]
-    tree = Tree(chart("c", "Squares", bars, (3.5, "here")))
+    tree = Tree(draw_histogram("c", "Squares", bars, (3.5, "here")))
     assert dict(tree.elements[0][1])["aria-labelledby"] == "c-title c-desc"
     assert {"c-title", "c-desc"} == set(tree.values("id"))
     joined = "\n".join(tree.text)
@@ -56,7 +56,7 @@ def test_chart_is_told_in_words() -> None:
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=8))
 def test_stacked_fills_the_bar(counts: list[int]) -> None:
-    tree = Tree(stacked([(f"n{i}", count) for i, count in enumerate(counts)], "stack", "All"))
+    tree = Tree(draw_stack([(f"n{i}", count) for i, count in enumerate(counts)], "stack", "All"))
     rects = [attrs for tag, attrs in tree.elements if tag == "rect"]
     assert [attrs["class"] for attrs in rects] == [f"p{i}" for i, count in enumerate(counts) if count]
     if rects:

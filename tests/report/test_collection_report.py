@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.collection.cluster import cluster
 from ndcore.collection.clustering import Clustering
-from ndcore.reference import minhash as reference
+from ndcore.reference import sketches as reference
 from ndcore.report import collection
 from ndcore.report.collection import from_clustering, shingles_of_values
 from ndcore.report.model import Excerpt, Member, count_hundredths

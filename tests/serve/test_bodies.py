@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, query_values, read_body, values_of
+from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, parse_body, parse_query, read_body
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ROUTES
 
@@ -33,22 +33,22 @@ def test_a_body_is_bounded(declared: str | None) -> None:
 
 
 def test_queries() -> None:
-    assert query_values(b"a=%41&b=&c=+x") == [("a", "A"), ("b", ""), ("c", " x")]
-    assert query_values("k=\ud800".encode("utf-8", "surrogatepass").replace(b"\xed\xa0\x80", b"%ED%A0%80")) == [
+    assert parse_query(b"a=%41&b=&c=+x") == [("a", "A"), ("b", ""), ("c", " x")]
+    assert parse_query("k=\ud800".encode("utf-8", "surrogatepass").replace(b"\xed\xa0\x80", b"%ED%A0%80")) == [
         ("k", "\ud800")
     ]
     for wrong in (b"a=%FF", b"\xff", b"&".join(b"a=1" for _ in range(99))):
         with pytest.raises(Refused):
-            query_values(wrong)
+            parse_query(wrong)
 
 
 def test_kinds() -> None:
-    assert values_of(PEEK, f"{JSON}; charset=utf-8", b'{"text": "x"}', False) == [("text", "x")]
-    assert values_of(PEEK, FORM.upper(), b"text=a%0D%0Ab", False) == [("text", "a\r\nb")]
-    assert values_of(PEEK, FORM, b"text=a%0D%0Ab", True) == [("text", "a\nb")]
-    assert values_of(PEEK, PLAIN, b"a\r\nb\xff", True) == [("text", b"a\r\nb\xff")]
+    assert parse_body(PEEK, f"{JSON}; charset=utf-8", b'{"text": "x"}', False) == [("text", "x")]
+    assert parse_body(PEEK, FORM.upper(), b"text=a%0D%0Ab", False) == [("text", "a\r\nb")]
+    assert parse_body(PEEK, FORM, b"text=a%0D%0Ab", True) == [("text", "a\nb")]
+    assert parse_body(PEEK, PLAIN, b"a\r\nb\xff", True) == [("text", b"a\r\nb\xff")]
     with pytest.raises(Refused, match="accepted: application/json") as refused:
-        values_of(COMPARE, PLAIN, b"x", False)
+        parse_body(COMPARE, PLAIN, b"x", False)
     assert refused.value.status == 415
 
 

@@ -18,9 +18,9 @@ import uvicorn
 from devtools import Tab, tab
 from served import store_client
 
-from ndcore.serve.keys import address
-from ndcore.serve.parts import framed
-from ndcore.serve.server import bind, url_of
+from ndcore.serve.keys import write_address
+from ndcore.serve.pages import wrap_served
+from ndcore.serve.server import bind, write_url
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
@@ -39,7 +39,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     deadline = time.monotonic() + 20
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.01)
-    yield url_of(bound).rstrip("/")
+    yield write_url(bound).rstrip("/")
     server.should_exit = True
     thread.join(20)
     bound.close()
@@ -66,9 +66,9 @@ def chromium(browser: Tab) -> Tab:
         "/",
         "/clusters",
         "/unknown",
-        *(str(address(route, key=KEY)) for route in ("document", "history", "locate")),
-        str(address("compare", a=KEY, b=KEY + "2")),
-        str(address("document", key=KEY + "3")),
+        *(str(write_address(route, key=KEY)) for route in ("document", "history", "locate")),
+        str(write_address("compare", a=KEY, b=KEY + "2")),
+        str(write_address("document", key=KEY + "3")),
     ],
 )
 def test_hostile_keys_and_texts(chromium: Tab, url: str, path: str) -> None:
@@ -85,7 +85,7 @@ def test_hostile_keys_and_texts(chromium: Tab, url: str, path: str) -> None:
 
 
 def test_the_policy_stops_what_is_not_escaped(chromium: Tab, tmp_path: Path) -> None:
-    source = framed(
+    source = wrap_served(
         "x",
         "<img src=http://evil.example/x onerror=\"document.title='ran'\"><script>document.title='ran'</script>"
         "<form action=http://evil.example/><button id=out></button></form>",
@@ -126,14 +126,14 @@ def test_a_page_of_another_site_is_refused(chromium: Tab, url: str, tmp_path: Pa
 @pytest.mark.parametrize("width", [320, 1200])
 def test_nothing_is_wider_than_the_page(chromium: Tab, url: str, width: int) -> None:
     chromium.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
-    for path in ("/", "/clusters", address("document", key="copy"), address("compare", a="plain", b=KEY)):
+    for path in ("/", "/clusters", write_address("document", key="copy"), write_address("compare", a="plain", b=KEY)):
         chromium.open(url + str(path))
         assert chromium.evaluate("document.documentElement.scrollWidth") <= width, path
     chromium.call("Emulation.clearDeviceMetricsOverride")
 
 
 def test_every_field_has_a_label(chromium: Tab, url: str) -> None:
-    for path in ("/", "/clusters", address("document", key="copy")):
+    for path in ("/", "/clusters", write_address("document", key="copy")):
         chromium.open(url + str(path))
         assert chromium.evaluate(
             "[...document.querySelectorAll('input:not([type=hidden]), textarea')].every(each => "

@@ -11,7 +11,7 @@ pytest.importorskip("httpx")
 
 from served import URL, problem, store_client
 
-from ndcore.serve.guard import HEADERS, host_name
+from ndcore.serve.guard import HEADERS, read_host
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_every_answer_has_safe_headers(asked: Any) -> None:
 
 
 def test_names_of_hosts() -> None:
-    assert [host_name(host) for host in ("A:1", "a", "[::1]", "[::1]:2", "a:", "a:b", ":1", "")] == [
+    assert [read_host(host) for host in ("A:1", "a", "[::1]", "[::1]:2", "a:", "a:b", ":1", "")] == [
         "a",
         "a",
         "[::1]",

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import pytest
 from browser import ATTACK, Grids, Tree
 from commands import text
 
 import ndcore as nd
 from ndcore.report.comparison import compare
+from ndcore.report.html import content_policy
 from ndcore.serve.answers import About, Cluster, ClusterMember, Compared, ListPage, Located, Match, Peeked, TextJudgement
-from ndcore.serve.pages import PAGE_BYTES, problem_page, show_about, show_compared, show_peeked
+from ndcore.serve.pages import (
+    PAGE_BYTES,
+    PAGE_POLICY,
+    STYLE,
+    link,
+    link_key,
+    show_about,
+    show_change,
+    show_compared,
+    show_date,
+    show_pager,
+    show_peeked,
+    show_problem,
+    show_setting,
+    wrap_served,
+)
 
 ONE = ListPage(1, 50, 2, False)
 MEMBERS = [ClusterMember("a", 1, None, None, None), ClusterMember(ATTACK, 3, "2026-01-02T03:04:05Z", None, None)]
@@ -58,6 +75,40 @@ def test_comparisons_are_bounded() -> None:
 
 
 def test_problems() -> None:
-    page = Tree(problem_page(404, "Not Found", f"no document {ATTACK}"))
+    page = Tree(show_problem(404, "Not Found", f"no document {ATTACK}"))
     assert "404 Not Found" in " ".join(page.text) and not page.values("onerror")
     assert text(1) not in page.text
+
+
+def test_the_policy_is_of_the_pages() -> None:
+    [told] = [a["content"] for _, a in Tree(wrap_served("x", "<p>y</p>")).elements if a.get("http-equiv")]
+    assert told == content_policy(STYLE, "", True) and f"{told}; frame-ancestors 'none'" == PAGE_POLICY
+
+
+def test_links() -> None:
+    assert link(None, "x") == "x" and link("/a?b=1&c=2", "x") == '<a href="/a?b=1&amp;c=2">x</a>'
+    assert "href" not in link_key("a", current=True)
+    assert Tree(link_key(ATTACK)).values("href")[0].startswith("/document?key=%3Cscript")
+    assert link_key("x" * 300_000).startswith("<bdi>")  # too long for an address
+
+
+@pytest.mark.parametrize(("number", "more", "links"), [(1, False, 0), (1, True, 1), (2, True, 2), (2, False, 1)])
+def test_pagers(number: int, more: bool, links: int) -> None:
+    made = Tree(show_pager(ListPage(number, 50, 120, more), "clusters", key=7))
+    assert len(made.values("href")) == links
+    assert all("key=7&kind=int" in href and "size" not in href for href in made.values("href"))
+    assert not links or "page" in " ".join(made.text)
+
+
+def test_words() -> None:
+    shown = show_date("2026-01-02T03:04:05.678Z")
+    assert "".join(Tree(shown).text) == "2026-01-02 03:04:05" and show_date(None) == "–"
+    assert show_change(None) == "first version" and "lexical only" in show_change("lexical")
+    assert [("real" in show_change(change)) for change in ("unchanged", "lexical", "near", "other")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert show_change("<b>") == "&lt;b&gt;"
+    assert [show_setting(value) for value in (1234567, True, 0.5, "x")] == ["1,234,567", "True", "0.5", "x"]

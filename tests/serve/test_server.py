@@ -14,7 +14,7 @@ import ndcore as nd
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from ndcore.serve.server import bind, check_installed, opened, url_of
+from ndcore.serve.server import bind, check_installed, opened, write_url
 from ndcore.store.store import Store
 
 
@@ -23,7 +23,7 @@ def test_this_computer(host: str) -> None:
     with bind(host, 0) as bound:
         address, port = bound.getsockname()[:2]
         assert address.startswith("127.") or address == "::1"
-        assert url_of(bound) in (f"http://{address}:{port}/", f"http://[{address}]:{port}/")
+        assert write_url(bound) in (f"http://{address}:{port}/", f"http://[{address}]:{port}/")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "8.8.8.8"])
@@ -50,7 +50,7 @@ def test_ipv6() -> None:
     except (OSError, ValueError):
         pytest.skip("no IPv6 here")
     with bound:
-        assert bound.family == socket.AF_INET6 and url_of(bound).startswith("http://[::1]:")
+        assert bound.family == socket.AF_INET6 and write_url(bound).startswith("http://[::1]:")
 
 
 def test_what_is_opened(tmp_path: Path) -> None:

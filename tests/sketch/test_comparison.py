@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import minhash, resemblance
+from ndcore.reference import resemblance
+from ndcore.reference import sketches as reference
 from ndcore.stats.binomial import interval
 from ndcore.stats.hypergeometric import finite_intervals
 
@@ -109,7 +110,7 @@ def test_threads_do_not_change_anything(sketcher):
 @given(hash_sets, hash_sets, hash_sets, st.integers(1, 30), st.sampled_from([1, 2, 3]))
 def test_counts_as_the_reference(common, a, b, size, modulus):
     sets = [common + a, common + b]
-    bottoms, mods = [minhash.bottom(fs, size) for fs in sets], [minhash.mod(fs, modulus) for fs in sets]
+    bottoms, mods = [reference.bottom(fs, size) for fs in sets], [reference.mod(fs, modulus) for fs in sets]
     for sketcher, expected in (
         (nd.BottomSketcher(size), resemblance.bottom_counts(*bottoms, size)),
         (nd.ModSketcher(modulus), resemblance.mod_counts(*mods)),
@@ -117,7 +118,7 @@ def test_counts_as_the_reference(common, a, b, size, modulus):
         found = of_sets(sketcher, *sets).compare(0, 1)
         assert ((found.common, found.total), (found.common, found.in_a)) == expected
     found = of_sets(nd.MinHasher(size), *sets).compare(0, 1)
-    assert (found.common, found.total) == resemblance.signature_counts(*(minhash.signature(fs, size) for fs in sets))
+    assert (found.common, found.total) == resemblance.signature_counts(*(reference.signature(fs, size) for fs in sets))
 
 
 @pytest.mark.parametrize(

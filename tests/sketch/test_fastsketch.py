@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sketch_samples import unpermuted
 
 import ndcore as nd
-from ndcore.reference import fastsketch as reference
+from ndcore.reference import sketches as reference
 
 KERNEL = "minhash"  # its forms mix the elements of a round
 U64 = st.integers(0, 2**64 - 1)

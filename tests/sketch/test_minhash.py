@@ -15,7 +15,8 @@ from sketch_samples import unpermuted
 
 import ndcore as nd
 from ndcore import _minhash
-from ndcore.reference import minhash, shingling
+from ndcore.reference import shingling
+from ndcore.reference import sketches as reference
 
 KERNEL = "minhash"
 SEEDS = st.sampled_from([0, 1, 2, 2**63, 2**64 - 1])
@@ -81,15 +82,13 @@ def test_a_set_without_elements_is_all_ones(variant):
 
 @given(st.lists(hash_sets, min_size=1, max_size=4), st.integers(1, 140), st.sampled_from([32, 64]), SEEDS)
 def test_signatures_as_the_reference(variant, sets, num_perm, bits, seed):
-    assert signatures(sets, num_perm, bits, seed) == [minhash.signature(fs, num_perm, bits, seed) for fs in sets]
+    assert signatures(sets, num_perm, bits, seed) == [reference.signature(fs, num_perm, bits, seed) for fs in sets]
 
 
 @given(st.lists(hash_sets, min_size=1, max_size=4), st.integers(1, 70), st.sampled_from([32, 40, 64]), SEEDS)
 @settings(max_examples=150)
 def test_bottoms_as_the_reference(sets, size, bits, seed):
-    expected = [minhash.bottom(fs, size, bits, seed) for fs in sets]
-    assert bottoms(sets, size, bits, seed) == expected
-    assert [minhash.bottom_heap(fs, size, bits, seed) for fs in sets] == expected
+    assert bottoms(sets, size, bits, seed) == [reference.bottom(fs, size, bits, seed) for fs in sets]
 
 
 @given(st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]), st.booleans(), st.integers(1, 40), SEEDS)
@@ -99,11 +98,11 @@ def test_texts_as_the_reference(variant, documents, width, labelled, size, seed)
     expected = [shingling.fingerprints(document, width=width, labelled=labelled) for document in documents]
     for bits in (32, 64):
         found = nd.MinHasher(size, bits, seed, sh).sketch_many(documents, threads=1)
-        assert found.values.tolist() == [minhash.signature(fs, size, bits, seed) for fs in expected]
+        assert found.values.tolist() == [reference.signature(fs, size, bits, seed) for fs in expected]
         assert found.valid.tolist() == [bool(fs) for fs in expected]
     for bits in (32, 40, 64):
         found = nd.BottomSketcher(size, bits, seed, sh).sketch_many(documents, threads=1)
-        assert [row.tolist() for row in found] == [minhash.bottom(fs, size, bits, seed) for fs in expected]
+        assert [row.tolist() for row in found] == [reference.bottom(fs, size, bits, seed) for fs in expected]
 
 
 @given(hash_sets.filter(bool), st.randoms(use_true_random=False))
@@ -123,7 +122,7 @@ def test_every_number_of_permutations(variant, num_perm):
     """Cover all lanes: full blocks, and a rest of each size class."""
     outputs = splitmix64(num_perm)
     sets = [[next(outputs) for _ in range(n)] for n in (0, 1, 2, 20)]
-    expected = [minhash.signature(fs, 256, 32, 3)[:num_perm] for fs in sets]
+    expected = [reference.signature(fs, 256, 32, 3)[:num_perm] for fs in sets]
     assert signatures(sets, num_perm, 32, 3) == expected
 
 
@@ -131,7 +130,7 @@ def test_every_number_of_permutations(variant, num_perm):
 def test_every_length_of_a_set(variant, bits):
     outputs = splitmix64(bits)
     sets = [[next(outputs) for _ in range(n)] for n in LENGTHS]
-    assert signatures(sets, 9, bits, 1) == [minhash.signature(fs, 9, bits, 1) for fs in sets]
+    assert signatures(sets, 9, bits, 1) == [reference.signature(fs, 9, bits, 1) for fs in sets]
 
 
 @pytest.mark.parametrize("at", range(0, 1026, 41))
@@ -142,7 +141,7 @@ def test_the_least_may_stand_anywhere(variant, at):
     fs = [next(outputs) for _ in range(1026)]
     low = (-int(b[0]) * pow(int(a[0]), -1, 2**32)) % 2**32  # a·low + b = 0 mod 2^32
     fs[at] = unpermuted(low << 32 | 77, 1)
-    assert minhash.signature([fs[at]], 1, 32, 1) == [0]
+    assert reference.signature([fs[at]], 1, 32, 1) == [0]
     assert signatures([fs], 1, 32, 1) == [[0]]
     assert signatures([fs[:at] + fs[at + 1 :]], 1, 32, 1) != [[0]]
 
@@ -154,7 +153,7 @@ def test_bottom_heap_in_awkward_orders(size, order):
     wanted = [0, 1, 2**64 - 1, *(i * 2**55 + i % 3 for i in range(1, 400))]
     wanted = {"ascending": sorted(wanted), "descending": sorted(wanted)[::-1], "mixed": wanted[::2] + wanted[1::2]}[order]
     fs = [unpermuted(z, 1) for z in wanted for _ in range(2)]
-    assert minhash.permute(fs[::2], 1) == wanted
+    assert reference.permute(fs[::2], 1) == wanted
     assert bottoms([fs], size, 64, 1) == [sorted(wanted)[:size]]
     assert bottoms([fs], size, 40, 1) == [sorted({z >> 24 for z in wanted})[:size]]
     assert bottoms([fs], size, 32, 1) == [sorted({z >> 32 for z in wanted})[:size]]
@@ -183,15 +182,15 @@ def test_bottoms_lie_end_to_end():
     sets = [[next(outputs) for _ in range(n)] for n in (0, 300, 3, 0, 0, 20, 21, 5000, 1, 0)]
     sketches = sketched(nd.BottomSketcher(20, 64, 1), sets)
     assert sketches.offsets.tolist() == np.cumsum([0, 0, 20, 3, 0, 0, 20, 20, 20, 1, 0]).tolist()
-    assert [row.tolist() for row in sketches] == [minhash.bottom(fs, 20, 64, 1) for fs in sets]
+    assert [row.tolist() for row in sketches] == [reference.bottom(fs, 20, 64, 1) for fs in sets]
 
 
 def test_large_sketches():
     outputs = splitmix64(5)
     fs = [next(outputs) for _ in range(3000)]
-    assert bottoms([fs], 65536, 64, 1) == [sorted(minhash.permute(fs, 1))]
+    assert bottoms([fs], 65536, 64, 1) == [sorted(reference.permute(fs, 1))]
     [found] = signatures([fs[:3]], 65536, 32, 1)
-    assert (len(found), found[:50]) == (65536, minhash.signature(fs[:3], 50, 32, 1))
+    assert (len(found), found[:50]) == (65536, reference.signature(fs[:3], 50, 32, 1))
 
 
 def test_84_permutations_are_a_prefix_of_128(variant):
@@ -208,7 +207,7 @@ def test_forms_agree_on_documents(variant):
     found = nd.MinHasher(84, shingling=nd.Shingling(width=1)).sketch_many(documents, threads=2).values
     fs = shingling.fingerprints(documents[-1], width=1)
     for row, n in zip(found.tolist(), (1, 511, 512, 513, 1023, 1024, 1025, 2100), strict=True):
-        assert row[:8] + row[80:] == [minhash.signature(fs[:n], 84, 32, 1)[i] for i in (*range(8), *range(80, 84))]
+        assert row[:8] + row[80:] == [reference.signature(fs[:n], 84, 32, 1)[i] for i in (*range(8), *range(80, 84))]
 
 
 def test_threads_do_not_change_anything():
@@ -231,7 +230,7 @@ def test_no_documents():
 
 def test_kinds_of_hashes():
     expected = nd.MinHasher(5).sketch_hashes(np.array([1, 2, 3], np.uint64), [0, 3]).values.tolist()
-    assert expected == [minhash.signature([1, 2, 3], 5, 32, 1)]
+    assert expected == [reference.signature([1, 2, 3], 5, 32, 1)]
     for values in ([1, 2, 3], (1, 2, 3), np.array([1, 2, 3], np.int8), np.array([1, 9, 2, 9, 3], np.uint64)[::2],
                    np.array([1, 2, 3], ">u8")):  # fmt: skip
         for offsets in ([0, 3], np.array([0, 3], np.uint32), np.array([0, 3], ">i8")):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sketch_samples import unmix, unpermuted
 
 import ndcore as nd
-from ndcore.reference import minhash, resemblance, shingling
+from ndcore.reference import resemblance, shingling
+from ndcore.reference import sketches as reference_sketches
 
 KERNEL = "modsketch"
 MODULI = st.sampled_from([1, 2, 3, 4, 6, 7, 12, 25, 64, 96, 2**32, 2**63, 2**64 - 1, 3 * 2**40]) | st.integers(1, 40)
@@ -100,7 +101,7 @@ def test_by_hand():
 @given(st.lists(hash_sets, min_size=1, max_size=4), MODULI, st.none() | st.integers(1, 30), SEEDS)
 def test_mods_as_the_reference(variant, sets, modulus, size, seed):
     found = sketched(nd.ModSketcher(modulus, seed, size=size), sets)
-    expected = [minhash.mod(fs, modulus, seed) for fs in sets]
+    expected = [reference_sketches.mod(fs, modulus, seed) for fs in sets]
     assert rows(found) == [members[:size] for members in expected]
     assert found.valid.tolist() == [bool(fs) for fs in sets]
     for fs, members, known, exact in zip(sets, expected, found.sizes, found.sizes_exact, strict=True):
@@ -116,7 +117,7 @@ def test_adaptives_as_the_reference(variant, lengths, distinct, seed):
     values = list(itertools.islice(splitmix64(distinct), distinct))
     sets = [[values[i * i % distinct] for i in range(n)] for n in lengths]
     found = sketched(nd.ModSketcher("adaptive", seed), sets)
-    assert adaptive_rows(found) == [minhash.adaptive(fs, seed) for fs in sets]
+    assert adaptive_rows(found) == [reference_sketches.adaptive(fs, seed) for fs in sets]
     assert found.sizes_exact.tolist() == [n < 100 for n in lengths]
 
 
@@ -126,9 +127,9 @@ def test_texts_as_the_reference(variant, documents, width, labelled, modulus):
     expected = [shingling.fingerprints(document, width=width, labelled=labelled) for document in documents]
     found = nd.ModSketcher(modulus, shingling=nd.Shingling(width=width, labelled=labelled)).sketch_many(documents)
     if modulus == "adaptive":
-        assert adaptive_rows(found) == [minhash.adaptive(fs) for fs in expected]
+        assert adaptive_rows(found) == [reference_sketches.adaptive(fs) for fs in expected]
     else:
-        assert rows(found) == [minhash.mod(fs, modulus) for fs in expected]
+        assert rows(found) == [reference_sketches.mod(fs, modulus) for fs in expected]
     assert found.valid.tolist() == [bool(fs) for fs in expected]
 
 
@@ -141,8 +142,8 @@ def test_every_length(variant, n):
     fs[n // 2 :] = fs[: n - n // 2]
     sets = [fs, fs[:1], fs[::-1]]
     for modulus in (1, 2, 25):
-        assert rows(sketched(nd.ModSketcher(modulus), sets)) == [minhash.mod(each, modulus) for each in sets]
-    assert adaptive_rows(sketched(nd.ModSketcher("adaptive"), sets)) == [minhash.adaptive(each) for each in sets]
+        assert rows(sketched(nd.ModSketcher(modulus), sets)) == [reference_sketches.mod(each, modulus) for each in sets]
+    assert adaptive_rows(sketched(nd.ModSketcher("adaptive"), sets)) == [reference_sketches.adaptive(each) for each in sets]
 
 
 def test_documents_longer_than_all_blocks(variant):
@@ -153,11 +154,11 @@ def test_documents_longer_than_all_blocks(variant):
     expected = [shingling.fingerprints(document, width=1) for document in documents]
     for modulus in (1, 3):
         found = nd.ModSketcher(modulus, shingling=sh).sketch_many(documents)
-        assert rows(found) == [minhash.mod(fs, modulus) for fs in expected]
+        assert rows(found) == [reference_sketches.mod(fs, modulus) for fs in expected]
     cut = nd.ModSketcher(1, shingling=sh, size=700).sketch_many(documents)
-    assert rows(cut) == [minhash.bottom(fs, 700) for fs in expected]
+    assert rows(cut) == [reference_sketches.bottom(fs, 700) for fs in expected]
     found = nd.ModSketcher("adaptive", shingling=sh).sketch_many(documents)
-    assert adaptive_rows(found) == [minhash.adaptive(fs) for fs in expected]
+    assert adaptive_rows(found) == [reference_sketches.adaptive(fs) for fs in expected]
     assert found.moduli.tolist() == [1024, 1024, 1, 128]
 
 
@@ -192,10 +193,10 @@ def test_no_documents():
 def expected_estimates(sets, modulus) -> tuple[float, float, float]:
     valid = bool(sets[0] and sets[1])
     if modulus == "adaptive":
-        samples = [minhash.adaptive(fs) for fs in sets]
+        samples = [reference_sketches.adaptive(fs) for fs in sets]
         by = (resemblance.adaptive_resemblance, resemblance.adaptive_containment)
     else:
-        samples = [minhash.mod(fs, modulus) for fs in sets]
+        samples = [reference_sketches.mod(fs, modulus) for fs in sets]
         by = (resemblance.mod_resemblance, resemblance.mod_containment)
     return by[0](*samples, valid), by[1](*samples, valid), by[1](*samples[::-1], valid)
 
@@ -221,7 +222,7 @@ def test_estimates_as_the_reference(common, a, b, modulus, repeats):
 def test_the_smallest_of_a_sample_are_a_bottom_sketch(common, a, b, modulus, size):
     sets = [common + a, common + b]
     found = sketched(nd.ModSketcher(modulus, size=size), sets)
-    samples = [minhash.mod(fs, modulus)[:size] for fs in sets]
+    samples = [reference_sketches.mod(fs, modulus)[:size] for fs in sets]
     (common_, total), (_, in_a) = resemblance.bottom_counts(*samples, size)
     valid = bool(sets[0] and sets[1])
     np.testing.assert_equal(found.resemblance(0, 1), resemblance.ratio(common_, total) if valid else math.nan)
@@ -261,7 +262,7 @@ def test_union_is_the_sketch_of_the_union(modulus, size):
     found = sketched(sketcher, sets)
     for i, j in itertools.product(range(5), repeat=2):
         union = found.union(i, j)
-        expected = sorted(set(minhash.permute(sets[i] + sets[j])))
+        expected = sorted(set(reference_sketches.permute(sets[i] + sets[j])))
         divisor = int(max(found.moduli[i], found.moduli[j])) if modulus == "adaptive" else modulus
         assert union[0].tolist() == [z for z in expected if z % divisor == 0][:size]
         assert union.valid.tolist() == [bool(sets[i] or sets[j])]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import minhash
+from ndcore.reference import sketches
 
 ROSE = "a rose is a rose is a rose"
 FLOWER = "a rose is a flower which is a rose"
@@ -37,9 +37,9 @@ def test_the_sets_of_both_options():
     counted = {(word, words[: i + 1].count(word)) for i, word in enumerate(words)}
     assert counted == OPTION_A
     one = dict(zip(words, plain.shingling.fingerprints(ROSE).tolist(), strict=True))
-    assert set(plain.sketch(ROSE)[0].tolist()) == set(minhash.permute(one.values()))
-    again = [minhash.fmix64((one[word] + k * 0x9E3779B97F4A7C15) % 2**64) for word, k in OPTION_A if k > 1]
-    assert set(labelled.sketch(ROSE)[0].tolist()) == set(minhash.permute([*one.values(), *again]))
+    assert set(plain.sketch(ROSE)[0].tolist()) == set(sketches.permute(one.values()))
+    again = [sketches.fmix64((one[word] + k * 0x9E3779B97F4A7C15) % 2**64) for word, k in OPTION_A if k > 1]
+    assert set(labelled.sketch(ROSE)[0].tolist()) == set(sketches.permute([*one.values(), *again]))
     assert (plain.sketch(ROSE).sizes[0], labelled.sketch(ROSE).sizes[0]) == (3, 5)
 
 

@@ -16,7 +16,7 @@ from sketch_samples import simhashed, unpermuted
 import ndcore as nd
 from ndcore import _simhash, kernels
 from ndcore.reference import shingling
-from ndcore.reference import simhash as reference
+from ndcore.reference import sketches as reference
 from ndcore.sketch.weights import as_units
 
 KERNEL = "simhash"
@@ -37,7 +37,7 @@ def initial_letter(tokens) -> float:
 def test_by_hand():
     """Set bit 0 of three features, bit 1 of two of four, bit 2 of one: 3 − 1 > 0, 2 − 2 = 0, 1 − 3 < 0."""
     bag = [unpermuted(z) for z in (0b111, 0b011, 0b001, 0b000)]
-    assert reference.sums(bag)[:4] == [2 * 65536, 0, -2 * 65536, -4 * 65536]
+    assert reference.simhash_sums(bag)[:4] == [2 * 65536, 0, -2 * 65536, -4 * 65536]
     assert simhashed(nd.SimHasher(), [bag]).values.tolist() == [0b001] == [reference.simhash(bag)]
     assert simhashed(nd.SimHasher(), [bag], [1, 0, 0, 0]).values.tolist() == [0b111]
     assert simhashed(nd.SimHasher(), [bag], [-1, 1, 1, -1]).values.tolist() == [0b001]
@@ -80,11 +80,11 @@ def test_weights_as_the_reference(variant, bags, seed):
     found = simhashed(nd.SimHasher(seed=seed), fingerprints, [w for bag in bags for _, w in bag])
     expected = [reference.simhash(fs, [w for _, w in bag], seed) for fs, bag in zip(fingerprints, bags, strict=True)]
     assert found.values.tolist() == expected
-    assert found.valid.tolist() == [any(reference.units(w) for _, w in bag) for bag in bags]
+    assert found.valid.tolist() == [any(reference.weight_units(w) for _, w in bag) for bag in bags]
     mapping = {f: w for bag in bags for f, w in bag[::2]}
     found = simhashed(nd.SimHasher(weights=mapping, seed=seed), fingerprints)
     assert found.values.tolist() == [reference.simhash(fs, mapping, seed) for fs in fingerprints]
-    assert found.valid.tolist() == [any(reference.units(mapping.get(f, 0)) for f in fs) for fs in fingerprints]
+    assert found.valid.tolist() == [any(reference.weight_units(mapping.get(f, 0)) for f in fs) for fs in fingerprints]
 
 
 @given(st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]), st.booleans(), SEEDS)
@@ -388,7 +388,7 @@ def test_more_occurrences_than_are_exact_are_refused(monkeypatch):
 def test_reference_refuses():
     for weight in (math.nan, math.inf, 2**15, -(2**15), LARGEST + 2.0**-17):
         with pytest.raises(ValueError, match="weight is"):
-            reference.units(weight)
+            reference.weight_units(weight)
     with pytest.raises(ValueError, match="there are 1 weights for 2 fingerprints"):
         reference.simhash([1, 2], [1.0])
     with pytest.raises(ValueError, match="weights is 'equal'"):

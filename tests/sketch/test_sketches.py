@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sketch_samples import DOCUMENTS, check_same, either, labelled
 
 import ndcore as nd
-from ndcore.reference import minhash, resemblance
+from ndcore.reference import resemblance
+from ndcore.reference import sketches as reference_sketches
 
 # ---------------------------------------------------------------------------------------------- sequences
 
@@ -136,11 +137,11 @@ def test_signature_estimates_by_hand():
 def test_as_the_reference(common, a, b, size, bits):
     sets = [common + a, common + b]
     found = of_sets(nd.BottomSketcher(size, bits), *sets)
-    ours = [minhash.bottom(fs, size, bits) for fs in sets]
+    ours = [reference_sketches.bottom(fs, size, bits) for fs in sets]
     np.testing.assert_equal(found.resemblance(0, 1), resemblance.bottom_resemblance(*ours, size))
     np.testing.assert_equal(found.containment(0, 1), resemblance.bottom_containment(*ours, size))
     found = of_sets(nd.MinHasher(size, bits), *sets)
-    ours = [minhash.signature(fs, size, bits) for fs in sets]
+    ours = [reference_sketches.signature(fs, size, bits) for fs in sets]
     valid = bool(sets[0] and sets[1])
     np.testing.assert_equal(found.resemblance(0, 1), resemblance.signature_resemblance(*ours, valid))
     expected = resemblance.signature_containment(*ours, *found.sizes.tolist(), valid)
@@ -189,7 +190,7 @@ def test_union_is_the_sketch_of_the_union(a, b, size, bits):
         assert (len(union), union.recipe) == (1, expected.recipe)
         assert union.valid.tolist() == expected.valid.tolist()
         if union.sizes_exact[0]:
-            assert union.sizes[0] == len({z >> (64 - bits) for z in minhash.permute(a + b)})
+            assert union.sizes[0] == len({z >> (64 - bits) for z in reference_sketches.permute(a + b)})
         else:
             np.testing.assert_allclose(union.sizes, expected.sizes, rtol=1e-12)
 

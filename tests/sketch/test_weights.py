@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore import _simhash
 from ndcore.reference import shingling
-from ndcore.reference import simhash as reference
+from ndcore.reference import sketches as reference
 from ndcore.sketch.weights import FeatureWeights, as_units
 from ndcore.storage import container
 
@@ -35,7 +35,7 @@ def frequencies(idf: nd.Idf) -> dict[int, int]:
 
 @given(st.lists(st.floats(-32767, 32767)))
 def test_rounding(weights):
-    assert as_units(weights).tolist() == [reference.units(w) for w in weights]
+    assert as_units(weights).tolist() == [reference.weight_units(w) for w in weights]
 
 
 def test_rounding_of_kinds_of_numbers():

@@ -15,7 +15,7 @@ from sketch_samples import unpermuted
 import ndcore as nd
 from ndcore._minhash import Permutations
 from ndcore._samples import Winnows
-from ndcore.reference import shingling, winnow
+from ndcore.reference import resemblance, shingling, sketches
 
 WINDOWS = st.sampled_from([1, 2, 3, 4, 7, 16, 100]) | st.integers(1, 40)
 SEEDS = st.sampled_from([0, 1, 2**64 - 1])
@@ -42,7 +42,7 @@ def test_the_example_of_the_paper(vectors):
     expected = [(17, 3), (17, 6), (8, 8), (39, 11), (17, 15)]
     assert [(int(z, 16), at) for z, at in case["selected"]] == expected
     for robust in (True, False):
-        assert winnow.select(case["values"], 4, robust) == expected
+        assert sketches.select(case["values"], 4, robust) == expected
         found = winnowed(nd.Winnower(4, robust=robust), [[unpermuted(z) for z in case["values"]]])
         assert rows(found) == [expected]
 
@@ -70,13 +70,13 @@ def test_equal_values_by_hand():
 @given(st.lists(hash_sets | st.lists(st.integers(0, 3), max_size=80), min_size=1, max_size=4), WINDOWS, st.booleans(), SEEDS)
 def test_sequences_as_the_reference(sequences, window, robust, seed):
     found = winnowed(nd.Winnower(window, robust=robust, seed=seed), sequences)
-    assert rows(found) == [winnow.winnow(fs, window, seed, robust) for fs in sequences]
+    assert rows(found) == [sketches.winnow(fs, window, seed, robust) for fs in sequences]
     assert found.valid.tolist() == [bool(fs) for fs in sequences]
 
 
 @given(st.lists(texts, max_size=4), st.sampled_from([1, 2, 5]), WINDOWS)
 def test_texts_as_the_reference(documents, width, window):
-    expected = [winnow.winnow(shingling.fingerprints(document, width=width), window) for document in documents]
+    expected = [sketches.winnow(shingling.fingerprints(document, width=width), window) for document in documents]
     found = nd.Winnower(window, nd.Shingling(width=width)).sketch_many(documents)
     assert rows(found) == expected
     assert found.valid.tolist() == [bool(row) for row in expected]
@@ -97,7 +97,7 @@ def test_every_length(n, window):
 
 def select(fingerprints, window, robust) -> list[tuple[int, int]]:
     """Winnow by one look at each window with NumPy, where the reference would take minutes."""
-    z = np.array(winnow.permute(fingerprints), np.uint64)
+    z = np.array(sketches.permute(fingerprints), np.uint64)
     found: list[int] = []
     for begin in range(max(1, len(z) - window + 1) if len(z) else 0):
         inside = z[begin : begin + window]
@@ -161,14 +161,14 @@ def test_equal_rows_are_not_selected_again_and_again():
 def test_comparisons_as_the_reference(common, a, b, window, repeats):
     sequences = [(common + a) * repeats, b + common, []]
     found = winnowed(nd.Winnower(window), sequences)
-    selected = [winnow.winnow(fs, window) for fs in sequences]
+    selected = [sketches.winnow(fs, window) for fs in sequences]
     compared = found.compare()
     for i in range(3):
         for j in range(3):
-            counts = winnow.resemblance(selected[i], selected[j])
+            counts = resemblance.winnowed_counts(selected[i], selected[j])
             assert (compared.common[i, j], compared.total[i, j], compared.in_a[i, j]) == counts
     if sequences[0] and sequences[1]:
-        both, either, ours = winnow.resemblance(*selected[:2])
+        both, either, ours = resemblance.winnowed_counts(*selected[:2])
         assert found.resemblance(0, 1) == both / either and found.containment(0, 1) == both / ours
     assert np.isnan(found.resemblance(0, 2))
 

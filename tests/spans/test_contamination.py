@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.reference import contamination as reference
+from ndcore.reference import repeats as reference
 from ndcore.spans import reading
 
 LENGTHS = st.sampled_from([1, 2, 3, 4, 6, 7, 8, 13])

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.alignment.offsets import locate
+from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import repeats as reference
-from ndcore.spans.cuts import cut_corpus, cut_text, joined, spans_of_corpus, spans_of_text
-from ndcore.spans.repeats_windows import merged
+from ndcore.spans.cuts import cut_corpus, cut_text, find_corpus_spans, find_cut_spans, joined
+from ndcore.spans.repeats_windows import merge_ranges
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()
@@ -50,7 +50,8 @@ def test_a_cut_leaves_the_next_line_as_it_is(unit):
 def test_pieces_are_joined_by_a_blank():
     assert joined(["a ", "b"], True) == "a b"
     assert joined(["中", "文"], True) == "中 文"
-    assert joined(["a\u00a0", "b"], True).encode() == joined(["a\u00a0".encode(), b"b"], False) == "a\u00a0 b".encode()
+    of_str, of_bytes = joined(["a\u00a0", "b"], True), joined(["a\u00a0".encode(), b"b"], False)
+    assert of_str.encode() == of_bytes == "a\u00a0 b".encode()
     assert joined([b"a", b"\tb"], False) == b"a\tb"
     assert joined([], True) == ""
     assert joined([], False) == b""
@@ -83,31 +84,31 @@ def test_spans_are_what_pieces_leave_out():
         bounds = sorted(rng.sample(range(n + 1), rng.randrange(0, min(n, 5)) // 2 * 2))
         firsts, lasts = np.array(bounds[::2], np.int64), np.array(bounds[1::2], np.int64)
         expected = "".join(cut_text(text, WORDS, firsts, lasts))
-        spans = spans_of_text(text, WORDS, firsts, lasts)
+        spans = find_cut_spans(text, WORDS, firsts, lasts)
         assert left_out(text, spans) == expected
-        assert spans_of_text(text.encode(), WORDS, firsts, lasts) == spans
+        assert find_cut_spans(text.encode(), WORDS, firsts, lasts) == spans
         places = [found.span() for found in re.finditer(r"[a-z]+|Fluß|é|𝒳y|中|文", text)]
         assert spans == reference.spans(text, places, list(zip(bounds[::2], bounds[1::2], strict=True)))
         firsts, lasts = np.arange(n), np.arange(1, n + 1)  # each token by itself: what is between them goes too
         whole = "".join(cut_text(text, WORDS, firsts[:1], lasts[-1:]))
-        assert left_out(text, spans_of_text(text, WORDS, firsts, lasts)) == whole
+        assert left_out(text, find_cut_spans(text, WORDS, firsts, lasts)) == whole
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("a é在ﬁ\n👍"), max_size=8), st.data(), st.sampled_from([("byte", None), ("char", "NFKC")]))
 def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
     shingling = nd.Shingling(unit[0], normalize=unit[1])
-    places = list(zip(*(part.tolist() for part in locate(text, shingling)), strict=True))
+    places = list(zip(*(part.tolist() for part in locate_tokens(text, shingling)), strict=True))
     count = data.draw(st.integers(0, len(places)))
     bounds = sorted(data.draw(st.lists(st.integers(0, len(places)), min_size=count, max_size=count, unique=True)))
     pairs = list(pairwise(bounds))[:: data.draw(st.sampled_from([1, 2]))]
     firsts, lasts = np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
-    spans = spans_of_text(text, shingling, firsts, lasts)
+    spans = find_cut_spans(text, shingling, firsts, lasts)
     assert spans == reference.spans(text, places, pairs)
     wanted = {at for first, last in pairs for at in range(first, last)}
     kept = [c for c, char in enumerate(text) if any(a <= c < b for i, (a, b) in enumerate(places) if i not in wanted)]
     assert left_out(text, spans) == "".join(text[c] for c in kept)
-    begins, ends = merged(firsts, lasts)
+    begins, ends = merge_ranges(firsts, lasts)
     for given_text in (text, text.encode()):
         pieces = cut_text(given_text, shingling, begins, ends, True)
         left = "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
@@ -120,7 +121,7 @@ def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
 def test_spans_of_a_corpus_come_in_order():
     texts = ["a b c", b"a \xc3\xa9 b", "", "d"]
     ranges = (np.array([0, 1]), np.array([1, 1]), np.array([2, 2]))
-    assert list(spans_of_corpus(as_corpus(texts), 4, WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
+    assert list(find_corpus_spans(as_corpus(texts), 4, WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore.spans import repeats_layout as room
-from ndcore.spans.repeats_layout import Layout, bases_of, ranges_fault, runs_fault
+from ndcore.spans.repeats_layout import Layout, bases_of, find_ranges_fault, find_runs_fault
 
 SIZES = np.array([5, 0, 4])
 LAYOUT = Layout.of(SIZES, np.array([2, 0, 1]), np.zeros(3, np.uint64), 1)  # places 0 to 3, 5 to 9, none
@@ -31,13 +31,13 @@ def test_places():
 @pytest.mark.parametrize("step", [1, 1 << 20])
 def test_ranges(ranges, fault, step, monkeypatch):
     monkeypatch.setattr(room, "STEP", step)
-    found = ranges_fault(SIZES, packed(*ranges), 2)
+    found = find_ranges_fault(SIZES, packed(*ranges), 2)
     assert found is None if fault is None else fault in found
 
 
 def test_no_document_has_a_range():
-    assert ranges_fault(SIZES[:0], packed((0, 1)), 2)
-    assert ranges_fault(SIZES[:0], packed(), 2) is None
+    assert find_ranges_fault(SIZES[:0], packed((0, 1)), 2)
+    assert find_ranges_fault(SIZES[:0], packed(), 2) is None
 
 
 @pytest.mark.parametrize(("runs", "fault"), [
@@ -51,5 +51,5 @@ def test_no_document_has_a_range():
 @pytest.mark.parametrize("step", [1, 1 << 20])
 def test_runs(runs, fault, step, monkeypatch):
     monkeypatch.setattr(room, "STEP", step)
-    found = runs_fault(LAYOUT, np.array(runs, np.uint64).reshape(-1, 3), 2)
+    found = find_runs_fault(LAYOUT, np.array(runs, np.uint64).reshape(-1, 3), 2)
     assert found is None if fault is None else fault in found

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore.spans.repeats_rows import _ends, _sorted_suffixes
+from ndcore.spans.repeats_rows import _find_ends, _sort_suffixes
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=30))
@@ -17,9 +17,9 @@ def test_suffixes_are_in_the_order_of_their_units(given_units):
         place += 1 + gap
         rows.append((place, first, 1))
     cut = np.array(rows, np.uint64).reshape(-1, 3)
-    ends = _ends(cut)
+    ends = _find_ends(cut)
     expected_ends = [next((j for j in range(i + 1, len(rows)) if rows[j][0] != rows[j - 1][0] + 1), len(rows))
                      for i in range(len(rows))]
     assert ends.tolist() == expected_ends
     suffixes = [([row[1] for row in rows[i : expected_ends[i]]], i) for i in range(len(rows))]
-    assert _sorted_suffixes(cut, ends).tolist() == [i for _, i in sorted(suffixes)]
+    assert _sort_suffixes(cut, ends).tolist() == [i for _, i in sorted(suffixes)]

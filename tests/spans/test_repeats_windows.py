@@ -11,10 +11,10 @@ from ndcore.spans import repeats_work as work
 
 
 def test_ranges_that_overlap_or_touch_are_merged():
-    begins, ends = windows.merged(np.array([0, 2, 3, 9, 12]), np.array([2, 8, 4, 10, 13]))
+    begins, ends = windows.merge_ranges(np.array([0, 2, 3, 9, 12]), np.array([2, 8, 4, 10, 13]))
     assert begins.tolist() == [0, 9, 12]
     assert ends.tolist() == [8, 10, 13]
-    assert [len(part) for part in windows.merged(np.empty(0, np.int64), np.empty(0, np.int64))] == [0, 0]
+    assert [len(part) for part in windows.merge_ranges(np.empty(0, np.int64), np.empty(0, np.int64))] == [0, 0]
 
 
 def test_windows_with_equal_fingerprints_and_other_tokens_are_searched_anew(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.alignment.offsets import locate
+from ndcore.alignment.offsets import locate_tokens
 from ndcore.spans.token_places import place_all, place_ranges
 
 SHINGLINGS = [
@@ -31,7 +31,7 @@ def offsets_in_bytes(text: str) -> list[int]:
 @example("é" * 3, SHINGLINGS[4])
 @example(" one \r\n\n two", SHINGLINGS[3])
 def test_places_are_those_of_locate(text, shingling):
-    starts, ends = locate(text, shingling)
+    starts, ends = locate_tokens(text, shingling)
     tokens = np.arange(len(starts))
     behind, before = np.append(starts, len(text))[tokens + 1], np.append(0, ends)[tokens]
     starts = np.maximum(starts, before)  # without characters that neighbours share

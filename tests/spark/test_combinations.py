@@ -31,11 +31,14 @@ def drawn(seed: int) -> tuple[list[bytes], list[bytes] | None, dict, dict]:
     old = as_binary(rng.sample(texts, 5)) + as_binary(mixture(rng, 10)) if rng.random() < 0.4 else None
     options = {
         "threshold": rng.choice([0.3, 0.5, 0.8]), "cluster": rng.choice(["star", "greedy", "components"]),
+        "lost": rng.random() < 0.5,
         "keep": rng.choice(["first", "longest"]), "min_shingles": rng.choice([0, 0, 3]), "reassign": rng.random() < 0.5,
         "max_holders": rng.choice([2, 3, 1000]), "shingling": nd.Shingling(width=rng.choice([1, 2])),
         "must_agree": rng.choice([None, "numbers", ["title", "negations"], size_class]),
-        "filter": rng.choice(["lsh", nd.FilterDesign.of(40, 1, 1, threshold=0.3)]),
+        "filter": rng.choice(["lsh", nd.FilterDesign.of(40, 1, 1, threshold=0.3), "complete", "complete"]),
     }
+    if rng.random() < 0.4:
+        options |= {"drop": "contained", "cluster": "star", "filter": "auto"}
     labels = {}
     if rng.random() < 0.4 and old is None:
         labels["by"] = [rng.choice("xxy") for _ in texts]
@@ -45,7 +48,7 @@ def drawn(seed: int) -> tuple[list[bytes], list[bytes] | None, dict, dict]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(12))
 def test_combinations(spark, monkeypatch, seed):
     monkeypatch.setattr(long_runs, "FIRST", 5)
     texts, old, options, labels = drawn(seed)
@@ -60,3 +63,10 @@ def test_combinations(spark, monkeypatch, seed):
     expected = nd.near_duplicates(texts, against=old, **options, **labels)
     got = near_duplicates(df, id="id", **options, **given)
     check_verdicts(got, expected, ids, old_ids)
+    if options["max_holders"] == 1000:  # all pairs are listed
+        names, shown = [*ids, *old_ids], expected.verified
+        columns = [column[shown].tolist() for column in (*expected.pairs, expected.pair_scores)]
+        wanted = {(frozenset((names[a], names[b])), *scores) for a, b, *scores in zip(*columns, strict=True)}
+        rows = got.pairs.toArrow().to_pylist()
+        assert wanted == {(frozenset((row["a"]["id"], row["b"]["id"])), row["resemblance"],
+                           row.get("score", row["resemblance"])) for row in rows} and len(rows) == len(wanted)

@@ -65,6 +65,22 @@ def test_options_of_the_verdict(spark, tmp_path):
 
 
 @pytest.mark.slow
+def test_excerpts_and_losses(spark, tmp_path):
+    words = [row["text"].split() for row in records(40)]
+    rows = [{"text": " ".join(text if i % 3 else text[: 5 + i % 20])} for i, text in enumerate(words)]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out", "--drop", "contained", "--keep",
+                  "longest", "--lost", "--width", 2, "--threshold", 0.7)
+    expected = nd.near_duplicates([row["text"] for row in rows], drop="contained", keep="longest", lost=True,
+                                  shingling=nd.Shingling(width=2), threshold=0.7)
+    verdicts = spark.read.parquet(str(tmp_path / "out" / "verdicts")).sort("record").collect()
+    assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
+    assert [row.lost for row in verdicts] == expected.lost.tolist()
+    assert summary["contained"] == (expected.classes == "contained").sum() > 0
+    assert summary["lost"] == {"shingles": expected.lost.sum(), "documents": (expected.lost > 0).sum()}
+
+
+@pytest.mark.slow
 def test_pages_that_no_parser_reads(spark, tmp_path):
     pytest.importorskip("resiliparse", reason="the extra web is not installed")
     pages = ["<p>one two", "<div>" * 16_000 + "three"]

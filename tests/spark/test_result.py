@@ -10,9 +10,12 @@ import ndcore as nd
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from pyspark.sql import functions as F
+
 from ndcore.dedup.rules import Rules
 from ndcore.spark.documents import Documents
 from ndcore.spark.result import NearDuplicates, conclude
+from ndcore.spark.verification import SCORED
 
 EXPECTED = {  # representative, of against, class, resemblance, size
     "a": ("a", False, "kept", 1.0, 5), "b": ("a", False, "identical", 1.0, 5), "c": ("a", False, "lexical", 1.0, 5),
@@ -28,9 +31,10 @@ def test_verdicts(spark, work):
         "rank bigint, key struct<id:string>, against boolean, valid boolean")
     followers = spark.createDataFrame([(2, 1, "identical"), (3, 1, "lexical"), (8, 7, "identical")],
                                       "rank bigint, leader bigint, how string")
-    labels = spark.createDataFrame([(4, 1, 1.0), (5, 1, 0.5), (6, 0, 0.8)], "rank bigint, label bigint, resemblance double")
-    pairs = spark.createDataFrame([(0, 6, 0.8), (1, 4, 1.0)], "a bigint, b bigint, resemblance double")
-    verdicts, by_key = conclude(work, Documents(ranked, followers, 1), labels, pairs, 0.8)
+    labels = spark.createDataFrame([(4, 1, 1.0), (5, 1, 0.5), (6, 0, 0.8)], "rank bigint, label bigint, resemblance double"
+                                   ).withColumn("score", F.col("resemblance"))
+    pairs = spark.createDataFrame([(0, 6, 0.8, 0.8, 0.8), (1, 4, 1.0, 1.0, 1.0)], SCORED)
+    verdicts, by_key = conclude(work, Documents(ranked, followers, 1), labels, pairs, None, Rules())
     rows = verdicts.toArrow().to_pylist()
     found = {row["id"]: (row["representative"]["id"], row["against"], row["class"], row["resemblance"], row["cluster_size"])
              for row in rows}

@@ -31,10 +31,10 @@ def test_sets_and_pairs(spark, work):
     sizes = {row.rank: len(row.members) // 8 for row in sets.collect()}
     assert sizes == {0: 6, 10: 6, 40: 8}
     pairs = spark.createDataFrame([(b"x", 0, 10), (b"x", 0, 40), (b"y", 10, 40)], "block binary, a bigint, b bigint")
-    assert sorted(map(tuple, compare_pairs(work, pairs, sets, how, "pairs").collect())) == [
+    assert sorted(tuple(row)[:3] for row in compare_pairs(work, pairs, sets, how, "pairs").collect()) == [
         (0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
     measured = measure_pairs(work, pairs.select("a", "b"), sets, how, "all pairs")
-    assert sorted(map(tuple, measured.collect())) == [(0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
+    assert sorted(tuple(row)[:3] for row in measured.collect()) == [(0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
 
 
 @pytest.mark.slow

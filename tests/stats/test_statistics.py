@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.reference import features as reference_features
+from ndcore.reference import sketches as reference_sketches
 
 SIGMA = 5.0
 
@@ -306,7 +306,7 @@ def test_pass_rates_of_the_filter(size, shared, shape):
     sketches = nd.MinHasher(groups * group_size).sketch_hashes(values, offsets)
     found = nd.features(sketches, groups, group_size)
     passed = ((found[0::2] == found[1::2]).sum(axis=1) >= need).mean()
-    expected = reference_features.pass_probability(j, *shape)
+    expected = reference_sketches.pass_probability(j, *shape)
     assert 0.02 < expected < 0.999
     assert abs(passed - expected) <= SIGMA * math.sqrt(expected * (1 - expected) / trials)
     assert nd.pass_probability(j, *shape) == pytest.approx(expected, rel=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore.storage import container
-from ndcore.storage.file_shelf import FileShelf, Form, consecutive, find_misfit, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 
 
 def test_the_family_is_in_the_kind_of_every_file(tmp_path):
@@ -21,10 +21,10 @@ def test_the_family_is_in_the_kind_of_every_file(tmp_path):
 
 def test_parts_behind_a_gap_are_dropped(tmp_path):
     shelf = FileShelf(tmp_path, "jobs")
-    assert consecutive(shelf, "steps") == []
+    assert shelf.consecutive("steps") == []
     for number in (0, 1, 3, 4):
         shelf.put(part_name("steps", number), {}, {})
-    assert consecutive(shelf, "steps") == ["steps/00000000", "steps/00000001"] == shelf.names("steps")
+    assert shelf.consecutive("steps") == ["steps/00000000", "steps/00000001"] == shelf.names("steps")
 
 
 def test_clear_removes_its_files_only(tmp_path):

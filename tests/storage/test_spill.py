@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ndcore.storage import spill
-from ndcore.storage.spill import SpooledArray, SpooledColumn, SpooledSets, spooled_together
+from ndcore.storage.spill import SpooledArray, SpooledColumn, SpooledSets
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
@@ -60,12 +60,14 @@ def test_columns_are_read_between_additions(limit):
 @pytest.mark.parametrize("limit", [None, 100])
 def test_arrays_are_joined(limit):
     arrays = [np.arange(24, dtype=np.uint32).reshape(8, 3), np.zeros((0, 3), np.uint32), np.ones((5, 3), np.uint32)]
-    whole = spooled_together(arrays, limit, "r+")
+    spooled = SpooledArray(np.uint32, limit, (3,))
+    for rows in arrays:
+        spooled.append(rows)
+    whole = spooled.array("r+")
     assert (whole == np.concatenate(arrays)).all() and whole.dtype == np.uint32
     assert isinstance(whole, np.memmap) == (limit is not None)
     whole[3] = 7
     assert whole[3].tolist() == [7, 7, 7]
-    assert spooled_together(arrays[:1], limit) is arrays[0]
 
 
 @pytest.mark.parametrize("limit", [10**6, 200, 0])

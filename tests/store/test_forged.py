@@ -208,6 +208,6 @@ def test_a_follower_holds_what_the_checkpoint_does_not_have(tmp_path, monkeypatc
             list(store.decide_many([(i, f"{TEXT} {i}") for i in range(first, first + 20)]))
             reader.refresh()
             assert len(reader) == len(store) == first + 20
-            tables = reader._directory.state.indexes.features._index._tables
+            tables = reader._directory.state.indexes.features._tables
             assert sum(map(len, tables)) <= 80
         assert reader.peek(f"{TEXT} 7").equal == 7

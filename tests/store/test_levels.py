@@ -73,7 +73,8 @@ def test_searches_go_on_during_all_work(tmp_path):
         for start in range(0, 4_000, 250):
             index.add(np.arange(start, start + 250), values[start : start + 250])
             known[0] = start + 250
-        index.merge()
+        index.flush()
+        index._levels.wait()
         done.set()
         for thread in threads:
             thread.join()
@@ -98,7 +99,8 @@ def test_closing_does_not_wait_for_a_long_merge(tmp_path, monkeypatch):
         assert index.stats()["segments"] == [20, 20, 20]
     with Index.open(tmp_path) as index:
         assert index.covered == 60
-        index.merge()
+        index._levels.start()
+        index._levels.wait()
         assert index.stats()["segments"] == [60] and index.search(values[7], 1).tolist() == [7]
 
 

@@ -8,7 +8,7 @@ from math import comb, sqrt
 import numpy as np
 import pytest
 
-from ndcore.reference import minhash, resample, shingling
+from ndcore.reference import resemblance, shingling, sketches
 from ndcore.store.resample import Resampled
 from ndcore.store.store import Store
 
@@ -42,7 +42,7 @@ def test_as_the_reference_counts(store, size, seed):
     text = shingling.fingerprints(MIXED)
     expected = {}
     for key, page in PAGES.items():
-        found, of = resample.sampled_containment(shingling.fingerprints(page), text, size, seed)
+        found, of = resemblance.sampled_containment(shingling.fingerprints(page), text, size, seed)
         if found >= 0.25 * of:
             expected[key] = found / of
     copies = drawn.query(MIXED, threshold=0.25)
@@ -77,8 +77,8 @@ def test_a_copy_that_escapes_the_known_samples_is_found(tmp_path):
     """The plagiarist knows the seed of the store, and changes one word of each shingle that is a minimum."""
     original = words(9, 5000)
     fingerprints = shingling.fingerprints(" ".join(original))
-    key, a, b = minhash.key_and_coefficients(1, 84)
-    z = np.array([minhash.fmix64(f ^ key) >> 32 for f in fingerprints], np.uint64)
+    key, a, b = sketches.key_and_coefficients(1, 84)
+    z = np.array([sketches.fmix64(f ^ key) >> 32 for f in fingerprints], np.uint64)
     low = np.uint64(0xFFFFFFFF)
     minima = {int(np.argmin(((np.uint64(x) & low) * z + (np.uint64(y) & low)) & low)) for x, y in zip(a, b, strict=True)}
     changed = list(original)

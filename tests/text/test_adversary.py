@@ -14,21 +14,21 @@ from generated import forged
 
 import ndcore as nd
 from ndcore.recipe import Recipe
-from ndcore.reference import gf2, rabin, shingling
+from ndcore.reference import rabin, shingling
 
-P, Q = nd.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL
+P, Q = nd.POLYNOMIAL, rabin.TOKEN_POLYNOMIAL
 
 
 def run_of_words(p: int) -> tuple[str, str]:
     """Forge two texts of five words of eight letters whose only shingle has one fingerprint mod p."""
-    a, b = forged(40, lambda change: gf2.mod(change << 64, p))
+    a, b = forged(40, lambda change: rabin.mod(change << 64, p))
     joined = [" ".join(text[i : i + 8].decode() for i in range(0, 40, 8)) for text in (a, b)]
     return joined[0], joined[1]
 
 
 def long_words(q: int) -> tuple[str, str]:
     """Forge two words with one symbol mod q."""
-    a, b = forged(30, lambda change: gf2.mod(change, q))
+    a, b = forged(30, lambda change: rabin.mod(change, q))
     return a.decode(), b.decode()
 
 
@@ -90,7 +90,7 @@ def test_random_polynomials():
     made = [nd.Shingling.random() for _ in range(20)]
     drawn = {p for sh in made for p in (sh.polynomial, sh.token_polynomial)}
     assert len(drawn) == 40
-    assert all(p.bit_length() == 65 and gf2.is_irreducible(p) for p in list(drawn)[:4])
+    assert all(p.bit_length() == 65 and rabin.is_irreducible(p) for p in list(drawn)[:4])
     assert nd.Shingling.random(np.uint64(5), unit="char", width=3, labelled=True) == nd.Shingling.random(
         5, unit="char", width=3, labelled=True
     )

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ndcore._text import UNICODE_VERSION, TokenChoice
-from ndcore.reference import agreement
+from ndcore._text import UNICODE_VERSION, NameChoice, TokenChoice
+from ndcore.choices import AGREEMENTS
+from ndcore.reference import text as reference_text
 from ndcore.reference.shingling import tokens
-from ndcore.text.agreement import NAMES, ZEROS, Agreement
+from ndcore.text.agreement import ENDS, Agreement, describe_difference
+from ndcore.text.amounts import ZEROS
 from ndcore.text.inputs import Extracted, as_texts
 from ndcore.text.negations import LANGUAGES
 
@@ -50,8 +52,8 @@ def test_the_parameter():
 
 
 @pytest.mark.parametrize(("given", "error", "words"), [
-    ("number", ValueError, "'number'.*'numbers', 'title', 'negations'"),
-    (["numbers", "names"], ValueError, "'names'"),
+    ("number", ValueError, "'number'.*'numbers', 'amounts', 'title', 'names', 'negations'"),
+    (["numbers", "name"], ValueError, "'name'"),
     ([None], TypeError, "None of type NoneType"),
     (3, TypeError, "3 of type int"),
     (b"numbers", TypeError, "of type bytes"),
@@ -64,17 +66,17 @@ def test_other_parameters_are_refused(given, error, words):
 
 
 def test_digests_are_rows_of_16_bytes():
-    found = Agreement.of(NAMES).digests(["one 1", b"one 1", "two"])
+    found = Agreement.of(AGREEMENTS).digests(["one 1", b"one 1", "two"])
     assert (found.dtype, found.shape) == (np.uint8, (3, 16))
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
-    assert Agreement.of(NAMES).digests([]).shape == (0, 16)
+    assert Agreement.of(AGREEMENTS).digests([]).shape == (0, 16)
 
 
 def test_columns_of_arrow_as_lists():
     arrow = pytest.importorskip("pyarrow")
     texts = ["one 1", "", "né 2\nnot"]
-    for must_agree in (*NAMES, len, [*NAMES, len]):
+    for must_agree in (*AGREEMENTS, len, [*AGREEMENTS, len]):
         found = Agreement.of(must_agree).digests(as_texts(arrow.array(texts)))
         assert np.array_equal(found, Agreement.of(must_agree).digests(texts))
 
@@ -95,7 +97,7 @@ def test_all_decimal_digits_of_unicode():
     """Python's tables are older or newer; digits never lose their category."""
     known = {chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) == "Nd"}
     assert UNICODE_VERSION == "17.0.0"
-    assert {chr(c) for c in agreement.DECIMAL} == DIGITS
+    assert {chr(c) for c in reference_text.DECIMAL} == DIGITS
     assert len(DIGITS) == 770
     if unicodedata.unidata_version <= UNICODE_VERSION:
         assert known <= DIGITS
@@ -120,6 +122,60 @@ def test_words_agree_with_the_reference(texts):
         keys = [[t.decode() for t in tokens(text, "word", None) if chosen(t.decode())] for text in texts]
         found = rows(name, *texts)
         assert [a == b for a in found for b in found] == [a == b for a in keys for b in keys]
+
+
+def test_names_have_capitals_not_only_where_a_sentence_begins():
+    assert agree("names", "He met Smith of Ohio.", "of the men, he met SMITH in Ohio", b"We saw Ohio, Smith and Ohio!")
+    assert not agree("names", "He met Smith", "He met Jones")
+    assert agree("names", "Rain fell. Snow fell: Hail fell; (Then) it ended? \u00bfQu\u00e9 hora? \u2026Ja", "it rained")
+    assert not agree("names", "Rain fell. NATO met", "Rain fell. nato met")
+    assert agree("names", "The Software is free; this software too", "no name")  # "software" is a common word
+    assert agree("names", "\u65e5\u672c\u8a9e 3 \u05e9\u05dc\u05d5\u05dd", "")  # scripts without case have no names
+    assert not agree("names", "THE END", "the end")
+    assert agree("names", "he met Smith\nCopyright (c) 2010 Jo Doe, Inc.\nand Jones", "Jones met with Jones of Smith")
+    assert not agree("names", "the Copyright of Jo Doe", "the Copyright of Al Doe")
+
+
+@given(st.text(alphabet="aAbB .!\n\u00df\u1e9e\u03a3\u03c2\u0345\u00ad\u0301\u65e5\u30fc\u01c5\u0561\u0531;1") | st.text())
+def test_names_equal_the_reference(text):
+    assert NameChoice(ENDS).of(text.encode("utf-8", "surrogatepass")) == reference_text.names(text)
+
+
+@given(st.binary())
+def test_names_of_bytes_equal_the_reference(data):
+    assert ENDS == reference_text.ENDS
+    assert NameChoice(ENDS).of(data) == reference_text.names(data)
+
+
+def test_amounts_are_numbers_with_units():
+    assert agree("amounts", "It costs 1,500 dollars", "for $1500.00", b"for $ 1500", "for 1\u00a0500 $")
+    assert agree("amounts", "the first of 30 days", "the 1st of 30-day spans", "THE FIRST OF 30 DAYS")
+    assert not agree("amounts", "30 days", "30 months")
+    assert not agree("amounts", "3 and 4", "4 and 3")
+    assert agree("amounts", "Copyright 1999-2003 X\n5", "\u00a9 2007 Y, 12 Elm\n5", "5")
+    assert not agree("amounts", "It happened in 1999", "It happened in 2003")
+
+
+@pytest.mark.parametrize(("a", "b", "said"), [
+    ("3 kettles", "5 kettles", "numbers (only document 4 has '3', only document 7 has '5')"),
+    ("1 2", "2 1", "numbers (in another order)"), ("1 2", "1 2", ""), ("1 2 3 4 5 6 7", "", "only document 4 has '1', '2', "
+                                                                      "'3', '4', '5' and 2 more)"),
+])
+def test_the_words_that_keep_two_apart_are_named(a, b, said):
+    assert describe_difference("numbers", {4: a, 7: b}).endswith(said)
+    assert bool(describe_difference("numbers", {4: a, 7: b})) == bool(said)
+
+
+def test_words_of_every_key_are_named():
+    texts = {0: "Page one\nHe did not meet Smith for 5 dollars", 1: "Page two\nHe did meet Jones for 6 euro"}
+    assert [describe_difference(name, texts) for name in AGREEMENTS] == [
+        "numbers (only document 0 has '5', only document 1 has '6')",
+        "amounts (only document 0 has '5 $', only document 1 has '6 eur')",
+        "title (only document 0 has 'one', only document 1 has 'two')",
+        "names (only document 0 has 'smith', only document 1 has 'jones')",
+        "negations (only document 0 has 'not')",
+    ]
+    assert describe_difference("callable builtins.len", texts) == "callable builtins.len"
 
 
 def test_callables_get_the_text_as_it_is():
@@ -204,8 +260,8 @@ pieces = st.sampled_from(["1", "2", "12", "\u0661", "a", "not", "NOT", "kein", "
 def test_as_the_reference(documents, encoded):
     if encoded:
         documents = [*documents, *(document.encode() + b"\xff" for document in documents)]
-    for name, key in [("numbers", agreement.numbers), ("title", agreement.title),
-                      ("negations", lambda text: agreement.negations(text, LISTED))]:  # fmt: skip
+    for name, key in [("numbers", reference_text.numbers), ("title", reference_text.title),
+                      ("negations", lambda text: reference_text.negations(text, LISTED))]:  # fmt: skip
         found = rows(name, *documents)
         keys = [key(document) for document in documents]
         assert [[x == y for y in found] for x in found] == [[x == y for y in keys] for x in keys]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore import _text
+from ndcore.choices import NORMALIZED
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.reference import rabin, resemblance, shingling, text
-from ndcore.text.units import NORMALIZED
 
 KERNEL = "rabin"
 P = 0x1FD845EF300CE2D0B

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.recipe import Recipe
-from ndcore.reference import gf2, shingling
+from ndcore.reference import rabin, shingling
 
-P, Q = nd.POLYNOMIAL, gf2.TOKEN_POLYNOMIAL
+P, Q = nd.POLYNOMIAL, rabin.TOKEN_POLYNOMIAL
 
 
 def digests(documents: list[str | bytes], sh: nd.Shingling) -> list[bytes]:
@@ -76,7 +76,7 @@ def test_seams_between_blocks(n):
 
 def test_a_word_that_only_has_the_symbol_of_a_stop_word_stays():
     # Forged by who knows Q: equal symbols, other bytes.
-    word, twin = (text.decode() for text in forged(30, lambda change: gf2.mod(change, Q)))
+    word, twin = (text.decode() for text in forged(30, lambda change: rabin.mod(change, Q)))
     assert shingling.symbol(word.encode()) == shingling.symbol(twin.encode())
     sh = nd.Shingling(stop_words=[word])
     assert sh.tokens(f"x {word} y {twin}") == ["x", "y", twin]

@@ -5,8 +5,9 @@ import pickle
 import pytest
 
 import ndcore as nd
+from ndcore.choices import NORMALIZED, UNITS
 from ndcore.reference import text
-from ndcore.text.units import NORMALIZED, UNITS, check_unit, kernel_unit
+from ndcore.text.units import check_unit, kernel_unit
 
 
 def test_the_reference_has_the_same_units():

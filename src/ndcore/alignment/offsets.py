@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
+from ndcore.choices import NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import NORMALIZED, UNITS, kernel_unit
+from ndcore.text.units import kernel_unit
 
-__all__ = ["Spans", "locate"]
+__all__ = ["Spans", "locate_tokens"]
 
 Spans: TypeAlias = tuple[Ints, Ints]
 
 
-def locate(text: Text, shingling: Shingling) -> Spans:
+def locate_tokens(text: Text, shingling: Shingling) -> Spans:
     """Find where the tokens of a document begin and end.
 
     Parameters
@@ -58,16 +59,16 @@ def locate(text: Text, shingling: Shingling) -> Spans:
     elif shingling.unit in NORMALIZED["words"]:
         spans = _text.places(data, kernel_unit(shingling.unit, shingling.normalize), np.arange(len(shingling.tokens(text))))
     else:
-        spans = _in_utf8(data, text, shingling)
-    return _in_str(spans, text) if isinstance(text, str) else spans
+        spans = _locate_in_utf8(data, text, shingling)
+    return _convert_to_str(spans, text) if isinstance(text, str) else spans
 
 
-def code_points(data: bytes) -> NDArray[np.uint32]:
+def decode_points(data: bytes) -> NDArray[np.uint32]:
     """Decode UTF-8 to code points; each byte outside well-formed sequences becomes a surrogate, U+DC80 to U+DCFF."""
     return np.frombuffer(data.decode("utf-8", "surrogateescape").encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def byte_offsets(points: NDArray[np.uint32], surrogate: int) -> Ints:
+def count_bytes(points: NDArray[np.uint32], surrogate: int) -> Ints:
     """Return where each code point begins in UTF-8, and the last ends; a surrogate counts as `surrogate` bytes."""
     sizes = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     sizes[is_surrogate(points)] = surrogate
@@ -79,24 +80,24 @@ def is_surrogate(points: NDArray[np.uint32]) -> Bools:
     return (points >= 0xD800) & (points < 0xE000)
 
 
-def _in_str(spans: Spans, text: str) -> Spans:
+def _convert_to_str(spans: Spans, text: str) -> Spans:
     """Convert offsets in bytes to offsets in code points, rounded outwards."""
     if text.isascii():
         return spans
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    offsets = byte_offsets(points, surrogate=3)
+    offsets = count_bytes(points, surrogate=3)
     return np.searchsorted(offsets, spans[0], "right") - 1, np.searchsorted(offsets, spans[1], "left")
 
 
-def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
+def _locate_in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     """Find words, characters or graphemes in UTF-8, by offsets in bytes."""
-    points = code_points(data)
-    offsets = byte_offsets(points, surrogate=1)
+    points = decode_points(data)
+    offsets = count_bytes(points, surrogate=1)
     begin, end = offsets[:-1], offsets[1:]
     if shingling.normalize is not None and len(points):
-        points, origin, after = _normalized(data, points, offsets, remove=shingling.unit == "word")
+        points, origin, after = _normalize_points(data, points, offsets, remove=shingling.unit == "word")
         begin, end = begin[origin], offsets[after]
-    used = _in_words(points) if shingling.unit == "word" else np.flatnonzero(~is_surrogate(points))
+    used = _find_in_words(points) if shingling.unit == "word" else np.flatnonzero(~is_surrogate(points))
     if shingling.unit == "char":
         return begin[used], end[used]
     tokens = (Shingling(normalize=shingling.normalize) if shingling.stop_words else shingling).tokens(text)
@@ -109,7 +110,7 @@ def _in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     return begin[used[(ends - lengths)[kept]]], end[used[ends[kept] - 1]]
 
 
-def _in_words(points: NDArray[np.uint32]) -> Ints:
+def _find_in_words(points: NDArray[np.uint32]) -> Ints:
     """Return the positions of the code points that are in words."""
     kinds = _text.kinds(points)
     seen = np.flatnonzero(kinds != _text.IGNORABLE)
@@ -121,7 +122,7 @@ def _in_words(points: NDArray[np.uint32]) -> Ints:
     return used
 
 
-def _normalized(
+def _normalize_points(
     data: bytes, points: NDArray[np.uint32], offsets: Ints, remove: bool
 ) -> tuple[NDArray[np.uint32], Ints, Ints]:
     """Normalise a text; return the code points and, for each, the range of positions in `points` that it comes from.
@@ -140,7 +141,7 @@ def _normalized(
     chunks = {key: chunk for chunk, key in several.items()}
     known, form = np.unique(keys, return_inverse=True)
     normal = [
-        code_points(_text.normalize(chunks.get(key) or chr(key).encode("utf-8", "surrogateescape"), remove))
+        decode_points(_text.normalize(chunks.get(key) or chr(key).encode("utf-8", "surrogateescape"), remove))
         for key in known.tolist()
     ]
     lengths = np.fromiter(map(len, normal), np.int64)

@@ -1,4 +1,4 @@
-"""Passages that two documents share, and passages of one document alone."""
+"""Align two texts: passages that both have, and passages of one text alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
-from ndcore.alignment.offsets import locate
+from ndcore.alignment.offsets import locate_tokens
 from ndcore.alignment.tiling import TilePiece, heaviest_in_order, tile
 from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
@@ -108,18 +108,18 @@ def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
     [('Is it', 0), ('A rose, is a Rose', 1)]
     """
     shingling = given_shingling(shingling)
-    spans = locate(a, shingling), locate(b, shingling)
+    spans = locate_tokens(a, shingling), locate_tokens(b, shingling)
     prints, offsets = shingling.fingerprints_many([a, b], threads=1)
-    common = _common(prints, offsets)
-    pieces = tile(_numbered(prints[: offsets[1]], common), _numbered(prints[offsets[1] :], common))
+    common = _find_common(prints, offsets)
+    pieces = tile(_number_values(prints[: offsets[1]], common), _number_values(prints[offsets[1] :], common))
     rank = {piece.number: rank for rank, piece in enumerate((p for p in pieces[0] if not p.repeat), 1)}
     runs = [
         [_Run(first, last, rank.get(number, 0), repeat, False)
-         for first, last, number, repeat in _covering(own, shingling.width, len(starts))]
+         for first, last, number, repeat in _cover_tokens(own, shingling.width, len(starts))]
         for (starts, _), own in zip(spans, pieces, strict=True)
     ]
     if shingling.width > 1 and all(any(not run.number for run in own) for own in runs):
-        tokens = _token_prints(a, b, shingling)
+        tokens = _print_tokens(a, b, shingling)
         least = (shingling.width + 1) // 2 if shingling.unit in CHARACTERS else 1
         for gaps_of in (_gaps_between, _gaps_beside):
             runs = _with_short(runs, [each for each in _equal_runs(tokens, gaps_of(runs)) if each[2] >= least])
@@ -139,13 +139,13 @@ class _Run(NamedTuple):
     short: bool
 
 
-def _common(prints: UInts, offsets: Ints) -> UInts:
+def _find_common(prints: UInts, offsets: Ints) -> UInts:
     """Return the fingerprints that two documents have in common, ascending."""
     values, bounds = distinct(prints.copy(), offsets)
     return np.intersect1d(values[: bounds[1]], values[bounds[1] :], assume_unique=True)
 
 
-def _numbered(values: UInts, common: UInts) -> Ints:
+def _number_values(values: UInts, common: UInts) -> Ints:
     """Number values by their place in `common`; −1: not in it."""
     if not len(common):
         return np.full(len(values), -1)
@@ -153,7 +153,7 @@ def _numbered(values: UInts, common: UInts) -> Ints:
     return np.where(common[at] == values, at, -1)
 
 
-def _covering(pieces: list[TilePiece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
+def _cover_tokens(pieces: list[TilePiece], width: int, count: int) -> Iterator[tuple[int, int, int, bool]]:
     """Yield (first token, end, tile or −1, repeat) of all passages of `count` tokens."""
     at = 0
     for piece in pieces:
@@ -170,7 +170,7 @@ def _covering(pieces: list[TilePiece], width: int, count: int) -> Iterator[tuple
 # ---- short passages
 
 
-def _token_prints(a: Text, b: Text, shingling: Shingling) -> tuple[UInts, UInts]:
+def _print_tokens(a: Text, b: Text, shingling: Shingling) -> tuple[UInts, UInts]:
     """Return the fingerprints of the single tokens of both texts."""
     parameters = {**shingling.recipe.parameters, "width": 1, "short": "whole", "labelled": False}
     prints, offsets = Shingling.from_recipe(Recipe(parameters)).fingerprints_many([a, b], threads=1)
@@ -198,11 +198,11 @@ def _equal_runs(tokens: tuple[UInts, UInts], gaps: list[Ints]) -> list[tuple[int
         common = np.intersect1d(a[a >= 0], b[b >= 0])
         if not len(common):
             break
-        tiles = _in_one_order(tile(_numbered(a, common), _numbered(b, common)), gaps)
+        tiles = _in_one_order(tile(_number_values(a, common), _number_values(b, common)), gaps)
         chosen += tiles
         for side, gap in enumerate(gaps):
-            gaps[side] = _divided(gap, [(each[side], each[side] + each[2]) for each in tiles])
-    return _joined(sorted(chosen))
+            gaps[side] = _divide_gaps(gap, [(each[side], each[side] + each[2]) for each in tiles])
+    return _join_runs(sorted(chosen))
 
 
 def _originals(runs: list[_Run]) -> dict[int, _Run]:
@@ -210,7 +210,7 @@ def _originals(runs: list[_Run]) -> dict[int, _Run]:
     return {run.number: run for run in runs if run.number and not run.repeat}
 
 
-def _ordered(runs: list[list[_Run]]) -> set[int]:
+def _order_runs(runs: list[list[_Run]]) -> set[int]:
     """Return the numbers that are in the same order in both documents; the other passages have moved."""
     a, b = map(_originals, runs)
     place = {number: i for i, number in enumerate(a)}
@@ -224,7 +224,7 @@ def _gaps_between(runs: list[list[_Run]]) -> list[Ints]:
     Tokens between two neighbours that are neighbours in the other document too are a gap. So are, of all others, those
     between two of the passages that are in the same order in both documents.
     """
-    ordered = _ordered(runs)
+    ordered = _order_runs(runs)
     between = [
         {(before.number, after.number): run for before, run, after in _with_neighbours(own)
          if not (before.repeat or after.repeat)} for own in runs
@@ -243,7 +243,7 @@ def _gaps_between(runs: list[list[_Run]]) -> list[Ints]:
 
 def _gaps_beside(runs: list[list[_Run]]) -> list[Ints]:
     """Number as gaps the tokens right before a passage that has moved, and of all others the tokens right after one."""
-    ordered = _ordered(runs)
+    ordered = _order_runs(runs)
     gaps = [_no_gaps(own) for own in runs]
     count = 0
     for side in (-1, 0):  # neighbours of a run: the one after it, the one before
@@ -285,7 +285,7 @@ def _in_one_order(pieces: tuple[list[TilePiece], list[TilePiece]], gaps: list[In
     ]
 
 
-def _divided(gap: Ints, runs: list[tuple[int, int]]) -> Ints:
+def _divide_gaps(gap: Ints, runs: list[tuple[int, int]]) -> Ints:
     """Number gaps anew, divided by the runs (start, end) in them, whose tokens are in none."""
     starts = np.zeros(len(gap), np.int64)
     divided = gap.copy()
@@ -298,7 +298,7 @@ def _divided(gap: Ints, runs: list[tuple[int, int]]) -> Ints:
     return np.where(divided >= 0, gap + passed, -1)
 
 
-def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _join_runs(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Join runs (start in a, start in b, length) that follow one another in both documents."""
     joined: list[tuple[int, int, int]] = []
     for i, j, length in runs:

@@ -12,7 +12,7 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.tiling import heaviest_in_order
 
-__all__ = ["AlignedRow", "decoded", "elided", "escaped", "in_same_order", "rows", "spelt", "visible"]
+__all__ = ["AlignedRow", "decoded", "elided", "escape_text", "in_same_order", "rows", "spell_text", "visible"]
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
@@ -26,15 +26,15 @@ class AlignedRow(NamedTuple):
     aligned: bool
 
 
-def rows(found: Passages) -> list[AlignedRow]:
+def rows(both: Passages) -> list[AlignedRow]:
     """Arrange passages in rows: shared ones side by side, as many tokens as the order of both texts allows.
 
     Passages of one text alone, moved and repeated ones are in the rows between. Every passage is in one row, and both
     columns keep their order. O(n log n).
     """
-    chosen = in_same_order(found)
+    chosen = in_same_order(both)
     arranged = []
-    columns = _split(found.a, chosen), _split(found.b, chosen)
+    columns = _split(both.a, chosen), _split(both.b, chosen)
     for (before_a, a), (before_b, b) in zip(*columns, strict=True):
         if before_a or before_b:
             arranged.append(AlignedRow(before_a, before_b, False))
@@ -55,11 +55,11 @@ def _split(passages: list[Passage], chosen: frozenset[int]) -> Iterator[tuple[li
     yield before, None
 
 
-def in_same_order(found: Passages) -> frozenset[int]:
+def in_same_order(both: Passages) -> frozenset[int]:
     """Find numbers in the same order in both texts, of the most tokens: the heaviest increasing subsequence."""
-    originals = [p for p in found.a if p.number and not p.repeat]
+    originals = [p for p in both.a if p.number and not p.repeat]
     rank = {p.number: rank for rank, p in enumerate(originals)}
-    order = [rank[p.number] for p in found.b if p.number and not p.repeat]
+    order = [rank[p.number] for p in both.b if p.number and not p.repeat]
     chosen = heaviest_in_order([p.last - p.first for p in originals], order)
     return frozenset(originals[i].number for i in chosen)
 
@@ -79,7 +79,7 @@ def elided(text: str, limit: int) -> tuple[str, str, str]:
 
 def visible(text: Text) -> str:
     """Escape text for HTML; invisible characters, and ones that change the direction of writing, become code numbers."""
-    return escaped(decoded(text), isinstance(text, bytes))
+    return escape_text(decoded(text), isinstance(text, bytes))
 
 
 def decoded(text: Text) -> str:
@@ -87,7 +87,7 @@ def decoded(text: Text) -> str:
     return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
 
 
-def escaped(text: str, was_bytes: bool) -> str:
+def escape_text(text: str, was_bytes: bool) -> str:
     """Escape a text that `decoded` returned, as `visible` does."""
     return _spelt(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
 
@@ -105,6 +105,6 @@ def _spelt_character(character: str, was_bytes: bool, form: str) -> str:
     return form % (f"\\x{code - 0xDC00:02X}" if was_bytes and 0xDC80 <= code < 0xDD00 else f"U+{code:04X}")
 
 
-def spelt(text: str) -> str:
+def spell_text(text: str) -> str:
     """Escape text as `visible` does, but without elements: for attributes and titles."""
     return _spelt(html.escape(text), False, " %s ")

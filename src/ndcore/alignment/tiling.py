@@ -142,7 +142,7 @@ class _Tiling:
                     self._claim(i, j, length)
 
     def pieces(self, side: int) -> list[TilePiece]:
-        """Return all pieces of a sequence: its tiles, and the repeats of what is still free."""
+        """Return all pieces of a sequence: its tiles, and the repeats among the free elements."""
         tiles = [TilePiece(row[side], row[side] + row[2], number, False) for number, row in enumerate(self.tiles)]
         return sorted(tiles + self._repeats(side))
 
@@ -150,13 +150,13 @@ class _Tiling:
         """Find the free runs of a sequence that equal parts of tiles."""
         in_own, in_other = self.owners[side], self.owners[1 - side]
         places = _ElementPositions(np.where(np.array(in_other, np.int64) >= 0, self.arrays[1 - side], -1), self.size)
-        found: list[TilePiece] = []
+        repeats: list[TilePiece] = []
         for i, element in enumerate(self.lists[side]):
-            if element >= 0 and in_own[i] < 0 and (not found or i >= found[-1].end):
+            if element >= 0 and in_own[i] < 0 and (not repeats or i >= repeats[-1].end):
                 j, length = self._longest(side, i, places.first(element))
                 if length:
-                    found.append(TilePiece(i, i + length, in_other[j], True))
-        return found
+                    repeats.append(TilePiece(i, i + length, in_other[j], True))
+        return repeats
 
     def _longest(self, side: int, i: int, places: list[int]) -> tuple[int, int]:
         """Return (place, length) of the longest run that equals the sequence from i on; of equals the first."""
@@ -178,7 +178,7 @@ class _Tiling:
         return i - start
 
     def _ends(self, side: int, at: int) -> bool:
-        """Tell whether no longer run can include the element `at`: it is not there, in one sequence only, or in a tile."""
+        """Tell whether a run must end before the element `at`: it is outside, in one sequence only, or in a tile."""
         return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
 
     def _claim(self, i: int, j: int, length: int) -> None:
@@ -204,5 +204,5 @@ class _ElementPositions:
         while owners is not None and start < end and owners[self.order[start]] >= 0:
             start += 1
         self.starts[element] = start
-        found: list[int] = self.order[start : min(end, start + CANDIDATES)]
-        return found
+        candidates: list[int] = self.order[start : min(end, start + CANDIDATES)]
+        return candidates

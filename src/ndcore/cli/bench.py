@@ -14,19 +14,16 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ndcore as nd
-from ndcore.cli.door import Options
+from ndcore.cli.commands import BenchOptions
 from ndcore.cli.info import processor
-from ndcore.cli.options import OUTPUT, RUNNING, Commands, add_json
-from ndcore.cli.values import positive, seconds
 from ndcore.parallel import thread_count
 
-__all__ = ["add_bench"]
+__all__ = ["run_bench"]
 
 USUAL = "84 minima"  # the sketch that variants of kernels and other scripts are timed with
 LATIN, CYRILLIC = (ord("a"), 26), (0x430, 32)
@@ -56,31 +53,6 @@ class Case(NamedTuple):
     threads: int
 
 
-def add_bench(commands: Commands) -> None:
-    """Add ``ndcore bench`` to the commands."""
-    p = commands.add_parser(
-        "bench",
-        description="Check sketches of generated text against ndcore.reference, then time them: MB of text per second "
-        "by kind of sketch, variant of the kernels and threads.",
-    )
-    p.set_defaults(run=run_bench, options=BenchOptions)
-    running = p.add_argument_group(RUNNING)
-    running.add_argument(
-        "--seconds", type=seconds, default=10.0, metavar="S", help="about how long to measure (default 10)"
-    )
-    running.add_argument("--threads", type=positive, metavar="N", help="threads of the last columns (default: all cores)")
-    add_json(p.add_argument_group(OUTPUT), "print the figures as one JSON object")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchOptions(Options):
-    """Options of ``ndcore bench``."""
-
-    seconds: float
-    threads: int | None
-    json: bool
-
-
 def run_bench(options: BenchOptions) -> int:
     """Run ``ndcore bench``."""
     threads = thread_count(options.threads)
@@ -107,7 +79,7 @@ def run_bench(options: BenchOptions) -> int:
 
 
 def _account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
+    """Make what ``--json`` prints."""
     return {
         "ndcore": nd.__version__,
         "python": platform.python_version(),
@@ -152,14 +124,15 @@ def choices() -> Iterator[tuple[tuple[str, str], ...]]:
 
 def reference(name: str, text: str) -> list[int]:
     """Compute a sketch by the definitions, in plain Python."""
-    from ndcore.reference import fastsketch, minhash, shingling
+    from ndcore.reference import shingling
+    from ndcore.reference import sketches as reference_sketches
 
     sketcher, members = sketchers()[name], shingling.fingerprints(text)
     if isinstance(sketcher, nd.BottomSketcher):
-        return list(minhash.bottom(members, sketcher.size))
+        return list(reference_sketches.bottom(members, sketcher.size))
     if sketcher.method == "fast":
-        return list(fastsketch.fast_signature(members, sketcher.num_perm))
-    return list(minhash.signature(members, sketcher.num_perm))
+        return list(reference_sketches.fast_signature(members, sketcher.num_perm))
+    return list(reference_sketches.signature(members, sketcher.num_perm))
 
 
 def check(texts: list[str]) -> int | None:

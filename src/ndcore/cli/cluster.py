@@ -6,122 +6,183 @@ import contextlib
 import json
 import math
 import sys
-import time
+from collections import Counter
 from pathlib import Path
+from typing import Any, TextIO
 
+import numpy as np
+
+from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.cluster_build import (
     Built,
-    ClusterOptions,
+    CollectionOutput,
     build,
     check_grouping_options,
     find_documents,
+    places_of,
     plan_sketcher,
     rebuild,
     regroup,
 )
-from ndcore.cli.cluster_output import CollectionOutput
-from ndcore.cli.cluster_report import describe, print_report, render_page
+from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.options import (
-    INPUT,
-    INPUTS,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    Group,
-    add_dry_run,
-    add_fields,
-    add_json,
-    add_overwrite,
-    add_report,
-    add_running,
-    add_seed,
-    add_tokens,
-)
-from ndcore.cli.outputs import PageFile, report_file
-from ndcore.cli.values import integer, modulus, positive, threshold, whole
+from ndcore.cli.inputs import repeated
+from ndcore.cli.outputs import PageFile, print_account, report_file
+from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
+from ndcore.collection.shelf import CLASSES
 from ndcore.files.errors import UsageError
-from ndcore.human import printable
+from ndcore.files.provenance import Place
+from ndcore.human import counted, human_bytes, pasted, printable
+from ndcore.pairs.assignments import largest_clusters
+from ndcore.report.collection import from_clustering
+from ndcore.report.page import render
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
-from ndcore.text.agreement import NAMES
 
-__all__ = ["add_cluster"]
+__all__ = ["describe", "print_report", "run_cluster"]
 
 
-def add_cluster(commands: Commands) -> None:
-    """Add ``ndcore cluster`` to the commands."""
-    p = commands.add_parser(
-        "cluster",
-        description="Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, "
-        "pairs and clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that. "
-        + INPUTS,
-        epilog="An interrupted run continues when the same command is given again.\n\n"
-        "With a collection as the only input and without -o, its documents are clustered again, from the pairs that were "
-        "counted; with -o, another collection is made of its sketches. With a collection and documents, -o is a collection "
-        "of both: the new documents come last, and are sketched and clustered like the old ones, except where options are "
-        "given.",
+# ---- the account, for programs, for people and as a page
+
+LARGEST = 5  # clusters on the terminal
+OF_VERSIONS = "after another with the same value of --one-per: not compared"
+
+
+def describe(built: Built) -> dict[str, Any]:
+    """Make what ``--json`` prints; equal runs give equal bytes."""
+    collection, found, documents = built.collection, built.collection.clustering, built.documents
+    rejected = [] if documents is None else documents.rejected
+    sizes = np.bincount(np.bincount(found.labels, minlength=len(found)))
+    return {
+        "ndcore": __version__,
+        "counts": {
+            "read": len(found) + len(rejected), "rejected": len(rejected), "documents": len(found), "earlier": built.earlier,
+            "alone": int(sizes[1]) if len(sizes) > 1 else 0, "clusters": int(sizes[2:].sum()),
+            "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])), "by_class": _count_classes(found),
+            "without_sample": found.without_sample,
+        },
+        "cluster_sizes": {str(size): int(count) for size, count in enumerate(sizes) if size > 1 and count},
+        "common": len(found.common.value), "chains": len(found.chains.representative),
+        "parameters": {
+            "threshold": found.threshold, "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
+            **found.parameters,
+        },
+        "recipe": {"id": collection.recipe.id, "parameters": json.loads(collection.recipe.to_json())},
+        "rejected": summary.rejected_list(rejected),
+        "pages_without_main_content": 0 if documents is None else documents.without_main,
+        "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
+        "repeated_ids": _count_repeated(built),
+        "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
+        "excluded": 0 if documents is None else documents.excluded,
+    }
+
+
+def _count_classes(found: Clustering) -> dict[str, int]:
+    """Count the documents of each class, except the representatives; of versions only if there are some."""
+    counts = np.bincount(found.codes, minlength=len(CLASSES)).tolist()
+    return {name: count for name, count in zip(CLASSES, counts, strict=True)
+            if name != "kept" and (count or name != "version")}
+
+
+def _count_repeated(built: Built) -> int:
+    """Count the documents whose id an earlier document has."""
+    if built.earlier:
+        names = built.collection.names
+        return len(names) - len({names[position] for position in range(len(names))})
+    return 0 if built.documents is None else repeated(built.documents)
+
+
+# ---- on the terminal
+
+
+def print_report(built: Built, stream: TextIO) -> None:
+    """Print a report for people."""
+    account, found = describe(built), built.collection.clustering
+    counts = account["counts"]
+    word = "resemblance" if found.policy == "resemblance" else "containment"
+    print(f"Clusters at {word} {found.threshold:g} or more ({found.cluster}, estimated from sketches)", file=stream)
+    rows = [
+        ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
+        ("in clusters", counts["in_clusters"], f"in {counted(counts['clusters'], 'cluster')} of two or more"),
+        *((name, number, OF_VERSIONS if name == "version" else "to the representative of the cluster")
+          for name, number in counts["by_class"].items() if number),
+        ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
+    ]
+    summary.print_rows(rows, stream, 11)
+    for note in _notes(account, found):
+        print(f"  note: {note}", file=stream)
+    _print_largest(built, stream)
+    size = sum(file.stat().st_size for file in built.collection.path.rglob("*") if file.is_file())
+    path = str(built.collection.path)
+    place = pasted([path])
+    print(f"The collection is {printable(path)} ({human_bytes(size)})", file=stream)
+    print(f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8", file=stream)
+
+
+def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
+    """Return the notes below the table of counts."""
+    ignored = Counter(item["kind"] for item in account["ignored"])
+    listed = (
+        (account["counts"]["earlier"], "document", "of the collection that was extended"),
+        (found.without_sample, "document",
+         "without a sample (too short for the modulus, or without words), in clusters only if identical to another"),
+        (account["common"], "shingle", "in too many documents (--max-holders) to propose pairs"),
+        (account["chains"], "cluster",
+         "held together by chains: some members do not resemble their representative enough"),
+        (account["pages_without_main_content"], "page", summary.NO_MAIN),
+        summary.by_tags_note(len(account["pages_by_tags"])),
+        (account["repeated_ids"], "document", "with the id of an earlier one"),
+        *summary.left_out(account["excluded"], ignored, "--json lists"),
     )
-    p.set_defaults(run=run_cluster, options=ClusterOptions, actions=p._actions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="documents to cluster, a collection, or both")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="COLLECTION", help="directory to make, or to continue")
-    add_overwrite(output, "COLLECTION if it is one, and the page of --report")
-    add_report(output, "charts and the largest clusters")
-    add_json(output)
-    _add_clusters(p.add_argument_group("clusters"))
-    _add_apart(p.add_argument_group("documents that are kept apart"))
-    _add_sketches(p.add_argument_group(SHINGLES))
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "use about this much memory at a time, for instance 2G"))
+    return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
 
 
-def _add_clusters(group: Group) -> None:
-    """Add the options that decide how pairs become clusters."""
-    group.add_argument("--threshold", type=threshold, metavar="T",
-                       help="resemblance (Jaccard similarity) from which documents are clustered together (default 0.5, "
-                       "as in Broder et al. 1997; ndcore dedup, which drops documents, has 0.8)")
-    group.add_argument("--policy", choices=("resemblance", "containment"),
-                       help="what the threshold applies to; containment: of either document in the other (default "
-                       "resemblance)")
-    group.add_argument("--clustering", dest="cluster", choices=("star", "components", "greedy", "popular"),
-                       help="how pairs become clusters (default star)")
-    group.add_argument("--guard", type=threshold, metavar="G",
-                       help="with components: make stars where a member resembles its representative less than G")
+def _print_largest(built: Built, stream: TextIO) -> None:
+    """Print the largest clusters, a line each."""
+    found, names = built.collection.clustering, built.collection.names
+    total = len(found.representatives)
+    if not total:
+        return
+    places = places_of(built.collection)
+    print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
+    for label, members in largest_clusters(found.labels, LARGEST):
+        classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
+        counts = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
+        name = _name_document(str(names[label]), None if places is None else places.place(label))
+        known = found.resemblance[members][~np.isnan(found.resemblance[members])]  # nan: without shingles
+        lowest = f"; lowest {known.min():.3f}" if len(known) else ""
+        print(f"  {len(members) + 1:>6,} with {name}: {counts}{lowest}", file=stream)
 
 
-def _add_apart(group: Group) -> None:
-    """Add the options that keep documents apart."""
-    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
-    group.add_argument("--one-per", metavar="FIELD",
-                       help="of documents with the same value in this field compare the first only, such as of captures of "
-                       "one URL; the others are its versions")
-    group.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
-                       help="keep documents apart that differ in the sequence of their words with a digit (numbers), in "
-                       "their title or first line (title), or in their words of negation (negations). Repeatable")
-    group.add_argument("--min-shingles", type=whole, metavar="N",
-                       help="leave documents of fewer shingles alone, unless their words equal another's (default 0)")
+def _name_document(ident: str, place: Place | None) -> str:
+    """Name a document by its place, and by its id where the id says something else."""
+    if place is None or place.own_id(ident) is None:
+        return printable(ident if place is None else str(place))
+    return f"{printable(str(place))} ({printable(ident, 60)})"
 
 
-def _add_sketches(group: Group) -> None:
-    """Add the options that decide what is sketched and which pairs are counted."""
-    add_tokens(group)
-    group.add_argument("--modulus", type=modulus, metavar="M",
-                       help="sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)")
-    add_seed(group)
-    group.add_argument("--method", choices=("shingles", "super-shingles", "features"),
-                       help="what documents must share to be compared (default shingles: nothing is missed)")
-    group.add_argument("--run-length", type=integer(1, 1 << 16), metavar="N",
-                       help="shingles in a super-shingle (default 14)")
-    group.add_argument("--max-holders", type=positive, metavar="N",
-                       help="shingles in more than N documents propose no pairs (default 1000)")
+# ---- for a browser
+
+
+def render_page(built: Built, command_line: str) -> str:
+    """Render the page of ``--report``."""
+    account, names = describe(built), built.collection.names
+    repeats = account["repeated_ids"]
+    return render(from_clustering(
+        built.collection.clustering, corpora=None if built.documents is None else (built.documents,),
+        starts=(built.earlier,), name=lambda position: str(names[position]), rejected=account["counts"]["rejected"],
+        notes=[f"{counted(repeats, 'document has', 'documents have')} the id of an earlier one."] if repeats else [],
+        command=command_line,
+    ))
+
+
+# ---- the command
 
 
 def run_cluster(options: ClusterOptions) -> int:
     """Run ``ndcore cluster``."""
-    begun = time.monotonic()
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
         return _dry_run(options)
@@ -131,15 +192,10 @@ def run_cluster(options: ClusterOptions) -> int:
         built = _make_collection(options, page, stack)
         options.outcome.written = True
         if page is not None and not options.quiet and not options.json:
-            print(f"The report for a browser is {printable(page.path)}")
+            summary.print_files(page.path, (), sys.stdout)
     if built.documents is not None:
         summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
-    if options.json:
-        print(json.dumps(describe(built), indent=2))
-    elif not options.quiet:
-        print_report(built, sys.stdout)
-        if sys.stderr.isatty():
-            print(f"ndcore: {time.monotonic() - begun:.1f} seconds", file=sys.stderr)
+    print_account(options, describe(built), lambda: print_report(built, sys.stdout))
     return 0
 
 

@@ -1,24 +1,20 @@
-"""Build, extend and regroup collections for ``ndcore cluster``."""
+"""Build, extend and regroup collections for ``ndcore cluster``, in a directory that an interrupted run goes on with."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ndcore.cli import summary
-from ndcore.cli.cluster_output import CollectionOutput, keep_places
-from ndcore.cli.described_inputs import reading_of, stamp, stamps_of
+from ndcore.cli.command import Outcome
+from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.inputs import (
-    COLLECTION,
-    SKETCHES,
     all_sketches,
     choose_settings,
     find_inputs,
@@ -28,15 +24,18 @@ from ndcore.cli.inputs import (
     refuse_bare,
     uniform,
 )
-from ndcore.cli.options import DocumentOptions
+from ndcore.cli.job_output import JobOutput, reading_of, stamp, stamps_of, unfinished_beside
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
-from ndcore.collection.settings import FLOOR, LABELLED, LEAST, ClusterBy, Method, Policy
+from ndcore.collection.settings import FLOOR, LABELLED, LEAST, Method
 from ndcore.collection.settings import Grouping as ClusterGrouping
 from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.sources import Inputs
+from ndcore.files.ndcore_files import COLLECTION, SKETCHES
+from ndcore.files.outputs import check_output, lies_in
+from ndcore.files.provenance import SavedPlaces
+from ndcore.files.sources import Inputs, Source
 from ndcore.filters.search import design_filter
 from ndcore.human import printable
 from ndcore.progress import by_position, reporting
@@ -46,40 +45,134 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
+from ndcore.storage.staging import Staging, commit_together
 
-__all__ = ["Built", "ClusterOptions", "build", "check_grouping_options", "find_documents", "plan_sketcher", "rebuild",
-           "regroup"]
+__all__ = [
+    "Built", "CollectionOutput", "build", "check_grouping_options", "find_documents", "keep_places", "places_of",
+    "plan_sketcher", "rebuild", "regroup",
+]
+
+
+class CollectionOutput(JobOutput):
+    """The output directory of one run: a collection, unfinished until the end.
+
+    Where a collection is replaced, the run works in a directory beside it, `path`, until `commit`.
+    """
+
+    others = "the output {name} {fault}; give another name, or --overwrite to replace a collection"
+
+    def __init__(self, name: str, overwrite: bool, outcome: Outcome) -> None:
+        """Name the directory; nothing is checked or written yet."""
+        super().__init__(name, overwrite, outcome, COLLECTION_JOB)
+
+    def claim(self, source: dict[str, Any]) -> None:
+        """Take the directory for this run, or one beside it where a collection is there that ``--overwrite`` replaces.
+
+        Raises
+        ------
+        BlockingIOError
+            Another process works in the collection.
+        UsageError
+            The directory beside it holds something else than what an interrupted run leaves there.
+        """
+        beside = unfinished_beside(self.name)
+        there = self.description.is_in(self.path)
+        if self.overwrite and (self.description.is_in(beside) or (there and _is_finished(self.path))):
+            self._check_replaced()
+            if there:
+                with self.description.alone(self.path):
+                    pass
+            self.path = beside
+            if self.description.is_in(beside) and _is_finished(beside) and not self._is_of(source):
+                raise UsageError(f"{beside}, where the new collection is made, holds a finished or damaged one already; "
+                                 f"move or remove it, or give another name than {self.name}")
+        super().claim(source)
+
+    def _is_of(self, source: dict[str, Any]) -> bool:
+        """Tell whether the collection here is of a source."""
+        try:
+            return bool(self.description.read(self.path)["source"] == json.loads(json.dumps(source)))
+        except ValueError:
+            return False
+
+    def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
+        """Tell whether to go on with what is there: beside the output, also with a finished one that is not in its place."""
+        return super()._goes_on(there, source) or (self.path != Path(self.name) and there["source"] == source)
+
+    def _check_replaced(self) -> None:
+        """Raise UsageError where something else than a collection would be replaced."""
+        check_output(self.name, "collection", overwrite=True, ours=self.description.is_in, folder=True)
+
+    def commit(self, staging: Staging, others: Sequence[Staging]) -> bool:
+        """Commit other outputs, then put a collection that was made beside the output in its place; tell whether it was.
+
+        The old one goes when the block of `staging` ends.
+        """
+        target = Path(self.name)
+        if self.path == target:
+            commit_together(others)
+            return False
+        with contextlib.ExitStack() as stack:
+            if self.description.is_in(target):
+                stack.enter_context(self.description.alone(target))
+            staging.check, staging.made = self._check_replaced, self.path  # something else may be there by now
+            commit_together([*others, staging])
+            self.path = target
+        return True
+
+    def check(self, inputs: Sequence[Source] = ()) -> None:
+        """Check that a collection can be written here. Raises UsageError."""
+        for source in inputs:
+            if source.location and lies_in(source.location, self.name):
+                raise UsageError(f"the input {source.path} lies in the output {self.name}; give another output name")
+        check_output(self.name, "collection", overwrite=True, folder=True)  # an unfinished collection is continued
+
+    def remove(self) -> None:
+        """Remove the directory, a finished collection with everything in it."""
+        with self.description.alone(self.path):
+            shutil.rmtree(self.path)
+
+    def finished(self) -> Collection | None:
+        """Return the collection here if an earlier run of the same source has finished it, else None."""
+        if not self.description.is_in(self.path):
+            return None
+        with self.description.alone(self.path):  # which removes the lock of a job that was killed
+            there = self.description.read(self.path)
+        return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
+
+    def _finished(self) -> str:
+        """Return what to say of a complete collection."""
+        if self.path != Path(self.name):
+            return f"the new collection is complete in {self.path}: the same command puts it in the place of {self.name}"
+        same = "the same command without --overwrite" if self.overwrite else "the same command"
+        return f"the collection {self.path} is complete; {same} tells what is in it"
+
+
+def _is_finished(place: Path) -> bool:
+    """Tell whether a collection may be finished: it is, or its description cannot be read."""
+    try:
+        return bool(COLLECTION_JOB.read(place)["finished"])
+    except ValueError:  # damaged, or of a newer format
+        return True
+
+
+def places_of(collection: Collection) -> SavedPlaces | None:
+    """Return where the documents of a collection stand; None where it has no places. Raises CorruptFile."""
+    return None if collection.places is None else SavedPlaces(*collection.places, len(collection))
+
+
+def keep_places(collection: Collection, old: Collection | None, texts: FileDocuments | Sketches | None) -> None:
+    """Keep in a collection where its documents stand: the places of an old collection, then of new documents."""
+    count = 0 if texts is None else len(texts)
+    places = texts.saved_places() if isinstance(texts, FileDocuments) else SavedPlaces.unknown(count)
+    if old is not None:
+        places = (places_of(old) or SavedPlaces.unknown(len(old))).followed_by(places)
+    if places.header["files"]:
+        collection.keep_places(places.header, places.arrays)
+
 
 DEFAULTS: dict[str, Any] = {"threshold": 0.5, "policy": "resemblance", "cluster": "star", "guard": None}
 MAX_HOLDERS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterOptions(DocumentOptions):
-    """Options of ``ndcore cluster``; None: not given.
-
-    Attributes
-    ----------
-    actions : list of Action
-        The arguments as argparse knows them, for messages that name the options.
-    """
-
-    output: str | None
-    report: str | None
-    threshold: float | None
-    policy: Policy | None
-    cluster: ClusterBy | None
-    guard: float | None
-    by: str | None
-    one_per: str | None
-    must_agree: list[str]
-    min_shingles: int | None
-    modulus: int | str | None
-    method: Method | None
-    run_length: int | None
-    max_holders: int | None
-    memory_limit: int | None
-    actions: list[argparse.Action]
 
 
 class Built(NamedTuple):
@@ -135,11 +228,9 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
     """Raise UsageError for an option that means nothing for a collection alone, which `does` something else."""
-    for action in options.actions:
-        taken = takes(action.dest) or (action.dest == "overwrite" and options.report is not None)
-        if not taken and getattr(options, action.dest, action.default) != action.default:
-            option = action.option_strings[-1]
-            raise UsageError(f"{option} does nothing where the collection {options.inputs[0]} {does}; {advice}")
+    for name, names in options.given():
+        if not takes(name) and (name != "overwrite" or options.report is None):
+            raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
 
 
 # ---- of documents

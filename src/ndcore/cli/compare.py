@@ -4,75 +4,146 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ndcore.cli import compare_text
-from ndcore.cli.inputs import checked_shingling, refuse_stdin_twice
-from ndcore.cli.named_document import load_document
-from ndcore.cli.options import (
-    DUPLICATES,
-    INPUT,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    RecordOptions,
-    TokenOptions,
-    add_json,
-    add_overwrite,
-    add_record,
-    add_report,
-    add_tokens,
-)
+from ndcore.alignment.passages import Passage
+from ndcore.alignment.rows import AlignedRow, elided, rows
+from ndcore.checks import missing
+from ndcore.choices import NORMALIZED
+from ndcore.cli.commands import CompareOptions
+from ndcore.cli.inputs import checked_shingling, load_document, refuse_stdin_twice
 from ndcore.cli.outputs import PageFile, report_file
-from ndcore.cli.values import threshold
 from ndcore.human import printable
-from ndcore.report.comparison import as_json, compare
+from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare
 from ndcore.report.comparison_page import compare_page
 
-__all__ = ["add_compare"]
+__all__ = ["report", "run_compare"]
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text as Styled
 
 
-def add_compare(commands: Commands) -> None:
-    """Add ``ndcore compare`` to the commands."""
-    p = commands.add_parser(
-        "compare",
-        description="Compare two documents: their resemblance (Jaccard similarity of their shingles), exact and as sketches "
-        "estimate it, and the passages that they share and do not share, side by side. A document is a file, - for standard "
-        "input, or a record of a file: FILE:LINE or FILE#ID. LINE is the number of a line, of a row, or of a record of an "
-        "archive; ID is its id, in an archive its URL.",
+SHOWN_ROWS = 40
+SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of another one
+STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "=": "dim cyan", "-": "yellow", "+": "green"}
+
+
+def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
+    """Write a comparison to a terminal in colours, or to another stream as plain text; `every` passage in full.
+
+    Raises
+    ------
+    ImportError
+        rich, of the extra "cli", is not installed.
+    """
+    try:
+        from rich.console import Console
+    except ImportError as error:
+        raise ImportError(f"{missing('rich', 'this view')}; --json and --report do without") from error
+    console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    with console.capture() as capture:
+        _figures(found, console)
+        if found.verdict != "identical":
+            _passages(found, console, every)
+    stream.write(re.sub(r" +$", "", capture.get(), flags=re.MULTILINE))
+
+
+def _figures(found: DocumentComparison, console: Any) -> None:
+    """Print both documents, the verdict, and the table of figures."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for letter, document in (("A", found.a), ("B", found.b)):
+        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {document.sizes}"))
+    console.print(Text.assemble("Verdict: ", (found.sentence, "bold"), f" (threshold {found.threshold:g})"))
+    if found.verdict == "none":
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("", "exact", *(estimate.sketch for estimate in found.estimates)):
+        table.add_column(name, overflow="fold")
+    estimated = [_with_interval(e.resemblance, e.interval) for e in found.estimates]
+    table.add_row("resemblance", Text(f"{found.exact.resemblance:.4f}", "bold"), *estimated)
+    for side, name in enumerate(("A in B", "B in A")):
+        values = (_with_interval(e.containment[side], e.containment_intervals[side]) for e in found.estimates)
+        table.add_row(name, f"{found.containment[side]:.4f}", *values)
+    console.print(table)
+    console.print(
+        f"{found.exact.common:,} of {found.exact.union:,} shingles are in both. A in B: containment, the share of A's "
+        "shingles that B has. Estimates with intervals of 95 % confidence."
     )
-    p.set_defaults(run=run_compare, options=CompareOptions)
-    p.add_argument("a", metavar="A", help="a document")
-    p.add_argument("b", metavar="B", help="another document")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("--all", action="store_true", help="show every passage in full")
-    add_report(output, "the whole texts side by side")
-    add_overwrite(output, "the page of --report")
-    add_json(output, "print everything as one JSON object")
-    p.add_argument_group(DUPLICATES).add_argument(
-        "--threshold", type=threshold, default=0.8, metavar="T",
-        help="resemblance from which they are near-duplicates (default 0.8)",
-    )
-    shingles = p.add_argument_group(SHINGLES)
-    add_tokens(shingles)
-    shingles.add_argument("--labelled", action="store_true",
-                          help="number repeated shingles, so that repetitions count (shingles as a multiset)")
-    add_record(p.add_argument_group(INPUT))
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions(TokenOptions, RecordOptions):
-    """Options of ``ndcore compare``."""
+def _with_interval(value: float, interval: tuple[float, float]) -> str:
+    """Format an estimate with its interval."""
+    low, high = interval
+    return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
-    a: str
-    b: str
-    all: bool
-    report: str | None
-    overwrite: bool
-    json: bool
-    threshold: float
-    labelled: bool
+
+def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
+    """Print the passages of both documents side by side."""
+    from rich.table import Table
+
+    listed = rows(found.passages)
+    shown = listed if every else listed[:SHOWN_ROWS]
+    table = Table.grid(expand=True, padding=(0, 0, 0, 0))
+    for _ in range(2):
+        table.add_column(ratio=1)
+    for row in shown:
+        table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
+    console.print()
+    console.print("[n] shared; = equal, too short to be a shared shingle; - in A, not at this place in B; + in B, not at "
+                  "this place in A; moved: elsewhere in the other document; again: repeated")
+    console.print(table)
+    left = sum(len(row.a) + len(row.b) for row in listed[len(shown) :])
+    if left:
+        console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
+
+
+def _cell(found: DocumentComparison, side: int, row: AlignedRow, every: bool) -> Table:
+    """Build one side of a row of passages."""
+    from rich.table import Table
+    from rich.text import Text
+
+    document = (found.a, found.b)[side]
+    cell = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    cell.add_column(no_wrap=True, min_width=4, justify="right")
+    cell.add_column(ratio=1, overflow="fold")
+    for passage in (row.a, row.b)[side]:
+        note = "again" if passage.repeat else "" if row.aligned else "moved"
+        mark = "=" if passage.short else f"[{passage.number}]" if passage.number else "-+"[side]
+        style = STYLES[note if passage.number and not passage.short else mark]
+        cell.add_row(Text(mark, style), _styled(document, passage, note, style, found.shingling.unit, every))
+    return cell
+
+
+def _styled(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
+    """Build the styled text of a passage; a long one is elided unless `every` passage is shown in full."""
+    from rich.text import Text
+
+    text = _one_line(document.text[p.start : p.end], unit)
+    limit = len(text) if every else SHOWN_CHARACTERS[p.number > 0]
+    head, middle, tail = elided(text, limit)
+    styled = Text(f"({note}) " if p.number and note else "", "italic")
+    styled.append(head, style)
+    if middle:
+        styled.append(f" ... {len(middle):,} characters ... ").append(tail, style)
+    return styled
+
+
+def _one_line(text: str | bytes, unit: Any) -> str:
+    """Make a text printable; in words, which are compared without them, runs of blanks become one blank."""
+    decoded = as_text(text)
+    if unit == "word":
+        return printable(re.sub(r"\s+", " ", decoded))
+    lines: Iterable[str] = re.split(r"\r\n?|\n", decoded) if unit in NORMALIZED["words"] else [decoded]
+    return "\n".join(map(printable, lines))
+
+
+# ---- the command
 
 
 def run_compare(options: CompareOptions) -> int:
@@ -101,5 +172,5 @@ def _compare(options: CompareOptions, page: PageFile | None) -> int:
     elif page is not None:
         print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(page.path)}")
     else:
-        compare_text.report(found, sys.stdout, options.all)
+        report(found, sys.stdout, options.all)
     return 0

@@ -1,35 +1,288 @@
-"""What ``ndcore dedup`` found at one threshold: written as records, told as an account, shown as words."""
+"""The search of ``ndcore dedup``, and what it says and writes: verdicts, the account, what the filter costs."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.dedup_costs import cost_of_completeness, describe_filter, describe_losses
-from ndcore.cli.dedup_run import Run, Side
-from ndcore.cli.inputs import repeated, text_field
+from ndcore.cli.commands import DedupOptions
+from ndcore.cli.inputs import (
+    all_sketches,
+    choose_settings,
+    ids_of,
+    open_documents,
+    refuse_nothing_read,
+    repeated,
+    say_how_ordered,
+    text_field,
+)
+from ndcore.collection.collection import Collection
 from ndcore.dedup.classes import CLASSES
+from ndcore.dedup.near_duplicates import near_duplicates
+from ndcore.dedup.result import NearDuplicates
+from ndcore.files.document_fields import GroupingField, Ids, RankingField
+from ndcore.files.documents import FileDocuments
+from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import write_lines
+from ndcore.files.ndcore_files import COLLECTION
 from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.provenance import Place
-from ndcore.files.rewritten_inputs import write_annotated, write_ids, write_kept, write_kept_ids
-from ndcore.files.sources import STDIN, is_stream, is_url, read_otherwise
-from ndcore.files.verdicts import NamedVerdicts, write_clusters
+from ndcore.files.rewritten_inputs import (
+    SavedRecords,
+    write_annotated,
+    write_ids,
+    write_kept,
+    write_kept_ids,
+    write_rejected,
+)
+from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url, read_otherwise
+from ndcore.files.verdicts import NamedVerdicts, PlaceColumns, write_clusters
 from ndcore.filters.design import FilterDesign
-from ndcore.filters.prefix import PrefixFilter
+from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
+from ndcore.filters.search import design_filter
 from ndcore.human import pasted, printable
-from ndcore.progress import reporting
+from ndcore.progress import by_position, reporting
 from ndcore.report.plain_values import plain
+from ndcore.sketch.cardinality import sizes_of_rows
+from ndcore.sketch.loading import load
+from ndcore.sketch.sketches import Sketches
 
-__all__ = ["Findings"]
+__all__ = ["Findings", "Run", "Side", "cost_of_completeness", "describe_filter"]
+
+
+# ---- the search
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is deduplicated, or what it is deduplicated against: documents, or saved sketches."""
+
+    corpus: FileDocuments | Sketches
+    sources: list[Source]
+
+    @property
+    def documents(self) -> FileDocuments | None:
+        """The documents, None of saved sketches."""
+        return self.corpus if isinstance(self.corpus, FileDocuments) else None
+
+    @property
+    def sketched(self) -> bool:
+        """Whether it is saved sketches, so that resemblance is estimated."""
+        return self.documents is None
+
+    @property
+    def ids(self) -> Sequence[str | int] | Ids:
+        """Ids of the documents."""
+        return ids_of(self.corpus)
+
+    @property
+    def places(self) -> PlaceColumns | None:
+        """The function from positions to where these documents stand, as columns; None of saved sketches."""
+        return None if self.documents is None else self.documents.places
+
+
+class Run:
+    """Inputs and parameters of one deduplication, and the search itself.
+
+    Parameters
+    ----------
+    options : DedupOptions
+        With these inputs nothing refuses them.
+    found, known : Inputs
+        What to deduplicate, and what it is deduplicated against (no sources: nothing).
+    stack : ExitStack
+        Closes the documents at the end.
+
+    Attributes
+    ----------
+    texts : Side
+    known : Side or None
+    ranking : RankingField or None
+        Values of the field of --keep.
+    saved : dict or None
+        The rejected records that are in the output; None where they are not written.
+    """
+
+    def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
+        self.options = options
+        self.saved: SavedRecords | None = None
+        rule, order = options.keep
+        self.ranking = RankingField(rule, order == "desc") if order else None
+        self._groups = GroupingField(options.by, "--by") if options.by else None
+        self._versions = GroupingField(options.one_per, "--one-per") if options.one_per else None
+        fields = {"keep": self.ranking, "by": self._groups, "one_per": self._versions, "annotate": options.annotate}
+        self.texts = _side(options, found, "IN", stack, **fields)
+        self.known = _side(options, known, "--against", stack) if known.sources else None
+
+    @property
+    def sides(self) -> list[Side]:
+        """The inputs and, if there is one, the side of --against."""
+        return [self.texts] if self.known is None else [self.texts, self.known]
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some pairs are judged by sketches."""
+        return any(side.sketched for side in self.sides)
+
+    def near_duplicates(self) -> Any:
+        """Find the near-duplicates at the lowest threshold.
+
+        Raises
+        ------
+        UsageError
+            The options do not go with the saved sketches, or no filter finds pairs at the threshold.
+        DocumentError
+            No document could be read.
+        """
+        options, threshold = self.options, self.options.thresholds[0]
+        saved = [side.corpus for side in self.sides if side.sketched]
+        self.shingling, numbers = choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
+        if options.filter != "complete" and options.drop != "contained":
+            _check_threshold(threshold, numbers.get("num_perm", 84))
+        codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
+        with reporting(not options.quiet) as report:
+            result = near_duplicates(
+                self.texts.corpus,
+                threshold=threshold,
+                shingling=self.shingling,
+                filter=options.filter,
+                drop=options.drop,
+                must_agree=tuple(options.must_agree),
+                min_shingles=options.min_shingles,
+                drop_common=options.drop_common,
+                lost=options.lost,
+                reassign=options.reassign,
+                against=None if self.known is None else self.known.corpus,
+                keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
+                by=codes[0],
+                one_per=codes[1],
+                cluster=options.cluster,
+                max_holders=options.max_holders,
+                memory_limit=options.memory_limit,
+                threads=options.threads,
+                progress=by_position(report, "sketching", self._position),
+                **numbers,
+            )
+        say_how_ordered(self.ranking)
+        if self.texts.documents is not None:
+            refuse_nothing_read(self.texts.documents, options.inputs[0])
+        return result
+
+    def save_rejected(self, output: OutputDirectory) -> None:
+        """Write the rejected records below the output, once for all thresholds."""
+        if self.texts.documents is not None:
+            self.saved = write_rejected(output, self.texts.documents)
+
+    def _position(self) -> tuple[int, int] | None:
+        """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""
+        places = [side.documents.position() for side in self.sides if side.documents is not None]
+        if not places or None in places:
+            return None
+        read, total = (sum(column) for column in zip(*filter(None, places), strict=True))
+        return read, total
+
+
+def _side(options: DedupOptions, found: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
+    if all_sketches(found.sources, what):
+        return Side(_signatures(found.sources), found.sources)
+    documents = open_documents(options, found, memory_limit=options.memory_limit, **fields)
+    return Side(stack.enter_context(documents), found.sources)
+
+
+def _check_threshold(threshold: float, num_perm: int) -> None:
+    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
+    try:
+        design_filter(threshold, num_perm=num_perm)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _signatures(sources: Sequence[Source]) -> Sketches:
+    """Load the signatures of files and collections, one after another; raise UsageError for sketches of other kinds."""
+    joined: Sketches | None = None
+    for source in sources:
+        sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
+        kind = sketches.recipe["kind"]
+        if kind != "minhash":
+            again = f"ndcore cluster IN -o {source.path} --method features"
+            again = again if source.kind == COLLECTION else f"ndcore sketch IN -o {source.path}"
+            raise UsageError(f"{source.path} holds {kind} sketches, and ndcore dedup compares signatures: make some of the "
+                             f"documents with {again}, or name the documents")
+        joined = sketches if joined is None else joined.concat(sketches)
+    assert joined is not None
+    return joined
+
+
+# ---- what was found
+
+LARGEST = 20  # losses that are listed
+SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search
+
+
+def describe_filter(result: NearDuplicates) -> dict[str, Any]:
+    """Return the parameters of the filter, the probability that it misses a pair at the threshold, and why it was chosen."""
+    found, choice = result.filter, result.filter_choice
+    described: dict[str, Any] = plain(found)
+    return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss,
+            "choice": None if choice is None else plain(choice)}
+
+
+def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
+    """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
+
+    Sizes of shingle sets come from at most `SAMPLED` documents, estimated where they have signatures, so no text is read
+    again.
+    """
+    documents = result.sources
+    if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
+        return None
+    compared = np.flatnonzero(documents.valid & result.leaders.compared)
+    sample = compared[_spread(len(compared), SAMPLED)]
+    if documents.rows is not None:
+        sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
+    else:
+        assert result.found.verifier is not None  # of a rule for which the sets of all were formed
+        sizes = result.found.verifier.sets.sizes(sample).astype(np.float64)
+    shingles = float(sizes.sum())
+    looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
+    whole = round(shingles * len(compared) / max(1, len(sample)))
+    return {
+        "shingles": whole, "looked_up_of_100": round(100 * float(looked_up) / max(shingles, 1.0), 1),
+        "shingle_bytes": SHINGLE_BYTES * whole, "sampled": len(sample),
+    }
+
+
+def _spread(n: int, most: int) -> Ints:
+    """Choose at most `most` of n positions: one, at random, of each of `most` parts of nearly equal length."""
+    if n <= most:
+        return np.arange(n)
+    ends = np.arange(most + 1) * n // most
+    return np.random.default_rng(n).integers(ends[:-1], ends[1:])
+
+
+def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
+    """Count the shingles that the drops cost, and list the largest losses; None where they were not counted."""
+    lost = verdicts.lost
+    if lost is None:
+        return None
+    first = verdicts.by_loss()[:LARGEST]
+    return {
+        "shingles": int(lost.sum()), "documents": int(np.count_nonzero(lost)),
+        "largest": [verdicts.line(position) for position in first[lost[first] > 0].tolist()],
+    }
+
 
 DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # which differ from their representative
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
@@ -44,7 +297,7 @@ class Findings:
     ----------
     run : Run
     result : NearDuplicates
-    verdicts : Verdicts
+    verdicts : NamedVerdicts
     verified_at : float
         The threshold that pairs were verified at: the lowest of the run.
     """
@@ -147,7 +400,7 @@ class Findings:
     def print(self, stdout: IO[bytes]) -> dict[str, Any]:
         """Write the kept records (of --annotate, all) to standard output as lines of JSON, and return the summary.
 
-        Documents that could not be read, and paths that were passed over, are listed on standard error.
+        FileDocuments that could not be read, and paths that were passed over, are listed on standard error.
         """
         documents, kept, options = self.run.texts.documents, self.verdicts.kept, self.run.options
         replaced, options.outcome.printed = 0, True

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ndcore.cli.door import Options
-from ndcore.cli.options import OUTPUT, Commands, add_json, add_overwrite
-from ndcore.cli.values import positive, probability, resemblance_and_probability, threshold
+from ndcore.cli.commands import DesignOptions
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputFile
 from ndcore.filters.design import ALTAVISTA, FilterDesign
@@ -23,62 +20,10 @@ from ndcore.plots import checked_format, plot_filter
 from ndcore.report.plain_values import plain
 from ndcore.stats.collisions import fingerprint_bits
 
-__all__ = ["add_design"]
+__all__ = ["run_design"]
 
 THRESHOLD, DOCUMENTS = 0.8, 10**6
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
-
-
-def add_design(commands: Commands) -> None:
-    """Add ``ndcore design`` to the commands."""
-    p = commands.add_parser(
-        "design",
-        description="Choose the cheapest filter (groups, group size, need) for a threshold, within bounds of error and of "
-        "storage; or, with --groups and --group-size or --preset, show what a given filter does.",
-        epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where it "
-        "shares at least `need` groups. Costs rest on a model of unrelated documents, misses do not.",
-    )
-    p.set_defaults(run=run_design, options=DesignOptions)
-    wanted = p.add_argument_group("pairs")
-    wanted.add_argument("--threshold", type=threshold, metavar="T",
-                        help="resemblance (Jaccard similarity) from which pairs are wanted (default 0.8)")
-    wanted.add_argument("--collection", type=positive, metavar="N", help="documents in the collection (default 1000000)")
-    search = p.add_argument_group("bounds of the search")
-    search.add_argument("--miss", type=probability, metavar="P",
-                        help="let at most P of the pairs at the threshold be missed (default 1e-3)")
-    search.add_argument("--false-candidates", type=resemblance_and_probability, metavar="R:P",
-                        help="let at most P of the pairs at the lower resemblance R pass, for instance 0.5:0.01")
-    search.add_argument("--bytes", type=positive, metavar="N", help="at most N bytes of features for a document")
-    search.add_argument("--num-perm", type=positive, metavar="N",
-                        help="length of a signature (default 84, or up to 200 where needed)")
-    given = p.add_argument_group("a given filter")
-    given.add_argument("--groups", type=positive, metavar="K", help="features of a document (LSH bands)")
-    given.add_argument("--group-size", type=positive, metavar="S", help="minima in a feature (LSH rows of a band)")
-    given.add_argument("--need", type=positive, metavar="R", help="features that a candidate pair shares (default 1)")
-    given.add_argument("--preset", choices=("altavista",), help="6 groups of 14, need 2, for 200,000,000 pages at 0.975")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("--plot", metavar="FILE", help="write the curve to a .png, .svg or .pdf file; it must not exist")
-    add_overwrite(output, "any file of the name of --plot")
-    add_json(output, "print one JSON object")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DesignOptions(Options):
-    """Options of ``ndcore design``; None: not given."""
-
-    threshold: float | None
-    collection: int | None
-    miss: float | None
-    false_candidates: tuple[float, float] | None
-    bytes: int | None
-    num_perm: int | None
-    groups: int | None
-    group_size: int | None
-    need: int | None
-    preset: str | None
-    plot: str | None
-    overwrite: bool
-    json: bool
 
 
 def run_design(options: DesignOptions) -> int:
@@ -151,7 +96,7 @@ def _rows(chosen: FilterDesign) -> list[tuple[float, float, float]]:
 
 
 def _account(chosen: FilterDesign) -> dict[str, Any]:
-    """Return what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
+    """Make what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
     named = ("bands", "rows", "half", "steepest", "inflection", "feature_bits", "bytes_per_document",
              "collisions_per_document", "candidates_per_document", "spurious")
     account = dataclasses.asdict(chosen) | {name: getattr(chosen, name) for name in named}

@@ -22,11 +22,12 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from ndcore._batch import Batch
-from ndcore.cli.inputs import COLLECTION, SKETCHES, open_documents
+from ndcore.cli.inputs import open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import WHOLE
+from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT
 from ndcore.files.sources import Inputs, Source, get_sizes
 from ndcore.human import counted, human_bytes, printable

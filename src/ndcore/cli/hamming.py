@@ -1,102 +1,424 @@
-"""``ndcore hamming``: its commands, and ``build``, ``plan`` and ``info``, which are about the index itself."""
+"""``ndcore hamming``: files of fingerprints, an index of them, and fingerprints within a few bits of each other."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
-from ndcore.cli.door import Options
-from ndcore.cli.fingerprint_files import is_index, load
-from ndcore.cli.hamming_search import (
-    FILES,
-    FileOptions,
-    add_columns,
-    add_join,
-    add_pairs,
-    add_query,
-    add_search,
-    check_search,
-    open_index,
+import numpy as np
+
+from ndcore._types import UInts
+from ndcore.cli.commands import (
+    HammingBuildOptions,
+    HammingInfoOptions,
+    HammingJoinOptions,
+    HammingPairsOptions,
+    HammingPlanOptions,
+    HammingQueryOptions,
 )
-from ndcore.cli.options import OUTPUT, SIZES, Commands, Group, add_json, add_overwrite, add_running
-from ndcore.cli.values import block_counts, bounded, memory, positive, whole
+from ndcore.cli.inputs import refuse_stdin_twice
+from ndcore.cli.options import FingerprintOptions
 from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.outputs import check_output
+from ndcore.files.parquet import ParquetFile
+from ndcore.files.sources import STDIN, Source, is_stream
+from ndcore.hamming.all_pairs import hamming_pairs
+from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
+from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import HammingIndex
+from ndcore.hamming.index_file import KIND as INDEX
+from ndcore.hamming.join import hamming_join
+from ndcore.hamming.results import Matches, Pairs
 from ndcore.hamming.table_plan import TablePlan, plan_tables
 from ndcore.human import printable
+from ndcore.recipe import Recipe
+from ndcore.sketch.loading import load as load_sketches
+from ndcore.sketch.sketches import KIND as SKETCHES
+from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 
-__all__ = ["add_hamming"]
+__all__ = ["load", "run_build", "run_info", "run_join", "run_pairs", "run_plan", "run_query"]
 
-TABLES = "tables"
+ROWS = 1 << 25  # rows of a Parquet file in memory at a time
+SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 
 
-def add_hamming(commands: Commands) -> None:
-    """Add ``ndcore hamming`` with its own commands: build, query, pairs, join, plan, info."""
-    top = commands.add_parser(
-        "hamming",
-        description="Find fingerprints that differ in at most a few bits (Hamming distance), exactly. " + FILES,
-    )
-    parts = top.add_subparsers(dest="part", required=True, metavar="COMMAND", help="what to do")
-    _add_build(parts)
-    add_query(parts)
-    add_pairs(parts)
-    add_join(parts)
-    _add_plan(parts)
-    _add_info(parts)
+class FingerprintColumns(NamedTuple):
+    """The place of fingerprints and ids in a file.
+
+    Attributes
+    ----------
+    format : one of FINGERPRINT_FORMATS, or None
+        None: the suffix of the file decides; raw where it has none of SUFFIXES. In text, numbers with 0x are hexadecimal.
+    fingerprint, id : str or None
+        A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
+    """
+
+    format: str | None = None
+    fingerprint: str | None = None
+    id: str | None = None
+
+
+class Loaded(NamedTuple):
+    """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
+
+    fingerprints: UInts
+    ids: list[Any] | None = None
+    recipe: Recipe | None = None
+
+
+def load(path: str, column: FingerprintColumns) -> Loaded:
+    """Read or map the fingerprints of a file.
+
+    Raises
+    ------
+    UsageError
+        The file does not have the columns asked for, or cannot be mapped.
+    ValueError, DocumentError
+        The content is not fingerprints; the message names the place.
+    """
+    kind = _kind(path, column)
+    if kind == "parquet":
+        return _load_parquet(path, column)
+    if kind not in ("npy", "raw", "sketches"):
+        return _load_text(path, column, kind)
+    if column.fingerprint or column.id:
+        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
+                         "or give --format")
+    if is_stream(path):
+        raise UsageError(f"{path} is not a regular file, and {kind} is mapped; save it first, or give --format hex or "
+                         "decimal")
+    if kind == "sketches":
+        return _load_simhashes(path)
+    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
+
+
+def _kind(path: str, column: FingerprintColumns) -> str:
+    """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
+    if column.format is not None:
+        return column.format
+    if path == STDIN:
+        return "text"
+    return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
+
+
+def _map_raw(path: str, column: FingerprintColumns) -> UInts:
+    """Map a file whose format is raw, or not known."""
+    if column.format == "raw":
+        return mapped_raw(path)
+    try:
+        return mapped_fingerprints(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; say what it is with --format") from error
+
+
+def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
+    """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
+    if _kind(path, column) != "parquet":
+        yield load(path, column).fingerprints
+        return
+    gathered: list[UInts] = []
+    for values, _ in _parquet_batches(path, column._replace(id=None)):
+        gathered.append(values)
+        if sum(map(len, gathered)) >= ROWS:
+            yield np.concatenate(gathered)
+            gathered.clear()
+    if gathered:
+        yield np.concatenate(gathered)
+
+
+def parse_fingerprint(number: str, kind: str = "text") -> int:
+    """Parse a fingerprint; ValueError where it is not one. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
+    digits = number.strip()
+    hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
+    if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
+        try:
+            value = int(digits, 16 if hexadecimal else 10)
+        except ValueError:
+            value = -1
+        if 0 <= value < 1 << 64:
+            return value
+    how = "hexadecimal" if hexadecimal else "decimal"
+    hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
+    raise ValueError(f"{number!r:.80} is not a {how} number below 2^64{hint}")
+
+
+def is_index(path: str) -> bool:
+    """Tell whether a file is a saved `HammingIndex`."""
+    return path != STDIN and kind_of(path) == INDEX
+
+
+def holds_sketches(path: str) -> bool:
+    """Tell whether ``ndcore sketch`` wrote a file."""
+    return path != STDIN and kind_of(path) == SKETCHES
+
+
+def _load_simhashes(path: str) -> Loaded:
+    """Load the simhashes of the documents that have shingles."""
+    sketches = load_sketches(path)
+    if sketches.recipe["kind"] != "simhash":
+        raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
+                         "simhash")
+    which = np.flatnonzero(sketches.valid)
+    ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
+    return Loaded(sketches.values[which], ids, sketches.recipe)
+
+
+def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
+    """Load the columns of a Parquet file."""
+    values: list[UInts] = []
+    ids: list[Any] = []
+    for part, part_ids in _parquet_batches(path, column):
+        values.append(part)
+        ids += part_ids
+    return Loaded(np.concatenate(values), None if column.id is None else _checked_ids(path, column.id, ids))
+
+
+def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+    """Return the ids of a column. Raises ValueError where they cannot be ids."""
+    try:
+        as_ids(listed)
+    except TypeError as error:
+        raise ValueError(f"{path}: the column {name!r}: {error}") from error
+    return listed
+
+
+def _parquet_batches(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
+    """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
+    source = Source(path, path, path, "parquet", "", path, "")
+    with ParquetFile(source) as file:
+        names = _column_names(path, column, file.schema.names)
+        batches = file.batches(dict.fromkeys(names))
+        for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
+            ids = [] if column.id is None else batch.column(column.id).to_pylist()
+            yield _values(path, names[0], batch.column(names[0])), ids
+
+
+def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
+    """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
+    chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
+    there = ", ".join(names) or "none"
+    if chosen is None:
+        raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
+    found = [chosen, *filter(None, [column.id])]
+    for name in found:
+        if names.count(name) != 1:
+            many = "no column" if name not in names else "several columns"
+            raise UsageError(f"{path} has {many} {name!r}; it has {there}")
+    return found
+
+
+def _values(path: str, name: str, values: Any) -> UInts:
+    """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
+    if values.null_count or str(values.type) not in ("uint64", "int64"):
+        nulls = " with nulls" if values.null_count else ""
+        raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
+                         "bits as int64) without nulls")
+    found: UInts = values.to_numpy().view(np.uint64)
+    return found
+
+
+def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
+    """Load the columns of a text file."""
+    at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
+    values: list[int] = []
+    ids: list[str] = []
+    with _open_text(path) as file:
+        for number, fields in _rows(path, file):
+            try:
+                values.append(parse_fingerprint(fields[at], kind))
+                if id_at is not None:
+                    ids.append(fields[id_at])
+            except IndexError as error:
+                most = max(at, id_at or 0) + 1
+                raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: {error}") from error
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _checked_ids(path, column.id or "", ids))
+
+
+def _open_text(path: str) -> TextIO:
+    """Open a file as UTF-8, without the byte order mark that some programs begin it with."""
+    if path == STDIN:
+        return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
+    return Path(path).open(encoding="utf-8-sig")
+
+
+def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                separator = next((mark for mark in "\t," if mark in line), None)
+                yield number, [field.strip() for field in line.split(separator)]
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start]
+        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
+
+
+def _position(option: str, name: str | None) -> Any:
+    """Return the position of a column from its number in an option; None where it is not given."""
+    if name is None:
+        return None
+    if not (name.isascii() and name.isdigit() and int(name) > 0):
+        raise UsageError(f"{option} is {name!r}; in text, columns are numbered from 1")
+    return int(name) - 1
+
+
+ROWS_AT_ONCE = 1 << 16
+DISTANCE, BITS = 3, 64  # defaults
+
+
+def check_search(max_distance: int, bits: int) -> None:
+    """Raise UsageError where every fingerprint lies within the distance."""
+    if max_distance >= bits:
+        raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
+
+
+def columns_of(options: FingerprintOptions) -> FingerprintColumns:
+    """Return the place of fingerprints and ids in a file."""
+    return FingerprintColumns(options.format, options.field, options.id_field)
+
+
+def open_index(path: str) -> HammingIndex:
+    """Open a saved index; UsageError where there is none."""
+    if not Path(path).exists():
+        raise UsageError(f"there is no {path}")
+    if not is_index(path):
+        raise UsageError(f"{path} is not an index; make one with ndcore hamming build {path} -o INDEX")
+    return HammingIndex.open(path)
+
+
+# ---- query
+
+
+def run_query(options: HammingQueryOptions) -> int:
+    """Run ``ndcore hamming query``."""
+    index = open_index(options.index)
+    if bool(options.fingerprints) == (options.queries is not None):
+        raise UsageError("give fingerprints to look for, or a file of them with --queries")
+    names: Iterable[Any] | None = options.fingerprints
+    if options.queries is not None:
+        values, names, recipe = load(options.queries, columns_of(options))
+        _check_recipes(recipe, index.recipe)
+    else:
+        how = options.format or "text"
+        try:
+            values = np.array([parse_fingerprint(text, how) for text in options.fingerprints], np.uint64)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    _print_rows(options, index.query_many(values, options.threads), names)
+    return 0
+
+
+def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
+    """Raise RecipeMismatch where both are known and differ."""
+    if ours is not None and theirs is not None:
+        ours.check(theirs, "simhashes")
+
+
+# ---- pairs
+
+
+def run_pairs(options: HammingPairsOptions) -> int:
+    """Run ``ndcore hamming pairs``."""
+    if is_index(options.input):
+        for name in ("max_distance", "bits", "format", "field", "id_field"):
+            if getattr(options, name) is not None:
+                raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
+                                 f"leave --{name.replace('_', '-')} out")
+        found = open_index(options.input).pairs(options.threads)
+    else:
+        distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
+        check_search(distance, bits)
+        values, ids, _ = load(options.input, columns_of(options))
+        found = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+    _print_rows(options, found, None)
+    return 0
+
+
+# ---- join
+
+
+def run_join(options: HammingJoinOptions) -> int:
+    """Run ``ndcore hamming join``."""
+    refuse_stdin_twice([options.queries, options.collection])
+    check_search(options.max_distance, options.bits)
+    queries = load(options.queries, columns_of(options))
+    _print_rows(options, _match(options, queries), queries.ids)
+    return 0
+
+
+def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
+    """Match the queries with a saved index, with simhashes, or with a file of fingerprints piece by piece."""
+    def matches_in(collection: Any) -> Matches:
+        """Join the queries with one collection."""
+        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
+                            threads=options.threads, progress=not options.quiet)
+
+    path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
+    if is_index(path):
+        if options.collection_field or options.collection_format:
+            raise UsageError(f"{path} is an index, which has no columns and one format; leave --collection-field and "
+                             "--collection-format out")
+        _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
+        return matches_in(path)
+    if holds_sketches(path):
+        read = load(path, column)
+        _check_recipes(queries.recipe, read.recipe)
+        matches = matches_in(read.fingerprints)
+        names = read.ids or []
+        return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
+    found, before = [matches_in(np.empty(0, np.uint64))], 0
+    for piece in read_pieces(path, column):
+        part = matches_in(piece)
+        found.append(part._replace(id=part.id + before))
+        before += len(piece)
+    query, ids, distance = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((ids, distance, query))
+    return Matches(query[order], ids[order], distance[order])
+
+
+# ---- output
+
+
+def _print_rows(options: FingerprintOptions, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
+    """Print the columns as lines with tabs, or as one JSON object a line; `names` are printed for positions of queries."""
+    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
+    if names is not None:
+        listed = list(names)
+        columns["query"] = [listed[i] for i in columns["query"]]
+    for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
+        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        if options.json:
+            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
+        else:
+            lines = ("\t".join(printable(str(item)) for item in row) for row in rows)
+        options.outcome.printed = True
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _plain(column: Any) -> list[Any]:
+    """Return a column as a list; bytes are decoded."""
+    listed = column if isinstance(column, list) else column.tolist()
+    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
+
+
+# ---- index and tables
 
 
 # ---- build
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildOptions(FileOptions):
-    """Options of ``ndcore hamming build``."""
-
-    input: str
-    output: str
-    overwrite: bool
-    max_distance: int
-    bits: int
-    compress: bool
-    tables: int | None
-    memory: int | None
-
-
-def _add_build(parts: Any) -> None:
-    """Add ``ndcore hamming build`` to the commands."""
-    p = parts.add_parser("build", help="make an index", description="Make an index of fingerprints. " + FILES)
-    p.set_defaults(run=run_build, options=BuildOptions)
-    p.add_argument("input", metavar="IN", help="fingerprints")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", required=True, metavar="INDEX", help="file to write; it must not exist")
-    add_overwrite(output, "INDEX if it is an index")
-    add_json(output, "print a description of the index as one JSON object")
-    add_search(p)
-    tables = p.add_argument_group(TABLES)
-    tables.add_argument("--compress", action="store_true", help="take 65 to 75 % of the memory; queries take longer")
-    choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--tables", type=positive, metavar="N",
-                        help="use at most N tables (default: the fastest choice by a cost model)")
-    _add_memory(choice, "4G")
-    add_columns(p)
-    add_running(p)
-
-
-def _add_memory(group: Group, example: str) -> None:
-    """Add --memory for tables, with an example of a size."""
-    group.add_argument(
-        "--memory", type=memory, metavar="SIZE",
-        help=f"memory for the tables and their directories, for instance {example} ({SIZES})",
-    )
-
-
-def run_build(options: BuildOptions) -> int:
+def run_build(options: HammingBuildOptions) -> int:
     """Run ``ndcore hamming build``."""
     def is_ours(place: Path) -> bool:
         """Tell whether a file is an index."""
@@ -106,7 +428,7 @@ def run_build(options: BuildOptions) -> int:
     check_search(options.max_distance, options.bits)
     with Staging(options.output):
         check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
-        read = load(options.input, options.column)
+        read = load(options.input, columns_of(options))
         plan = _planned_tables(options, len(read.fingerprints))
         index = HammingIndex(
             read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
@@ -122,7 +444,7 @@ def run_build(options: BuildOptions) -> int:
     return 0
 
 
-def _planned_tables(options: BuildOptions, count: int) -> Any:
+def _planned_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
@@ -136,40 +458,7 @@ def _planned_tables(options: BuildOptions, count: int) -> Any:
 # ---- plan
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions(Options):
-    """Options of ``ndcore hamming plan``."""
-
-    json: bool
-    max_distance: int
-    bits: int
-    log2_count: float
-    min_prefix: int | None
-    tables: int | None
-    splits: tuple[int, ...] | None
-    memory: int | None
-
-
-def _add_plan(parts: Any) -> None:
-    """Add ``ndcore hamming plan`` to the commands."""
-    p = parts.add_parser(
-        "plan",
-        help="choose the tables for a collection, and see what they cost",
-        description="Choose the tables for a collection, the fastest by a cost model or as asked, and print what they cost.",
-    )
-    p.set_defaults(run=run_plan, options=PlanOptions)
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-    add_search(p)
-    tables = p.add_argument_group(TABLES)
-    tables.add_argument("--log2-count", type=bounded(0, 64), default=34, metavar="D", help="2^D fingerprints (default 34)")
-    choice = tables.add_mutually_exclusive_group()
-    choice.add_argument("--min-prefix", type=whole, metavar="P", help="fewest tables whose prefixes have P bits or more")
-    choice.add_argument("--tables", type=positive, metavar="N", help="longest prefix with at most N tables")
-    choice.add_argument("--splits", type=block_counts, metavar="R,…", help="blocks of every level, for instance 4,4")
-    _add_memory(choice, "500G")
-
-
-def run_plan(options: PlanOptions) -> int:
+def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
     try:
         chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
@@ -183,23 +472,7 @@ def run_plan(options: PlanOptions) -> int:
 # ---- info
 
 
-@dataclass(frozen=True, kw_only=True)
-class InfoOptions(Options):
-    """Options of ``ndcore hamming info``."""
-
-    index: str
-    json: bool
-
-
-def _add_info(parts: Any) -> None:
-    """Add ``ndcore hamming info`` to the commands."""
-    p = parts.add_parser("info", help="describe an index", description="Describe an index and its tables.")
-    p.set_defaults(run=run_info, options=InfoOptions)
-    p.add_argument("index", metavar="INDEX", help="a file made by ndcore hamming build")
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-
-
-def run_info(options: InfoOptions) -> int:
+def run_info(options: HammingInfoOptions) -> int:
     """Run ``ndcore hamming info``."""
     index = open_index(options.index)
     if options.json:
@@ -214,7 +487,7 @@ def run_info(options: InfoOptions) -> int:
 
 
 def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
-    """Return what ``--json`` prints of an index."""
+    """Make what ``--json`` prints of an index."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -228,7 +501,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
-    """Return what ``--json`` prints of tables and their cost."""
+    """Make what ``--json`` prints of tables and their cost."""
     parts = dataclasses.asdict(chosen)
     parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,

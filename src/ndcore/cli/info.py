@@ -5,43 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
 from ndcore.checks import EXTRAS, install_command
-from ndcore.cli.door import Options
-from ndcore.cli.inputs import SKETCHES, ids_of, load_sketches
-from ndcore.cli.options import OUTPUT, Commands, add_json
-from ndcore.files.ndcore_files import refuse_own
+from ndcore.cli.commands import InfoOptions
+from ndcore.cli.inputs import ids_of, load_sketches
+from ndcore.files.ndcore_files import SKETCHES, refuse_own
 from ndcore.human import printable
 from ndcore.kernels import variants
 from ndcore.parallel import thread_count
 from ndcore.report.plain_values import plain
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["add_info", "processor"]
-
-
-def add_info(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "info",
-        description="Show what is installed, or what a file of sketches holds.",
-    )
-    p.set_defaults(run=run_info, options=InfoOptions)
-    p.add_argument("file", nargs="?", metavar="FILE", help="sketches, instead of the installation")
-    add_json(p.add_argument_group(OUTPUT), "print one JSON object")
-
-
-@dataclass(frozen=True, kw_only=True)
-class InfoOptions(Options):
-    """The options of ``ndcore info``."""
-
-    file: str | None
-    json: bool
+__all__ = ["processor"]
 
 
 def run_info(options: InfoOptions) -> int:

@@ -18,11 +18,10 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from ndcore.cli.door import Outcome
+from ndcore.cli.command import Outcome
 from ndcore.cli.parser import as_option, parser
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import printable
-from ndcore.storage.disk_space import FULL
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             except SystemExit:
                 sys.stdout.flush()
                 raise
-            code: int = arguments.run(arguments.options.parsed(arguments))
+            code: int = arguments.chosen.begin(arguments)
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stopped:
@@ -53,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 1
     except OSError as error:
+        from ndcore.storage.disk_space import FULL  # takes a third of the time of --version
+
         if not error.filename and error.errno in (*FULL, errno.EBADF, errno.EIO):
             error.filename = "standard output"  # every other place is named where it is written
         place = f"{error.filename}: " if error.filename else ""

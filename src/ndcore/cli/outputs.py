@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
@@ -96,11 +97,11 @@ def write_table(output: OutputDirectory, name: str, table: Table) -> None:
         write_json_lines(file, table)
 
 
-def print_account(options: DocumentOptions, account: dict[str, Any], report: Callable[[], None], seconds: float) -> None:
+def print_account(options: DocumentOptions, account: dict[str, Any], report: Callable[[], None]) -> None:
     """Print the account as JSON for programs, or call `report`, which prints it for people."""
     if options.json:
         print(json.dumps(account, indent=2))
     elif not options.quiet:
         report()
         if sys.stderr.isatty():
-            print(f"ndcore: {seconds:.1f} seconds", file=sys.stderr)
+            print(f"ndcore: {time.monotonic() - options.outcome.begun:.1f} seconds", file=sys.stderr)

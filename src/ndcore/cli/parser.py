@@ -1,37 +1,173 @@
-"""The parser of the whole command line, from the arguments of every command."""
+"""The parser: a stricter argparse with whole option names, suggestions and plain help text, filled with every command."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-from collections.abc import Sequence
-from typing import Any
+import difflib
+import itertools
+import os
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
 from ndcore._version import __version__
-from ndcore.cli.strict_parser import Parser
+from ndcore.cli.command import fill
+from ndcore.human import printable
 
-__all__ = ["as_option", "parser"]
+__all__ = ["Parser", "as_option", "commands_of", "nearest", "parser"]
 
-# The commands in the order of the help, with what it says of each. The arguments of `name` are in ``ndcore.cli.<name>``,
-# where the function ``add_<name>`` adds them.
-COMMANDS = {
-    "dedup": "keep one document of every cluster of near-duplicates",
-    "sketch": "save the sketches of documents",
-    "repeats": "find and cut passages that stand several times in a collection",
-    "contamination": "find the items of benchmarks that stand in a corpus, and cut them",
-    "sources": "find where the passages of a text stand in a collection",
-    "compare": "compare two documents side by side",
-    "design": "choose a filter for a threshold, or examine a given one",
-    "info": "show the installation, or a file of sketches",
-    "bench": "measure how fast this machine sketches",
-    "cluster": "cluster a whole collection, and keep it for queries",
-    "clusters": "write the clusters of a collection as a table",
-    "query": "find the documents of a collection that resemble a text",
-    "store": "keep what a crawler has seen: verdicts, clusters, versions of pages",
-    "serve": "show a store or a collection in the browser",
-    "hamming": "find fingerprints that differ in a few bits",
-    "completion": "print a script for the completion of the shell",
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line is at fault; 128 + N ended by signal N "
+    "(130: Ctrl-C)."
+)
+
+# What is not a command -> the option that is meant.
+OPTIONS_FOR_COMMANDS = {"version": "--version"}
+
+# What an option was called before, or is called in other tools -> its name here.
+OTHER_NAMES = {
+    "--bands": "--groups",
+    "--rows": "--group-size",
+    "--cluster": "--clustering",
+    "--linkage": "--clustering",
+    "--column": "--field",
+    "--id-column": "--id-field",
+    "--collection-column": "--collection-field",
+    "--force": "--overwrite",
+    "--html-text": "--html",
+    "--jobs": "--threads",
+    "--memory-limit": "--memory",
+    "--ngram": "--width",
+    "--num-hashes": "--num-perm",
+    "--out": "--output",
+    "--similarity": "--threshold",
+    "--text-column": "--text-field",
+    "--text-key": "--text-field",
+    "--workers": "--threads",
+    "-v": "--version",
 }
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Format help text as it is written: `%` is literal, options stay whole, and a blank line begins a paragraph."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Make room for the names of commands with their indentation, which argparse leaves out."""
+        super().add_argument(action)
+        for command in self._iter_indented_subactions(action):
+            length = len(self._format_action_invocation(command)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, length)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return None if action.help is None else action.help.replace("%", "%%")
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = (" ".join(part.split()) for part in text.split("\n\n"))
+        how: dict[str, Any] = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
+        return "\n\n".join(textwrap.fill(part, width, **how) for part in parts)
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that takes whole option names only and says what a mistyped one may have meant."""
+
+    def __init__(self, epilog: str | None = None, **options: Any) -> None:
+        options["epilog"] = "\n\n".join(filter(None, (epilog, EXIT_CODES)))
+        super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, after every option is known: the message names the first that is not."""
+        if args is not None:
+            self._refuse_unknown(args)
+            self._spare_output(args)
+        parsed, others = super().parse_known_args(args, namespace)
+        if others:  # not left to the parser above, which would name the whole program in its message
+            self.error(f"too many arguments, from {shlex.quote(others[0])} on")
+        return parsed, others
+
+    def _spare_output(self, args: Sequence[str]) -> None:
+        """Let --output be absent where --dry-run is given: nothing is written, and a free name is enough."""
+        output = self._option_string_actions.get("--output")
+        if output is not None and "--dry-run" in self._option_string_actions and "--dry-run" in args:
+            name = stem = str(output.metavar)
+            for number in itertools.count(2):
+                if not os.path.lexists(name):
+                    break
+                name = f"{stem}-{number}"
+            output.required, output.default = False, name
+
+    def _refuse_unknown(self, args: Sequence[str]) -> None:
+        """Exit with a suggestion at the first option that this parser does not have."""
+        known = self._option_string_actions
+        for word in args:
+            if word == "--":
+                return
+            if not word.startswith("-") or word == "-" or " " in word or self._negative_number_matcher.match(word):
+                if commands_of(self) and not word.startswith("-"):
+                    return  # the rest is for the command's own parser
+                continue
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if name not in known:
+                self.error(f"there is no option {name}{self._maybe(name)}")
+
+    def _maybe(self, name: str) -> str:
+        other = OTHER_NAMES.get(name)
+        if other in self._option_string_actions:
+            return f"; did you mean {other}?"
+        if name in ("-v", "--verbose") and "--quiet" in self._option_string_actions:
+            return "; progress and report are shown unless -q is given"
+        return nearest(name, [option for option in self._option_string_actions if option.startswith("--")])
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        if isinstance(action, argparse._SubParsersAction):
+            option = OPTIONS_FOR_COMMANDS.get(value)
+            maybe = nearest(value, choices)
+            if option in self._option_string_actions:
+                maybe = f"; did you mean {self.prog} {option}?"
+            raise argparse.ArgumentError(
+                None, f"there is no command {value!r}{maybe} (commands: {', '.join(choices)})"
+            )
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{nearest(str(value), choices)}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print a message; argparse would pass over an error of writing."""
+        (file or sys.stderr).write(message)
+
+    def error(self, message: str) -> NoReturn:
+        """Write the message and where help is, and exit with 2."""
+        self.exit(2, f"{self.prog}: {printable(message)}\nHelp: {self.prog} --help\n")
+
+
+def nearest(name: str, among: Iterable[str]) -> str:
+    """Return "; did you mean …?" for the most similar of some names, and "" where none is similar.
+
+    A name that begins with `name` comes first; `difflib.get_close_matches` judges the others.
+    """
+    bare = {other.lstrip("-"): other for other in sorted(among)}
+    word = name.lstrip("-").lower()
+    begun = [other for other in bare if len(word) > 1 and other.startswith(word)]
+    found = begun or difflib.get_close_matches(word, bare, 1)
+    return f"; did you mean {bare[found[0]]}?" if found else ""
+
+
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the subcommands of a parser by their names."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+# ---- all commands
+
+VERSION = ("-V", "--version")
 
 
 def as_option(given: Sequence[str]) -> Sequence[str]:
@@ -40,37 +176,36 @@ def as_option(given: Sequence[str]) -> Sequence[str]:
 
 
 def parser(given: Sequence[str] | None = None) -> Parser:
-    """Build the parser; ``run`` of its result is the function that does the work.
+    """Build the parser; ``chosen`` of its result is the `Command` to begin.
 
     Parameters
     ----------
     given : sequence of str, optional
-        The words to be parsed. Only the module of the command among them is imported, and other commands have no arguments.
-        None: every command has its arguments.
+        The words to be parsed. Only the command among them has its options, and for the version there are no commands.
+        None: every command has its options.
     """
     top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.",
                  epilog="ndcore help COMMAND, or ndcore COMMAND --help, lists the options of a command.")
-    top.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = top.add_subparsers(
-        action=_Commands, dest="command", required=True, metavar="COMMAND", title="commands", help="what to do"
-    )
-    word = next((word for word in as_option(given or ()) if not word.startswith("-")), "")
-    for name in COMMANDS:
-        if given is None or word in (name, "completion"):
-            add = getattr(importlib.import_module(f"ndcore.cli.{name}"), f"add_{name}")
-            add(*((commands, top) if name == "completion" else (commands,)))
-        else:
-            commands.add_parser(name)
+    top.add_argument(*VERSION, action=_Version, nargs=0, help="print the version and exit")
+    if given is not None and given[:1] and given[0] in VERSION:
+        return top
+    from ndcore.cli.commands import COMMANDS, FAMILIES
+
+    def below(place: argparse.ArgumentParser, **options: Any) -> Any:
+        return place.add_subparsers(required=True, metavar="COMMAND", help="what to do", **options)
+
+    listed = {"": below(top, title="commands")}
+    words = [word for word in as_option(given or ()) if not word.startswith("-")]
+    for name, command in COMMANDS.items():
+        head, _, last = name.rpartition(" ")
+        if head not in listed:
+            line, description = FAMILIES[head]
+            listed[head] = below(listed[""].add_parser(head, help=line, description=description))
+        p = listed[head].add_parser(last, help=command.line, description=command.description, epilog=command.epilog)
+        if given is None or name.split() == words[: name.count(" ") + 1]:
+            fill(p, command.options)
+            p.set_defaults(chosen=command)
     return top
-
-
-class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """The commands, with their lines of help."""
-
-    def add_parser(self, name: str, **options: Any) -> Parser:
-        """Add a command; its line of help comes from COMMANDS."""
-        made: Parser = super().add_parser(name, help=COMMANDS[name], **options)
-        return made
 
 
 class _Version(argparse.Action):

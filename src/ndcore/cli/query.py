@@ -1,60 +1,74 @@
-"""``ndcore query``: documents of a collection that resemble a text, and clusters by an id."""
+"""``ndcore clusters`` and ``ndcore query``: what a collection tells, as a table and of one text."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, TextIO
 
-from ndcore.cli.named_document import load_document
-from ndcore.cli.options import INPUT, OUTPUT, Commands, RecordOptions, add_json, add_record
-from ndcore.cli.values import positive, threshold
+import numpy as np
+
+from ndcore._version import __version__ as version
+from ndcore.cli.cluster_build import places_of
+from ndcore.cli.commands import ClustersOptions, QueryOptions
+from ndcore.cli.inputs import load_document
+from ndcore.cli.outputs import ASSIGNED, place_columns, standard_output
 from ndcore.collection.collection import Collection, Resembling
-from ndcore.collection.settings import Policy
+from ndcore.collection.shelf import CLASSES
 from ndcore.files.errors import UsageError
+from ndcore.files.json_values import finite
+from ndcore.files.outputs import STDOUT
+from ndcore.files.provenance import SavedPlaces
+from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted, printable
 
-__all__ = ["add_query"]
+__all__ = ["run_clusters", "run_query"]
 
 
-def add_query(commands: Commands) -> None:
-    """Add ``ndcore query`` to the commands."""
-    p = commands.add_parser(
-        "query",
-        description="Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own "
-        "documents. Sketches are compared, not texts: it takes milliseconds.",
-    )
-    p.set_defaults(run=run_query, options=QueryOptions)
-    p.add_argument("collection", metavar="COLLECTION", help="a directory made by ndcore cluster")
-    p.add_argument("file", nargs="?", metavar="FILE", help="a text, a page, a record as FILE:LINE or FILE#ID, or - for "
-                   "standard input")
-    asked = p.add_argument_group("query")
-    asked.add_argument("--id", metavar="ID", help="a document of the collection instead of FILE")
-    asked.add_argument("--members", action="store_true", help="with --id: list the cluster of the document")
-    asked.add_argument("--threshold", type=threshold, metavar="T",
-                       help="resemblance or containment from which documents are found (default: the clusters' threshold)")
-    asked.add_argument("--policy", choices=("resemblance", "containment"), default="resemblance",
-                       help="what the threshold applies to (default resemblance)")
-    asked.add_argument("--limit", type=positive, metavar="N", help="find at most N documents")
-    asked.add_argument("--verify", action="store_true", help="check all checksums of the collection first")
-    add_json(p.add_argument_group(OUTPUT), "print a list of objects")
-    add_record(p.add_argument_group(INPUT))
+def run_clusters(options: ClustersOptions) -> int:
+    """Run ``ndcore clusters``, and return the exit code."""
+    if options.output == STDOUT:
+        stream = standard_output(options.json, "name a file")
+        options.outcome.printed = True
+        write_json_lines(stream, _table(Collection.open(options.collection)))
+        stream.flush()
+        return 0
+    with TableFile(options.output, options.overwrite, [options.collection]) as file:
+        rows = file.write(_table(Collection.open(options.collection)))
+        file.commit()
+    options.outcome.written = True
+    if options.json:
+        print(json.dumps({"ndcore": version, "output": options.output, "documents": rows}, indent=2))
+    elif not options.quiet:
+        print(f"{counted(rows, 'document')} in {printable(options.output)}")
+    return 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions(RecordOptions):
-    """Options of ``ndcore query``."""
+def _table(made: Collection) -> Table:
+    """Make a row for each document of a collection."""
+    places = places_of(made)
+    kinds = [] if places is None else place_columns(places.of_archives)
+    others = [Column(f"representative_{column.name}", column.kind) for column in kinds]
+    columns = [Column("id", "id"), *kinds, Column("cluster", "integer"), Column("representative", "id"), *others, *ASSIGNED]
+    return Table(columns, _rows(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
 
-    collection: str
-    file: str | None
-    id: str | None
-    members: bool
-    threshold: float | None
-    policy: Policy
-    limit: int | None
-    verify: bool
-    json: bool
+
+def _rows(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
+    found, names = made.clustering, made.names
+    sizes = found.cluster_sizes
+
+    def place_of(position: int) -> tuple[Any, ...]:
+        place: tuple[Any, ...] | None = None if places is None else places.place(position)
+        return ((None,) * 4 if place is None else place)[:width]
+
+    for start in range(0, len(found), 1 << 16):
+        part = slice(start, start + (1 << 16))
+        labels, classes = found.labels[part].tolist(), np.array(CLASSES)[found.codes[part]].tolist()
+        rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
+        for position, (label, verdict, resemblance, size) in enumerate(rest, start):
+            own, others = place_of(position), place_of(label)
+            yield names[position], *own, label, names[label], *others, verdict, finite(resemblance), size
 
 
 def run_query(options: QueryOptions) -> int:

@@ -4,136 +4,239 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import IO, Any, TextIO, TypeAlias
 
+import numpy as np
+
+from ndcore._types import Ints, Text
+from ndcore._version import __version__
 from ndcore.cli import summary
-from ndcore.cli.cleaned_output import cut_documents, the_text_field
+from ndcore.cli.commands import WRITES, RepeatsOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
-from ndcore.cli.options import (
-    DOCUMENTS,
-    INPUT,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    DocumentOptions,
-    add_dry_run,
-    add_fields,
-    add_json,
-    add_overwrite,
-    add_running,
-    add_tokens,
-)
-from ndcore.cli.outputs import print_account, standard_output, write_table
-from ndcore.cli.repeats_output import WRITES, account_of, print_report, row_table, write_result
-from ndcore.cli.unfinished_search import UnfinishedSearch
-from ndcore.cli.values import integer, keep
+from ndcore.cli.job_output import UnfinishedSearch
+from ndcore.cli.outputs import id_and_place, place_columns, print_account, standard_output, write_table
+from ndcore.cli.passages import Cleaned, cut_documents, print_faults, the_text_field, write_cleaned, write_empty
+from ndcore.files.compression import open_writer
 from ndcore.files.document_fields import GroupingField, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
-from ndcore.files.jsonl_output import check_rows
+from ndcore.files.json_values import to_json
+from ndcore.files.jsonl_output import Annotation, check_rows, write_lines
 from ndcore.files.outputs import STDOUT, OutputDirectory, write_summary
-from ndcore.files.rewritten_inputs import write_rejected
+from ndcore.files.rewritten_inputs import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs
-from ndcore.files.table_files import TableFile
-from ndcore.progress import by_position, reporting
+from ndcore.files.table_files import Column, Table, TableFile
+from ndcore.human import counted, printable
+from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
 from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.spans.token_places import Ranges
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-__all__ = ["add_repeats"]
+__all__ = ["Written", "account_of", "print_report", "run_repeats", "write_result"]
 
-MOST_TOKENS = 1 << 16  # of a window
+Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
 
-
-def add_repeats(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "repeats",
-        description="Find, exactly, the passages that occur more than once in a collection, and write the documents without "
-        "the repetitions. " + DOCUMENTS,
-        epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
-        "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. JSON "
-        "records keep their other fields; a row of a table becomes an object of its columns; a text, a page or a document "
-        'of an archive becomes {"id": ..., "text": ...}.\n\n'
-        "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given again.",
-    )
-    p.set_defaults(run=run_repeats, options=RepeatsOptions, width=None, seed=None)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="input to search")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", required=True, metavar="OUTDIR",
-                        help="directory to write; it must not exist. -: print the documents")
-    add_overwrite(output, "OUTDIR if ndcore wrote it, and any file of --table")
-    output.add_argument(
-        "--write", choices=WRITES, default=WRITES[0],
-        help="what to write. cleaned: the documents without repeated passages, except where nothing is left. "
-        "annotated: all records, with the passages in the field ndcore. attributes: ids and what would be cut, in the "
-        "format of Dolma, in a file for each file of JSON lines (default cleaned)",
-    )
-    output.add_argument("--table", metavar="FILE",
-                        help="also write the passages and their sources to a .parquet, .csv or .jsonl file")
-    add_json(output, "print summary.json instead of the report")
-    _add_passages(p.add_argument_group("passages"))
-    add_tokens(p.add_argument_group(SHINGLES), width=False)
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p, "sort in temporary files beyond this size, for instance 2G"))
+ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
+PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
 
 
-def _add_passages(group: Any) -> None:
-    """Add the options that say which passages count, and what is cut."""
-    group.add_argument("--min-tokens", type=integer(1, MOST_TOKENS), default=50, metavar="L",
-                       help="length of the shortest passage, in tokens (default 50)")
-    group.add_argument(
-        "--copies", choices=("one", "none"), default="one",
-        help="one: keep the first copy of each passage. none: cut all copies (default one)",
-    )
-    group.add_argument("--against", action="append", default=[], metavar="IN",
-                       help="look for earlier copies only in this input, which stays as it is. Repeatable")
-    group.add_argument("--exceptions", action="append", default=[], metavar="IN",
-                       help="leave passages alone that occur in this input, such as licences. Repeatable")
-    group.add_argument(
-        "--keep", type=keep, default=("first", ""), metavar="RULE",
-        help="order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
-        "or by a field, FIELD:desc or FIELD:asc (default first). Strings that are all numbers, or all dates (ISO 8601, RFC "
-        "2822), are compared as such",
-    )
-    group.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
-    group.add_argument("--other-documents", action="store_true",
-                       help="ignore earlier copies in the same document")
-    group.add_argument("--min-copies", type=integer(2), default=2, metavar="N",
-                       help="find only passages with at least N copies, the first one included (default 2)")
-    group.add_argument("--max-copies", type=integer(2), metavar="N",
-                       help="ignore passages with more than N copies (default: no limit)")
+@dataclass
+class Written:
+    """What was written.
+
+    Attributes
+    ----------
+    kind : str
+        One of WRITES.
+    empty : ndarray of int64
+        FileDocuments of which nothing is left.
+    cut : int
+        Tokens that were cut, or would be.
+    rows : int
+    repaired : int
+        FileDocuments whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
+    """
+
+    kind: str
+    empty: Ints
+    cut: int
+    rows: int
+    repaired: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RepeatsOptions(DocumentOptions):
-    """The options of ``ndcore repeats``."""
+def write_result(
+    kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
+    output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
+) -> Written:
+    """Write the documents to standard output, or below a directory with a list of the empty ones.
 
-    output: str
-    write: str
-    table: str | None
-    min_tokens: int
-    copies: Copies
-    against: list[str]
-    exceptions: list[str]
-    keep: tuple[str, str]
-    by: str | None
-    other_documents: bool
-    min_copies: int
-    max_copies: int | None
-    memory_limit: int | None
+    field: of records, that holds the text. cut: makes the texts without ranges of tokens. Raises as `write_lines` does.
+    """
+    empty, ranges = result.empty(copies), result.cuts(copies)
+    written = Written(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
+    if stdout is not None:
+        written.repaired = _write(stdout, kind, copies, field, result, documents, cut, empty, report)
+        stdout.flush()
+        return written
+    assert output is not None
+    if kind == "attributes":
+        _write_attributes(output, result, documents, copies)
+    else:
+        with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
+            written.repaired = _write(file, kind, copies, field, result, documents, cut, empty, report)
+    write_empty(output, documents, empty)
+    return written
+
+
+def _write(
+    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut, empty: Ints,
+    report: Progress,
+) -> int:
+    """Write the documents, and return how many of them are not UTF-8."""
+    if kind == "cleaned":
+        ranges = result.cuts(copies)
+        cleaned = Cleaned(cut(documents, ranges), ranges[0], empty)
+        return write_cleaned(file, documents, field, cleaned, report)
+    if kind == "annotated":
+        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _annotations(result), report)
+    file.writelines(_attributes(result, documents, copies))
+    return 0
+
+
+def _annotations(result: Repeats) -> Annotation:
+    """Return what tells the field ``ndcore`` of a document by its position: its tokens, and its rows."""
+    names = (*PLACED, "copies")
+    columns = [result.columns[name] for name in names]
+    bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1)).tolist()
+
+    def annotation(position: int) -> dict[str, Any]:
+        begin, end = bounds[position], bounds[position + 1]
+        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
+        return {"tokens": int(result.sizes[position]), "repeated": int(result.repeated[position]),
+                "spans": [dict(zip(names, row, strict=True)) for row in rows]}
+
+    return annotation
+
+
+def _attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
+    """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
+    for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
+        yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
+
+
+def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
+    """Write the attributes of each file of JSON lines to a file of its name and compression, all others to one file."""
+    lines = _attributes(result, documents, copies)
+    with contextlib.ExitStack() as stack:
+        others: IO[bytes] | None = None
+        for index, source in enumerate(documents.sources):
+            count = len(documents.span(index))
+            if source.kind == "jsonl" and not documents.is_left_out(index):
+                with open_writer(output.below("attributes", source.name), source.compression) as file:
+                    file.writelines(islice(lines, count))
+            elif count:
+                others = others or stack.enter_context(output.below("attributes.jsonl").open("xb", buffering=1 << 20))
+                others.writelines(islice(lines, count))
+
+
+def row_table(result: Repeats, sides: list[FileDocuments]) -> Table:
+    """Make a row for each repeated passage: ids and places of the document and of its source, copies."""
+    names = list(result.columns)
+    split = names.index("source")
+    here, there = names[1:split], names[split + 1 : -1]
+    archives = any(source.kind == "archive" for side in sides for source in side.sources)
+    places = place_columns(archives)
+    columns = [
+        Column("id", "id"), *places, *(Column(name, "integer") for name in here),
+        Column("source", "id"), *(Column(f"source_{column.name}", column.kind) for column in places),
+        *(Column(name, "integer") for name in there), Column("copies", "integer"),
+    ]
+    numbers = all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for side in sides[:2] for ident in side.ids)
+    return Table(columns, _rows(result, sides, here, there, len(places)), numbers)
+
+
+def _rows(
+    result: Repeats, sides: list[FileDocuments], here: list[str], there: list[str], places: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `row_table`."""
+
+    def name_and_place(position: int) -> tuple[Any, ...]:
+        """Return the id of a document, and the columns that say where it stands."""
+        side, inside = (0, position) if position < len(result.sizes) else (1, position - len(result.sizes))
+        return id_and_place(sides[side], inside, places)
+
+    columns = result.columns
+    for start in range(0, len(result), 1 << 16):
+        names = ("document", "source", "copies", *here, *there)
+        part = [columns[name][start : start + (1 << 16)].tolist() for name in names]
+        for document, source, copies, *numbers in zip(*part, strict=True):
+            own, other = numbers[: len(here)], numbers[len(here) :]
+            yield (*name_and_place(document), *own, *name_and_place(source), *other, copies)
+
+
+def account_of(
+    result: Repeats, sides: Sequence[FileDocuments], written: Written, output: str, saved: SavedRecords | None
+) -> dict[str, Any]:
+    """Make the account of the run; equal runs, equal bytes.
+
+    Parameters
+    ----------
+    sides : sequence of FileDocuments
+        Of the inputs, of --against and of --exceptions.
+    saved
+        As in `summary.rejected_list`.
+    """
+    documents = sides[0]
+    others = {name: {"read": side.read, **summary.what_was_read(side)}
+              for name, side in zip(("against", "exceptions"), sides[1:], strict=True) if side.sources}
+    return {
+        "ndcore": __version__,
+        "output": output,
+        "written": written.kind,
+        "counts": {
+            "read": documents.read,
+            "documents": len(result.sizes),
+            "with_passages": int(np.count_nonzero(result.repeated)),
+            "empty": len(written.empty),
+            "rejected": len(documents.rejected),
+        },
+        "tokens": {"all": result.total, "repeated": result.tokens, "cut": written.cut},
+        "rows": written.rows,
+        "min_tokens": result.min_tokens,
+        "not_utf8": written.repaired,
+        **others,
+        **summary.what_was_read(documents, saved),
+    }
+
+
+def print_report(account: dict[str, Any], written: Written, output: str, stream: TextIO) -> None:
+    """Print the account for people."""
+    counts, tokens = account["counts"], account["tokens"]
+    share = f" ({100 * tokens['repeated'] / tokens['all']:.1f} %)" if tokens["all"] else ""
+    print(f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(written.rows, 'passage')} "
+          f"of {counted(counts['with_passages'], 'document')}", file=stream)
+    if written.kind == "cleaned":
+        empty = f"; nothing is left of {counted(counts['empty'], 'document')}" if counts["empty"] else ""
+        print(f"{tokens['cut']:,} tokens were cut{empty}", file=stream)
+    by_tags = summary.by_tags_note(len(account["pages_by_tags"]), summary.lists(output))
+    print_faults(counts["rejected"], written.repaired, by_tags, stream)
+    if output != "-":
+        print(f"Written: {printable(output)}", file=stream)
+
+
+# ---- the command
 
 
 def run_repeats(options: RepeatsOptions) -> int:
     """Run ``ndcore repeats``, and return the exit code."""
-    begun = time.monotonic()
     field = _checked_field(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
@@ -174,8 +277,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         for side in sides:
             summary.print_unread(side, sys.stderr)
     stream = sys.stderr if output is None else sys.stdout
-    print_account(options, account, lambda: print_report(account, written, options.output, stream),
-                  time.monotonic() - begun)
+    print_account(options, account, lambda: print_report(account, written, options.output, stream))
     return 0
 
 

@@ -8,35 +8,25 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
-from ndcore.checks import MAX_MINIMA
 from ndcore.cli import summary
+from ndcore.cli.commands import SketchOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import SKETCHES, choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
-from ndcore.cli.options import (
-    INPUT,
-    INPUTS,
-    OUTPUT,
-    SHINGLES,
-    Commands,
-    DocumentOptions,
-    add_dry_run,
-    add_fields,
-    add_json,
-    add_num_perm,
-    add_overwrite,
-    add_running,
-    add_seed,
-    add_tokens,
+from ndcore.cli.inputs import (
+    choose_settings,
+    find_inputs,
+    open_documents,
+    refuse_nothing_read,
+    uniform,
 )
-from ndcore.cli.values import integer, modulus, positive, threshold
+from ndcore.cli.outputs import print_account
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
+from ndcore.files.ndcore_files import SKETCHES
 from ndcore.files.outputs import check_output
 from ndcore.files.sources import Inputs
 from ndcore.filters.search import design_filter
@@ -55,7 +45,7 @@ from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 from ndcore.text.inputs import pieces
 
-__all__ = ["OPTIONS", "add_sketch"]
+__all__ = ["OPTIONS", "run_sketch"]
 
 THRESHOLD = 0.8
 # kind of sketch -> the options that are for it alone
@@ -68,70 +58,6 @@ _NEXT = {
     "simhash": "ndcore hamming pairs {0}, or ndcore hamming build {0} -o INDEX",
     "winnow": "ndcore.load({1!r}) in Python, which has the positions; ndcore info {0}",
 }
-
-
-def add_sketch(commands: Commands) -> None:
-    """Add the command to the parser."""
-    p = commands.add_parser(
-        "sketch",
-        description="Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod "
-        "sketches for ndcore cluster, simhashes for ndcore hamming, winnowed fingerprints with their positions. " + INPUTS,
-    )
-    p.set_defaults(run=run_sketch, options=SketchOptions)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="input to sketch")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", required=True, metavar="FILE.nds", help="file to write; it must not exist")
-    add_overwrite(output, "FILE.nds and FILE.ndw if ndcore wrote them")
-    add_json(output)
-    shingles = p.add_argument_group(SHINGLES)
-    shingles.add_argument(
-        "--kind", choices=tuple(OPTIONS), default="minhash", help="kind of sketch (default minhash: signatures)"
-    )
-    add_tokens(shingles)
-    add_seed(shingles)
-    kinds = p.add_argument_group("one kind of sketch")
-    kinds.add_argument(
-        "--threshold", type=threshold, metavar="T",
-        help="minhash: lowest threshold to serve; without --num-perm it decides the length of a signature (default 0.8)",
-    )
-    add_num_perm(kinds, "minhash: ")
-    kinds.add_argument(
-        "--size", type=positive, metavar="S", help="bottom: number of smallest values to keep of a document (default 200)"
-    )
-    kinds.add_argument(
-        "--modulus", type=modulus, metavar="M",
-        help="mod: keep 1 value in M, or adaptive: 50 to 100 values of each document (default)",
-    )
-    kinds.add_argument(
-        "--window", type=integer(1, MAX_MINIMA), metavar="N",
-        help="winnow: shingles of a window; a common run of N + W - 1 tokens leaves a fingerprint in common (default 16)",
-    )
-    kinds.add_argument(
-        "--weights", metavar="WEIGHTS",
-        help="simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
-             "shingle counts as often as it occurs)",
-    )
-    kinds.add_argument(
-        "--learn", metavar="FILE.ndw",
-        help="simhash: read the documents twice, weigh rare shingles more (idf), and save the weights in FILE.ndw",
-    )
-    add_fields(p.add_argument_group(INPUT))
-    add_dry_run(add_running(p))
-
-
-@dataclass(frozen=True, kw_only=True)
-class SketchOptions(DocumentOptions):
-    """The options of ``ndcore sketch``."""
-
-    output: str
-    kind: str
-    threshold: float | None
-    num_perm: int | None
-    size: int | None
-    modulus: Any
-    window: int | None
-    weights: str | None
-    learn: str | None
 
 
 def run_sketch(options: SketchOptions) -> int:
@@ -154,10 +80,7 @@ def run_sketch(options: SketchOptions) -> int:
         documents, sketches = _save_sketches(options, found, sketcher)
     options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    if options.json:
-        print(json.dumps(_account(output, documents, sketches), indent=2))
-    elif not options.quiet:
-        _report(options, documents, sketches)
+    print_account(options, _account(output, documents, sketches), lambda: _report(options, documents, sketches))
     return 0
 
 
@@ -261,7 +184,7 @@ def _dry_run(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> int:
 
 
 def _account(output: str, documents: FileDocuments, sketches: Sketches) -> dict[str, Any]:
-    """Return the account of the run; equal runs, equal bytes."""
+    """Make the account of the run; equal runs, equal bytes."""
     return {
         "ndcore": __version__,
         "output": output,
@@ -287,7 +210,5 @@ def _report(options: SketchOptions, documents: FileDocuments, sketches: Sketches
     ignored = Counter(item.kind for item in documents.ignored)
     notes = (*summary.left_out(documents.excluded, ignored, "--json lists"),
              (documents.without_main, "page", summary.NO_MAIN), summary.by_tags_note(len(documents.by_tags)))
-    for number, noun, what in notes:
-        if number:
-            print(f"  note: {counted(number, noun)} {what}")
+    summary.print_notes(notes, sys.stdout)
     print(f"Next: {_NEXT[options.kind].format(pasted([options.output]), options.output)}")

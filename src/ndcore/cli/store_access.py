@@ -22,18 +22,10 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.text.shingling import Shingling
 
-__all__ = ["add_key", "add_store_argument", "as_json", "check_key", "described", "find_key", "open_store", "print_json",
-           "print_table", "shown_date", "shown_key", "unit_of"]
-
-
-def add_store_argument(p: Any, what: str = "a directory made by ndcore store create") -> None:
-    """Add the argument STORE."""
-    p.add_argument("store", metavar="STORE", help=what)
-
-
-def add_key(p: Any) -> None:
-    """Add the argument KEY."""
-    p.add_argument("key", metavar="KEY", help="key of a page: its URL, its id, or its path")
+__all__ = [
+    "as_json", "check_key", "described", "find_key", "open_store", "print_json", "print_table", "shown_date", "shown_key",
+    "unit_of",
+]
 
 
 @contextlib.contextmanager

@@ -1,101 +1,303 @@
-"""``ndcore store decide``: the pages of files, or of a crawler through pipes, into a store, with a verdict on each."""
+"""``ndcore store decide``: pages are added, with a verdict on each, also as they come from a crawler."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import io
 import json
+import select
 import sys
+import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, TextIO
 
 from ndcore._types import Text
+from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.command import Outcome
+from ndcore.cli.commands import DecideOptions
 from ndcore.cli.inputs import select_inputs, text_field
-from ndcore.cli.options import FORMATS, INPUT, OUTPUT, FieldOptions, Group, add_fields, add_json, add_overwrite, add_running
 from ndcore.cli.outputs import standard_output
-from ndcore.cli.store_access import add_store_argument, as_json, check_key, open_store, unit_of
-from ndcore.cli.store_account import account, print_account
-from ndcore.cli.store_pipe import LineFormat, answer_lines
-from ndcore.cli.values import moment
+from ndcore.cli.store_access import as_json, check_key, open_store, unit_of
+from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.field_values import parse_date
+from ndcore.files.html_text import make_html_reader
+from ndcore.files.json_lines import RecordParser
+from ndcore.files.json_values import to_json
 from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
-from ndcore.files.records import RecordError
+from ndcore.files.records import Fields, RecordError
 from ndcore.files.single_pass import SinglePass
-from ndcore.files.sources import STDIN
+from ndcore.files.sources import STDIN, TooLong
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted
 from ndcore.progress import by_position, reporting
 from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
+from ndcore.text.inputs import is_by_tags
 
-__all__ = ["DecisionRun", "add_decide"]
+__all__ = ["account", "lines_as_they_come", "print_account"]
 
-DURABILITIES = ("each", "batch")
+
+# ---- pages as they come
+
+_SKIP = "with --on-error skip, such lines are answered with the error"
+PLACE = "standard input"
+SYNC_SECONDS = 1.0  # at most, between a verdict and its sync, with durability "batch"
+_READ = 1 << 20  # bytes at a time
+
+Item = tuple[str | int, Text, datetime.datetime | None]
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """How a line of input becomes a page.
+
+    Attributes
+    ----------
+    text, key, date : str
+        Names of fields; several texts make one. The date may be missing.
+    default : datetime or None
+        Date of a page without one; None: now.
+    html : str or None
+        The text is HTML, of which this part is read (see `make_html_reader`).
+    longest : int
+        Bytes that a line may have.
+    """
+
+    text: tuple[str, ...]
+    key: str
+    date: str
+    default: datetime.datetime | None
+    html: str | None
+    longest: int
+
+    def parser(self, store: Store) -> Callable[[int, bytes], Item]:
+        """Return a function from (number of a line, line) to a page; it raises RecordError."""
+        records = RecordParser(Fields(self.text, self.key, True, (self.date,), frozenset([self.date])))
+        extract = None if self.html is None else make_html_reader(PLACE, self.html)
+
+        def parse(number: int, line: bytes) -> Item:
+            if isinstance(line, TooLong):
+                raise RecordError(line.reason)
+            record = records.parse(number, line)
+            assert record.id is not None
+            check_key(store, record.id)
+            try:
+                date = self.default if record.values[0] is None else parse_date(record.values[0])
+            except RecordError as error:
+                raise RecordError(f"the date field {self.date!r}: {error}") from None
+            return record.id, record.text if extract is None else extract(record.text, None), date
+
+        return parse
+
+
+def answer_lines(
+    store: Store, source: IO[bytes], target: IO[bytes], form: LineFormat, outcome: Outcome, *, each: bool, skip: bool
+) -> None:
+    """Answer every line until the input ends.
+
+    Parameters
+    ----------
+    store : Store
+        Open with durability "batch".
+    source, target : binary files
+    form : LineFormat
+    outcome : Outcome
+        Says how many pages are in the store when the command ends early.
+    each : bool
+        A page is on disk before its verdict is written. Otherwise it is on disk about a second later.
+    skip : bool
+        Answer a line that is not a page by ``{"line": N, "error": REASON}``. Otherwise it ends the command, after the lines
+        before it were answered and are on disk.
+
+    Raises
+    ------
+    DocumentError
+        A line is not a page; `number` is the number of the line.
+    """
+    parse, saver = form.parser(store), _Saver(store, each)
+    number = decided = 0
+    for lines in lines_as_they_come(source, saver.wait, form.longest):
+        answers: list[Any] = []
+        items: list[Item] = []
+        problem: DocumentError | None = None
+        for line in lines:
+            number += 1
+            if not line.strip() and not isinstance(line, TooLong):
+                continue
+            try:
+                items.append(parse(number, line))
+                answers.append(None)
+            except RecordError as error:
+                problem = None if skip else DocumentError(PLACE, number, str(error))
+                answers.append({"line": number, "error": str(error)})
+            if problem is not None:
+                answers.pop()
+                break
+        verdicts = store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items]
+        decisions = ({**verdict.as_dict(), **({"by_tags": True} if is_by_tags(item[1]) else {})}
+                     for item, verdict in zip(items, verdicts, strict=True))
+        found = [to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers]
+        decided += len(items)
+        outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
+        saver.decided(bool(items))
+        target.write(b"".join(found))
+        target.flush()
+        if problem is not None:
+            store.flush()
+            outcome.message = f"{counted(decided, 'page')} before it are in the store; {_SKIP}"
+            raise problem
+    store.flush()
+
+
+class _Saver:
+    """Syncs the store: after each batch of lines, or about once in SYNC_SECONDS and when the input pauses."""
+
+    def __init__(self, store: Store, each: bool) -> None:
+        self._store, self._each = store, each
+        self._unsaved, self._saved = False, time.monotonic()
+
+    def decided(self, some: bool) -> None:
+        """Note that pages were decided, whose verdicts are not written yet."""
+        self._unsaved = self._unsaved or some
+        if self._each or time.monotonic() - self._saved >= SYNC_SECONDS:
+            self._save()
+
+    def wait(self, source: IO[bytes]) -> None:
+        """Wait until there is input, or its end."""
+        if self._unsaved and not _ready(source, SYNC_SECONDS):
+            self._save()
+
+    def _save(self) -> None:
+        if self._unsaved:
+            self._store.flush()
+        self._unsaved, self._saved = False, time.monotonic()
+
+
+def _ready(source: IO[bytes], seconds: float) -> bool:
+    """Tell whether there is input, or its end, within some seconds; True for what is not a file of the system."""
+    try:
+        descriptor = source.fileno()
+    except (AttributeError, io.UnsupportedOperation):
+        return True
+    return bool(select.select([descriptor], [], [], seconds)[0])
+
+
+def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], longest: int) -> Iterator[list[bytes]]:
+    """Yield the lines that are complete, as soon as there are any; the last one may have no end.
+
+    Parameters
+    ----------
+    source : binary file
+        With `read1`.
+    wait : callable
+        Called before each read with `source`; it may wait for input.
+    longest : int
+        A TooLong stands for a line of more bytes.
+    """
+    _widen(source)
+    rest = bytearray()  # of an unfinished line; of one that is too long, as much as tells that it is
+    while True:
+        wait(source)
+        data = source.read1(_READ)  # type: ignore[attr-defined]
+        if not data:
+            break
+        end = data.rfind(b"\n") + 1
+        if not end:
+            rest += data[: longest + 1 - len(rest)]
+            continue
+        lines = (bytes(rest) + data[:end]).split(b"\n")
+        lines.pop()
+        rest = bytearray(data[end:])
+        yield [_checked(line, longest) for line in lines]
+    if rest:
+        yield [_checked(bytes(rest), longest)]
+
+
+def _checked(line: bytes, longest: int) -> bytes:
+    """Return a line, or a TooLong for it."""
+    return line if len(line) <= longest else TooLong.of("the line", longest)
+
+
+def _widen(source: IO[bytes]) -> None:
+    """Let a pipe hold a mebibyte, where the system can: more lines come together."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import fcntl
+
+        fcntl.fcntl(source.fileno(), fcntl.F_SETPIPE_SZ, _READ)
+
+
+# ---- the account, and the command
+
+_MEANING = {
+    "kept": "new",
+    "identical": "the same text as an earlier page, character for character",
+    "lexical": "the same words in the same order",
+    "shingle": "the same set of shingles",
+    "near": "resemblance at or above the threshold",
+}
+_CHANGES = {
+    "unchanged": "the same text", "lexical": "the same words", "near": "a small change", "other": "another text",
+}
+
+
+def account(store: str, run: DecisionRun, live: int, excluded: int) -> dict[str, Any]:
+    """Make what ``--json`` prints.
+
+    Parameters
+    ----------
+    store : str
+        Path of the store.
+    run : DecisionRun
+    live : int
+        Pages in the store now.
+    excluded : int
+        Paths that patterns left out.
+    """
+    pages = run.pages
+    return {
+        "ndcore": __version__, "store": store,
+        "counts": {"read": pages.read, "decided": run.found.total(), "rejected": len(pages.rejected)},
+        "verdicts": _ordered(run.found, _MEANING), "versions": _ordered(run.versions, _CHANGES), "live": live,
+        "rejected": rejected_list(pages.rejected), "ignored": ignored_list(pages.ignored), "excluded": excluded,
+        "pages_by_tags": by_tags_list(pages),
+    }
+
+
+def _ordered(counts: Counter[str], names: Mapping[str, str]) -> dict[str, int]:
+    return {name: counts[name] for name in names}
+
+
+def print_account(run: DecisionRun, live: int, excluded: int, stream: TextIO) -> None:
+    """Print the account for people; parameters as of `account`."""
+    pages = run.pages
+    rejected = [("rejected", len(pages.rejected), "could not be read; standard error lists them")] if pages.rejected else []
+    rows = [*((name, run.found[name], meaning) for name, meaning in _MEANING.items()), *rejected]
+    print(f"Decided {counted(run.found.total(), 'page')}", file=stream)
+    summary.print_rows(rows, stream)
+    if run.versions:
+        parts = ", ".join(f"{run.versions[name]:,} {name} ({meaning})" for name, meaning in _CHANGES.items()
+                          if run.versions[name])
+        many = run.versions.total() != 1
+        known = "pages are new versions of pages" if many else "page is a new version of a page"
+        print(f"  {run.versions.total():,} {known} in the store: {parts}", file=stream)
+    kinds: Counter[str] = Counter(item.kind for item in pages.ignored)
+    summary.print_notes((*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))), stream)
+    print(f"The store has {counted(live, 'page')}", file=stream)
+
+
+# ---- the command
+
 _COLUMNS = [
     Column("key", "id"), Column("file", "string"), Column("line", "integer"), Column("date", "time"),
     Column("verdict", "string"), Column("of", "id"), Column("equal", "id"), Column("resemblance", "number"),
     Column("contained", "number"), Column("containing", "number"), Column("version", "string"), Column("exact", "truth"),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecideOptions(FieldOptions):
-    """Options of ``ndcore store decide``; None: not given."""
-
-    store: str
-    inputs: list[str]
-    output: str | None
-    overwrite: bool
-    json: bool
-    date_field: str | None
-    date: datetime.datetime | None
-    durability: str
-    threads: int | None
-    quiet: bool
-
-
-def add_decide(parts: Any) -> None:
-    """Add ``ndcore store decide`` to the commands."""
-    p = parts.add_parser(
-        "decide",
-        help="add pages, with a verdict on each",
-        description="Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and "
-        "the page that represents it. The key of a page is its URL in archives, the id of a record, the path of a file "
-        "below the input. The same key again is a new version. Inputs are files, directories, or URLs such as "
-        f"s3://BUCKET/FOLDER (extra remote). {FORMATS}. Their first bytes tell the format.",
-        epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may be '
-        "missing. For each line a verdict is written to standard output as one line of JSON, as soon as the input pauses: "
-        "a crawler in any language may wait for the answer before it sends the next page.",
-    )
-    p.set_defaults(run=run_decide, options=DecideOptions)
-    add_store_argument(p)
-    p.add_argument("inputs", nargs="+", metavar="IN", help="pages to add; -, alone, for JSON lines from a crawler")
-    output = p.add_argument_group(OUTPUT)
-    output.add_argument("-o", "--output", metavar="FILE", help="write the verdicts as a table, .parquet, .csv or .jsonl, or "
-                        "as JSON lines to standard output (-); a file must not exist")
-    add_overwrite(output, "FILE, even if ndcore did not write it")
-    add_json(output)
-    pages = p.add_argument_group(INPUT)
-    add_fields(pages)
-    _add_date(pages)
-    running = add_running(p)
-    running.add_argument(
-        "--durability", choices=DURABILITIES, default="batch",
-        help="each: a page is on disk before its verdict is written. batch: pages are on disk at the end; with -, within "
-        "about a second (default batch)",
-    )
-
-
-def _add_date(group: Group) -> None:
-    """Add --date-field and --date."""
-    group.add_argument("--date-field", metavar="FIELD", help="field or column that holds the date of a page (default: in "
-                       "archives the date of capture; with -, the field date)")
-    group.add_argument("--date", type=moment, metavar="DATE", help="date of pages that have none, for instance of a whole "
-                       "sweep: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, YYYYMMDDhhmmss (default now)")
 
 
 def run_decide(options: DecideOptions) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from ndcore.dedup.classes import describe_classes
@@ -183,12 +183,10 @@ def report(
     rows.append(
         ("rejected", totals["rejected"], f"could not be read; {lists(output)} them" if totals["rejected"] else "")
     )
-    width = max(len(f"{number:,}") for _, number, _ in rows)
     print(_headline(summary), file=stream)
     if also := rules(summary):
         print(f"  rules: {'; '.join(also)}", file=stream)
-    for name, number, meaning in rows:
-        print(f"  {name:<10} {number:>{width},}  {meaning}".rstrip(), file=stream)
+    print_rows(rows, stream)
     for note in notes(summary, output):
         print(f"  note: {note}", file=stream)
     _clusters(verdicts, stream, shown)
@@ -249,6 +247,28 @@ def notes(summary: dict[str, Any], output: str) -> list[str]:
         (len(summary["common"]), shared, "so common that documents holding it are paired with representatives only"),
     )
     return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
+
+
+def print_rows(rows: Sequence[tuple[str, int, str]], stream: TextIO, names: int = 10) -> None:
+    """Print (name, number, meaning) in columns; `names`: width of the names."""
+    width = max(len(f"{number:,}") for _, number, _ in rows)
+    for name, number, meaning in rows:
+        print(f"  {name:<{names}} {number:>{width},}  {meaning}".rstrip(), file=stream)
+
+
+def print_notes(notes: Iterable[tuple[int, str, str]], stream: TextIO) -> None:
+    """Print a line for each (number, noun, what) with a number."""
+    for number, noun, what in notes:
+        if number:
+            print(f"  note: {counted(number, noun)} {what}", file=stream)
+
+
+def print_files(report: str | None, tables: Iterable[str], stream: TextIO) -> None:
+    """Print where the page of ``--report`` and the tables are."""
+    if report is not None:
+        print(f"The report for a browser is {printable(report)}", file=stream)
+    for path in tables:
+        print(f"A table for other programs is {printable(path)}", file=stream)
 
 
 def left_out(excluded: int, ignored: Mapping[str, int], lists: str) -> list[tuple[int, str, str]]:

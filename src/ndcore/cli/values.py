@@ -1,4 +1,7 @@
-"""Values of options: text of the command line to numbers, or a message that says what is accepted."""
+"""Values of options: text of the command line to numbers, or a message that says what is accepted.
+
+What takes time to import is imported where an option is given: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,7 @@ import datetime
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ndcore.checks import parsed_size
-from ndcore.files.field_values import ACCEPTED, parse_date
-from ndcore.files.html_text import PARTS
-from ndcore.files.records import RecordError
-from ndcore.files.text_encoding import EncodingError, check_encoding
+from ndcore.choices import HTML_PARTS
 
 
 def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
@@ -88,6 +87,27 @@ def integer(least: int, most: int | None = None) -> Callable[[str], int]:
     return lambda text: _whole_number(text, least, highest, f"a whole number {accepted}")
 
 
+def minima(text: str) -> int:
+    """Parse the length of a sequence of minima."""
+    from ndcore.checks import MAX_MINIMA
+
+    return _whole_number(text, 1, MAX_MINIMA, f"a whole number from 1 to {MAX_MINIMA}")
+
+
+def window(text: str) -> int:
+    """Parse the length of a window of tokens."""
+    from ndcore._grams import MAX_LENGTH
+
+    return _whole_number(text, 1, MAX_LENGTH, f"a whole number from 1 to {MAX_LENGTH}")
+
+
+def distance(text: str) -> int:
+    """Parse a Hamming distance that the tables of an index can serve."""
+    from ndcore.hamming.table_plan import MAX_DISTANCE
+
+    return _whole_number(text, 0, MAX_DISTANCE, f"a whole number from 0 to {MAX_DISTANCE}")
+
+
 def modulus(text: str) -> int | str:
     """Parse the modulus of a mod sketch: a number, or adaptive."""
     return text if text == "adaptive" else positive(text)
@@ -103,6 +123,8 @@ def block_counts(text: str) -> tuple[int, ...]:
 
 def memory(text: str) -> int:
     """Parse a size in bytes, as 512M or 2G."""
+    from ndcore.checks import parsed_size
+
     try:
         return parsed_size(text)
     except ValueError as error:
@@ -129,6 +151,9 @@ def lines(text: str) -> Lines:
 
 def moment(text: str) -> datetime.datetime:
     """Parse a date, in UTC unless it names a zone."""
+    from ndcore.files.field_values import ACCEPTED, parse_date
+    from ndcore.files.records import RecordError
+
     try:
         return parse_date(text)
     except RecordError:
@@ -147,14 +172,16 @@ def keep(text: str) -> tuple[str, str]:
 
 def part(text: str) -> str:
     """Parse the part of HTML that is text."""
-    if text in PARTS:
+    if text in HTML_PARTS:
         return text
     page = f"; --report {text} writes a page for a browser" if text.lower().endswith((".html", ".htm")) else ""
-    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}, the parts of HTML that are text{page}")
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(HTML_PARTS)}, the parts of HTML that are text{page}")
 
 
 def encoding(text: str) -> str:
     """Parse the name of an encoding of text."""
+    from ndcore.files.text_encoding import EncodingError, check_encoding
+
     try:
         return check_encoding(text)
     except EncodingError as error:

@@ -3,5 +3,5 @@
 Read `cluster` first: it has phases one to three, and `clustering` phase four with the result; `settings` says what is done,
 and `shelf` where the phases put what they make. `collection` keeps the outcome in a directory and answers queries.
 
-Imports `clusters`, `sketch`, `filters`, `text`, `storage` and what these stand on.
+Imports `pairs`, `sketch`, `filters`, `text`, `storage` and what these stand on.
 """

@@ -10,8 +10,9 @@ there already is not made again, so an interrupted job goes on after its last pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 import ndcore._entries as _entries
 import ndcore._sets as _sets
 from ndcore._minhash import Sink
-from ndcore._types import Bools, Ints, UInts
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.checks import check_ids, check_numbered
 from ndcore.collection import shelf as slots
-from ndcore.collection.clustering import Clustering, PairedCollection, cluster_pairs
+from ndcore.collection.clustering import Clustering, cluster_pairs, unjoined
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
 from ndcore.collection.settings import (
     LEAST,
@@ -36,19 +37,16 @@ from ndcore.collection.settings import (
     as_list,
     length,
     pack_labels,
-    readable,
 )
 from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.representatives import number_labels
-from ndcore.parallel import map_pieces, thread_count
+from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.sketch.features import features
+from ndcore.sketch.features import features, super_features
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
-from ndcore.sketch.super_features import super_features
 from ndcore.sketch.super_shingles import RUN, super_shingles
-from ndcore.storage.file_shelf import consecutive
 from ndcore.storage.packed_ids import unpack_ids
 from ndcore.text.agreement import MustAgree
 from ndcore.text.corpus import Corpus
@@ -110,7 +108,7 @@ def cluster(
     1. Sketch the documents; those with equal sketches count as one from here on. 2. Sort the entries (value, document): a
     value held by more than `max_holders` documents is common, and proposes no pairs. 3. Count the pairs of documents that
     hold another value in common. 4. Make clusters of the pairs that resemble each other enough. Texts are not compared:
-    `near_duplicates` does that.
+    `near_duplicates` does that. docs/clustering.md says why its other options are not here.
 
     Parameters
     ----------
@@ -192,15 +190,14 @@ def cluster(
     >>> found.labels.tolist(), found.resemblance.tolist()
     ([0, 0, 2], [1.0, 0.75, 1.0])
     """
-    given = readable(texts)
-    if ids is not None:
-        check_ids(ids, length(given))
     job = Job.of(
-        given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
+        texts, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
         guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
         memory_limit=memory_limit, threads=threads, by=by, one_per=one_per, must_agree=must_agree,
         min_shingles=min_shingles,
     )
+    if ids is not None:
+        check_ids(ids, length(job.given))
     with reporting(progress) as report:
         found = run_phases(MemoryShelf(job.memory_limit), job, report)
     if ids is not None:
@@ -213,18 +210,17 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
     settings = job.settings
     segments = sketch_documents(shelf, job, report, keep)
     n = len(segments)
+    check_numbered(n, "documents", "cluster them in parts")
     apart = Apart.of(shelf, segments, job, keep)
-    leaders, same = find_leaders(shelf, segments, apart, job, report)
+    documents = shelf.made(slots.DOCUMENTS, n, lambda: find_leaders(segments, apart, job, report))
+    leaders = documents["leader"].astype(np.int64)
     if not _is_paired(shelf, n, keep):
         sets = [pairing_sets(part, settings) for part in segments.parts]
-        taken = (leaders == np.arange(n)) & ~apart.aside
-        sort_entries(sets, taken, shelf, max_holders=settings.max_holders, keep=keep, memory_limit=job.memory_limit,
-                     threads=job.threads, report=report)
-        count_pairs(n, shelf, measure_of(settings, segments, shelf), floor=settings.floor,
-                    group=apart.group, memory_limit=job.memory_limit, threads=job.threads, report=report)
+        sort_entries(sets, (leaders == np.arange(n)) & ~apart.aside, shelf, job, report, keep)
+        count_pairs(segments, apart.group, shelf, job, report)
     shelf.discard("until paired")
     report("clustering", 0, n)
-    paired = PairedCollection.of(shelf, segments, leaders, same, settings)
+    paired = unjoined(shelf, segments, leaders, documents["same"], settings, job.grouping)
     clustering = cluster_pairs(paired, job.grouping, job.threads)
     report("clustering", n, n)
     return clustering
@@ -246,15 +242,10 @@ def cut_into_parts(sizes: Ints, at_least: int, item_bytes: int, memory_limit: in
     A part has at most a sixteenth of all items, or `at_least` where that is more. With a `memory_limit` it also has at most
     as many as fit in a thread's share. A group is never cut: a part may be one larger group.
     """
-    ends = np.cumsum(sizes)
     most = max(at_least, -(-int(sizes.sum()) // PARTS))
     if memory_limit is not None:
         most = max(1, min(most, memory_limit // (item_bytes * thread_count(threads))))
-    cuts = [0]
-    while cuts[-1] < len(sizes):
-        before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
-        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, before + most, "right"))))
-    return np.array(cuts)
+    return np.array([*(part.start for part in cut(sizes, most)), len(sizes)])
 
 
 # ---- phase one: a sketch of every document
@@ -282,9 +273,9 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     if isinstance(given, (Sketches, Segments)):
         return Segments(parts)
     assert sketcher is not None
-    names = consecutive(shelf, slots.SKETCHES)
+    names = shelf.consecutive(slots.SKETCHES)
     if job.agreement is not None:
-        both = min(len(names), len(consecutive(shelf, slots.KEYS)))
+        both = min(len(names), len(shelf.consecutive(slots.KEYS)))
         for name in (*names[both:], *shelf.names(slots.KEYS)[both:]):
             shelf.drop(name)  # its keys, or its sketches, were lost
         names = names[:both]
@@ -294,7 +285,12 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     if n is not None and (n != done if whole else n < done):
         raise ValueError(_OTHERS.format(done, n))
     if not whole:
-        _sketch_rest(shelf, given, job, len(names), done, report)
+        for number, (sketches, keys) in enumerate(sketch_parts(given, done, job, report), len(names)):
+            if keys is not None:
+                shelf.put(part_name(slots.KEYS, number), {}, {"keys": keys})
+            shelf.put_sketches(part_name(slots.SKETCHES, number), sketches)
+            done += len(sketches)
+        shelf.put(slots.SKETCHED, {"documents": done}, {})
     return Segments(shelf.read_sketches(sketcher.recipe))
 
 
@@ -309,37 +305,37 @@ def _put_given(shelf: Shelf, name: str, part: Sketches) -> None:
         raise ValueError(f"the sketches in {name} are not those given: go on with the same, or build in another directory")
 
 
-def _sketch_rest(shelf: Shelf, corpus: Corpus, job: Job, number: int, done: int, report: Progress) -> None:
-    """Sketch the documents after the first `done`, in parts from this number on."""
-    sketcher = job.settings.sketcher
+def sketch_parts(
+    corpus: Corpus, done: int, job: Job, report: Progress
+) -> Iterator[tuple[Sketches, NDArray[np.uint8] | None]]:
+    """Sketch the documents after the first `done`; yield parts of bounded size, with the digests of what must agree."""
+    sketcher, agreement = job.settings.sketcher, job.agreement
     assert sketcher is not None
-    agreement, waiting, keys = job.agreement, list[Sink](), list[NDArray[np.uint8]]()
-    documents = nbytes = 0
 
     def work(piece: tuple[int, Sequence[Any]]) -> tuple[Sink, NDArray[np.uint8] | None]:
         return sketcher.sketch_piece(piece), None if agreement is None else agreement.digests(piece[1], piece[0])
 
-    def put() -> None:
-        if agreement is not None:
-            shelf.put(part_name(slots.KEYS, number), {}, {"keys": np.concatenate([np.empty((0, 16), np.uint8), *keys])})
-        shelf.put_sketches(part_name(slots.SKETCHES, number), sketcher.gather(waiting))
-        waiting.clear()
-        keys.clear()
-
     most = SEGMENT if job.memory_limit is None else min(SEGMENT, max(LEAST_SEGMENT, job.memory_limit // 2))  # and a copy
-    for piece, of_piece in map_pieces(work, _pieces_from(corpus, done), job.threads):
-        waiting.append(piece)
+    nbytes, waiting, keys = 0, list[Sink](), [np.empty((0, 16), np.uint8)]
+
+    def part() -> tuple[Sketches, NDArray[np.uint8] | None]:
+        made = sketcher.gather(waiting), None if agreement is None else np.concatenate(keys)
+        waiting.clear()
+        del keys[1:]
+        return made
+
+    begin = done
+    for sink, of_piece in map_pieces(work, _pieces_from(corpus, done), job.threads):
+        waiting.append(sink)
         if of_piece is not None:
             keys.append(of_piece)
-        documents += len(piece)
-        nbytes += piece.nbytes
-        if nbytes >= most or documents >= SEGMENT_DOCUMENTS:
-            put()
-            number, done, documents, nbytes = number + 1, done + documents, 0, 0
-        report("sketching", done + documents, None)
-    if waiting or not number:
-        put()
-    shelf.put(slots.SKETCHED, {"documents": done + documents}, {})
+        done, nbytes = done + len(sink), nbytes + sink.nbytes
+        report("sketching", done, None)
+        if nbytes >= most or done - begin >= SEGMENT_DOCUMENTS:
+            yield part()
+            begin, nbytes = done, 0
+    if waiting or not done:  # a collection has a part at least
+        yield part()
 
 
 def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -360,7 +356,8 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 # it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True)
+class Apart:
     """What keeps documents apart, by the options.
 
     Attributes
@@ -391,7 +388,7 @@ class Apart(NamedTuple):
             keys = first_equal(shelf.read_keys(n))
         return cls(version, by, keys, segments.aside(job.settings.min_shingles))
 
-    @property
+    @cached_property
     def group(self) -> Ints | None:
         """Numbers, equal for documents that may be a pair; None where any may."""
         columns = [column for column in (self.by, self.keys) if column is not None]
@@ -416,56 +413,39 @@ def _number_labels(shelf: Shelf, job: Job, name: str, n: int, keep: bool) -> Int
     return number_labels(name, column, n)
 
 
-def find_leaders(
-    shelf: Shelf, segments: Segments, apart: Apart, job: Job, report: Progress
-) -> tuple[Ints, NDArray[np.uint8]]:
-    """Return the leader of every document and how it is the same, from the shelf if they are there."""
-    check_numbered(len(segments), "documents", "cluster them in parts")
-    if not shelf.has(slots.DOCUMENTS):
-        alike = find_alike(segments, apart, job.threads)
-        leader, how = collapse(segments, alike, _digests(segments, apart, job, alike, report), apart)
-        shelf.put(slots.DOCUMENTS, {}, {"leader": leader.astype(np.uint32), "same": how})
-    documents = shelf.read(slots.DOCUMENTS, len(segments))
-    return documents["leader"].astype(np.int64), documents["same"]
+def find_leaders(segments: Segments, apart: Apart, job: Job, report: Progress) -> dict[str, AnyArray]:
+    """Find the leader of every document and how it is the same: the arrays of the slot ``documents``."""
+    alike = find_alike(segments, apart, job.threads)
+    leader, how = collapse(segments, alike, _digests(segments, apart, job, alike, report), apart)
+    return {"leader": leader.astype(np.uint32), "same": how}
 
 
 def _digests(
     segments: Segments, apart: Apart, job: Job, alike: tuple[Ints, Ints], report: Progress
 ) -> NDArray[np.uint8] | None:
-    """Return digests of the documents of a job that are alike; None where there are none to compare."""
-    digests: NDArray[np.uint8] | None = None
-    if isinstance(job.given, Sketches):
-        digests = job.given.digests
-    elif job.shingling is not None and not isinstance(job.given, Segments):
-        digests = _read_digests(segments, apart, job.given, job.first, job.shingling, alike, job.threads, report)
-    return digests if job.earlier is None else job.earlier.digests(digests, len(segments))
+    """Return digests of the documents of a job that are alike; None where there are none to compare.
 
-
-def _read_digests(
-    segments: Segments, apart: Apart, corpus: Corpus, first: int, shingling: Shingling, alike: tuple[Ints, Ints],
-    threads: int | None, report: Progress,
-) -> NDArray[np.uint8]:
-    """Read the documents of a corpus that are alike again, for digests of their bytes.
-
-    Where these differ, or sketches do not decide, read them once more for digests of their tokens. The corpus has the
-    documents from the `first` on.
+    Texts are read again, for digests of their bytes. Where these differ, or sketches do not decide, they are read once more
+    for digests of their tokens.
     """
-    digests = np.zeros((len(segments), 32), np.uint8)
-    documents, firsts = alike
-
-    def read(which: Bools, part: int) -> None:
-        wanted = np.zeros(len(segments), np.bool_)
-        wanted[documents[which]] = wanted[firsts[which]] = True
-        wanted[:first] = False
-        read_digests([corpus], [first], wanted, shingling, digests, segments.valid, parts=(part,), threads=threads,
-                     report=report)
-
-    read(np.ones(len(documents), np.bool_), OF_BYTES)
-    undecided = (digests[documents] != digests[firsts]).any(axis=1) | apart.aside[documents]
-    if apart.group is not None:  # then any two with an equal sketch may be compared
-        undecided = np.isin(firsts, firsts[undecided])
-    read(undecided, OF_TOKENS)
-    return digests[first:]
+    given, first, (documents, firsts) = job.given, job.first, alike
+    digests: NDArray[np.uint8] | None = None
+    if isinstance(given, Sketches):
+        digests = given.digests
+    elif job.shingling is not None and not isinstance(given, Segments):
+        every = np.zeros((len(segments), 32), np.uint8)
+        undecided: Bools = np.ones(len(documents), np.bool_)
+        for part in (OF_BYTES, OF_TOKENS):
+            wanted = np.zeros(len(segments), np.bool_)
+            wanted[documents[undecided]] = wanted[firsts[undecided]] = True
+            wanted[:first] = False
+            read_digests([given], [first], wanted, job.shingling, every, segments.valid, parts=(part,), threads=job.threads,
+                         report=report)
+            undecided = (every[documents] != every[firsts]).any(axis=1) | apart.aside[documents]
+            if apart.group is not None:  # then any two with an equal sketch may be compared
+                undecided = np.isin(firsts, firsts[undecided])
+        digests = every[first:]
+    return digests if job.earlier is None else job.earlier.digests(digests, len(segments))
 
 
 def find_alike(segments: Segments, apart: Apart, threads: int | None) -> tuple[Ints, Ints]:
@@ -556,17 +536,8 @@ def pairing_sets(part: Sketches, settings: Settings) -> PairingSets:
     return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
 
 
-class _Part(NamedTuple):
-    """Pairing sets of consecutive documents, the first document, and which documents are taken."""
-
-    sets: PairingSets
-    first: int
-    taken: NDArray[np.uint8]
-
-
 def sort_entries(
-    sets: Sequence[PairingSets], taken: Bools, shelf: Shelf, *, max_holders: int, keep: bool,
-    memory_limit: int | None, threads: int | None, report: Progress,
+    sets: Sequence[PairingSets], taken: Bools, shelf: Shelf, job: Job, report: Progress, keep: bool
 ) -> None:
     """Sort the entries of the documents taken, slab by slab, and gather the runs of each slab.
 
@@ -582,66 +553,51 @@ def sort_entries(
         the values held by more (common: value, holders, example), with their holders one after another (crowd). Parts that
         are there already are not made again.
     """
-    parts = list(_parts(sets, taken))
-    resumed = shelf.has(slots.SLABS)
-    if not resumed:
-        cut = _cut_into_slabs(parts, memory_limit, threads)
-        if keep:
-            shelf.reserve(FILE_BYTES * int(cut[:, 2].sum()), "the sorted entries")
-        shelf.drop_slots(slots.ENTRIES, slots.RUNS, slots.DIRECTORY)  # of other slabs
-        shelf.put(slots.SLABS, {}, {"slabs": cut})
-    slabs = shelf.read(slots.SLABS, len(taken))["slabs"]
-    if sum(slabs[:, 2].tolist()) > sum(len(part.values) for part in sets):
-        raise shelf.corrupt(slots.SLABS, "its slabs have more entries than the sketches have members")
+    n, max_holders = len(taken), min(job.settings.max_holders, len(taken))
 
-    def sorted_slab(name: str, slab: list[int]) -> tuple[UInts, NDArray[np.uint32]]:
-        if keep and shelf.has(name):
-            arrays = shelf.read(name, len(taken))
-            return arrays["keys"], arrays["documents"]
-        try:
-            keys, documents = _sorted(parts, *slab)
-        except ValueError as error:
-            if not resumed:
-                raise
-            raise shelf.corrupt(slots.SLABS, str(error)) from error
+    def cut_slabs() -> dict[str, AnyArray]:
+        slabs = cut_into_slabs(sets, taken, job.memory_limit, job.threads)
         if keep:
-            shelf.put(name, {}, {"keys": keys, "documents": documents})
-        return keys, documents
+            shelf.reserve(FILE_BYTES * int(slabs[:, 2].sum()), "the sorted entries")
+        return {"slabs": slabs}
 
     def work(number: int) -> UInts:
         entries, runs = part_name(slots.ENTRIES, number), part_name(slots.RUNS, number)
-        if not shelf.has(runs) or (keep and not shelf.has(entries)):
-            keys, documents = sorted_slab(entries, slabs[number].tolist())
-            shelf.put(runs, {}, _runs(keys, documents, min(max_holders, len(taken))))
-        elif keep:
-            keys = shelf.opened(entries, len(taken))[1]["keys"]
-        return keys[::_entries.BLOCK].copy() if keep else np.empty(0, np.uint64)
+        try:
+            slab = partial(sort_slab, sets, taken, *slabs[number].tolist())
+            made = shelf.made(entries, n, slab) if keep else None
+            if not shelf.has(runs):
+                shelf.put(runs, {}, gather_runs(**(made or slab()), max_holders=max_holders))
+        except SlabError as error:
+            raise shelf.corrupt(slots.SLABS, str(error)) from error
+        return np.empty(0, np.uint64) if made is None else made["keys"][::_entries.BLOCK].copy()
 
+    slabs = shelf.made(slots.SLABS, n, cut_slabs, instead_of=(slots.ENTRIES, slots.RUNS, slots.DIRECTORY))["slabs"]
     first: list[UInts] = []
     done, total = 0, int(slabs[:, 2].sum())
-    for number, blocks in enumerate(map_pieces(work, range(len(slabs)), threads)):
+    for number, blocks in enumerate(map_pieces(work, range(len(slabs)), job.threads)):
         first.append(blocks)
         done += int(slabs[number, 2])
         report("sorting entries", done, total)
-    if keep and not shelf.has(slots.DIRECTORY):
-        shelf.put(slots.DIRECTORY, {}, {"first": np.concatenate(first)})
+    if keep:
+        shelf.made(slots.DIRECTORY, n, lambda: {"first": np.concatenate(first)})
 
 
-def _parts(sets: Sequence[PairingSets], taken: Bools) -> Iterator[_Part]:
-    """Yield the pairing sets of each part with its documents."""
+def _with_documents(sets: Sequence[PairingSets], taken: Bools) -> Iterator[tuple[UInts, Ints, NDArray[np.uint8], int]]:
+    """Yield the pairing sets of each part, which of its documents are taken, and the first of them."""
     first = 0
-    for part in sets:
-        last = first + len(part.offsets) - 1
-        yield _Part(part, first, taken[first:last].astype(np.uint8))
+    for values, offsets in sets:
+        last = first + len(offsets) - 1
+        yield values, offsets, taken[first:last].view(np.uint8), first
         first = last
 
 
-def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: int | None) -> UInts:
+def cut_into_slabs(sets: Sequence[PairingSets], taken: Bools, memory_limit: int | None, threads: int | None) -> UInts:
     """Compute (lowest value, highest value, entries) of each slab, ascending; at least one."""
     shift = 64 - DIGITS
     histogram = np.zeros(1 << DIGITS, np.int64)
-    for part in parts:
-        _entries.histogram(part.sets.values, part.sets.offsets, part.taken, shift, histogram)
+    for values, offsets, wanted, _ in _with_documents(sets, taken):
+        _entries.histogram(values, offsets, wanted, shift, histogram)
     cuts = cut_into_parts(histogram, SLAB, ENTRY_BYTES, memory_limit, threads)
     slabs = np.empty((len(cuts) - 1, 3), np.uint64)
     slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
@@ -651,18 +607,24 @@ def _cut_into_slabs(parts: Sequence[_Part], memory_limit: int | None, threads: i
     return slabs
 
 
-def _sorted(parts: Sequence[_Part], low: int, high: int, size: int) -> tuple[UInts, NDArray[np.uint32]]:
-    """Gather and sort the `size` entries whose values are from low to high; return (values, documents)."""
+class SlabError(ValueError):
+    """A slab has another number of entries than were counted."""
+
+
+def sort_slab(sets: Sequence[PairingSets], taken: Bools, low: int, high: int, size: int) -> dict[str, AnyArray]:
+    """Gather and sort the `size` entries (keys, documents) whose values are from low to high; SlabError for others."""
+    if size > (members := sum(len(part.values) for part in sets)):
+        raise SlabError(f"its slabs have more entries than the sketches have members, {members}")
     entries, end = np.empty((size, 2), np.uint64), 0
-    for (values, offsets), first, taken in parts:
-        end = _entries.gather(values, offsets, taken, first, low, high, entries, end)
+    for values, offsets, wanted, first in _with_documents(sets, taken):
+        end = _entries.gather(values, offsets, wanted, first, low, high, entries, end)
     if end != size:
-        raise ValueError(f"there are {end} members from {low} to {high} where {size} were counted: sketches do not ascend")
+        raise SlabError(f"there are {end} members from {low} to {high} where {size} were counted: sketches do not ascend")
     _entries.sort_entries(entries)
-    return entries[:, 0].copy(), entries[:, 1].astype(np.uint32)
+    return {"keys": entries[:, 0].copy(), "documents": entries[:, 1].astype(np.uint32)}
 
 
-def _runs(keys: UInts, documents: NDArray[np.uint32], max_holders: int) -> dict[str, NDArray[np.generic]]:
+def gather_runs(keys: UInts, documents: NDArray[np.uint32], max_holders: int) -> dict[str, AnyArray]:
     """Gather the arrays of a part of ``runs/…``: the runs of a slab, and its common values with their holders."""
     holders, ends, common = _entries.runs(keys, documents, max_holders)
     starts = np.searchsorted(keys, common[:, 0])
@@ -681,85 +643,70 @@ def _runs(keys: UInts, documents: NDArray[np.uint32], max_holders: int) -> dict[
 # floor of the settings.
 
 
-def measure_of(settings: Settings, segments: Segments, shelf: Shelf) -> Measure:
-    """Return how pairs are measured: shingles are counted by the runs; by other methods, sketches are compared."""
-    if settings.method == "shingles":
-        count_common = _common_counter(shelf, len(segments))
-
-        def counted(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
-            return np.ones(len(a), np.bool_), segments.overlaps(a, b, common + count_common(a, b))
-
-        return counted
-
-    def compared(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
-        which = common >= settings.needed
-        return which, segments.compared(a[which], b[which], 1)
-
-    return compared
-
-
-def _common_counter(shelf: Shelf, n: int) -> Callable[[Ints, Ints], Ints]:
-    """Return a function that counts the common values that both documents of each pair hold.
-
-    Common values propose no pairs, but they count in the pairs that other values propose.
-    """
-    runs = shelf.read_parts(slots.RUNS, n)
-    documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
-    if not len(documents):
-        return lambda a, b: np.zeros(len(a), np.int64)
-    holders = np.concatenate([np.empty(0, np.uint64), *(run["common"][:, 1] for run in runs)]).astype(np.int64)
-    numbers = np.repeat(np.arange(len(holders), dtype=np.uint64), holders)
-    values = numbers[np.argsort(documents, kind="stable")]  # numbers of common values, by document
-    sizes = np.bincount(documents, minlength=n)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-    def count(a: Ints, b: Ints) -> Ints:
-        out = np.zeros(len(a), np.int64)
-        which = np.flatnonzero((sizes[a] > 0) & (sizes[b] > 0))
-        out[which] = _sets.common(values, offsets, a[which], b[which])
-        return out
-
-    return count
-
-
-def count_pairs(
-    n: int, shelf: Shelf, measure: Measure, *, floor: float, memory_limit: int | None, threads: int | None, report: Progress,
-    group: Ints | None = None,
-) -> None:
-    """Count the pairs of n documents that the runs propose, range by range; keep those contained at or above `floor`.
+def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, report: Progress) -> None:
+    """Count the pairs that the runs propose, range by range; keep those contained at or above the floor of the settings.
 
     The shelf gets ``ranges``, ``pairs/…`` and, once all pairs are counted, ``paired`` with the common values of all runs.
     Parts that are there already are not made again. `group`, int64 (n,): documents of different numbers are never a pair.
     """
-    runs = [(arrays["holders"], arrays["ends"]) for arrays in shelf.read_parts(slots.RUNS, n)]
+    n, settings, runs = len(segments), job.settings, shelf.read_parts(slots.RUNS, len(segments))
+    measure, floor = measure_of(settings, segments, runs), settings.floor
+    room = ROOM
+    if job.memory_limit is not None:
+        room = max(1, min(ROOM, job.memory_limit // (JUDGED_BYTES * thread_count(job.threads))))
+    lists = [(run["holders"], run["ends"]) for run in runs]
     volume = np.zeros(n, np.int64)  # pairs, repeats counted, by their first document
-    for holders, ends in runs:
+    for holders, ends in lists:
         _entries.volume(holders, ends, volume)
-    if not shelf.has(slots.RANGES):
-        shelf.drop_slots(slots.PAIRS)  # of other ranges
-        cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, memory_limit, threads)
+
+    def cut_ranges() -> dict[str, AnyArray]:
+        cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, job.memory_limit, job.threads)
         sizes = np.add.reduceat(volume, cuts[:-1]) if n else volume
-        shelf.put(slots.RANGES, {}, {"ranges": np.column_stack([cuts[:-1], cuts[1:], sizes])})
-    ranges = shelf.read(slots.RANGES, n)["ranges"]
-    room = ROOM if memory_limit is None else max(1, min(ROOM, memory_limit // (JUDGED_BYTES * thread_count(threads))))
+        return {"ranges": np.column_stack([cuts[:-1], cuts[1:], sizes])}
 
     def work(number: int) -> int:
         first, last, size = ranges[number].tolist()
         if not shelf.has(part_name(slots.PAIRS, number)):
-            counts = _entries.Counts(runs, first, last, volume[first:last], n)
+            counts = _entries.Counts(lists, first, last, volume[first:last], n)
             a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
-            columns = {"a": a, "b": b, "common": found.common, "in_a": found.in_a, "in_b": found.in_b}
-            arrays = {name: column.astype(np.uint32) for name, column in columns.items()}
+            arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **found._asdict()}.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
             shelf.put(part_name(slots.PAIRS, number), {}, arrays)
         return int(size)
 
+    ranges = shelf.made(slots.RANGES, n, cut_ranges, instead_of=(slots.PAIRS,))["ranges"]
     done, total = 0, int(ranges[:, 2].sum())
-    for size in map_pieces(work, range(len(ranges)), threads):
+    for size in map_pieces(work, range(len(ranges)), job.threads):
         done += size
         report("counting pairs", done, total)
-    common = [shelf.opened(name, n)[1]["common"] for name in shelf.names(slots.RUNS)]
-    shelf.put(slots.PAIRED, {}, {"common": np.concatenate([np.empty((0, 3), np.uint64), *common])})
+    common = np.concatenate([np.empty((0, 3), np.uint64), *(run["common"] for run in runs)])
+    shelf.put(slots.PAIRED, {}, {"common": common})
+
+
+def measure_of(settings: Settings, segments: Segments, runs: Sequence[Mapping[str, AnyArray]]) -> Measure:
+    """Return how pairs are measured: shingles are counted by the runs; by other methods, sketches are compared.
+
+    Common values propose no pairs, but they count in the pairs that other values propose.
+    """
+    if settings.method != "shingles":
+        def compared(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
+            which = common >= settings.needed
+            return which, segments.compared(a[which], b[which], 1)
+
+        return compared
+    documents = np.concatenate([np.empty(0, np.uint32), *(run["crowd"] for run in runs)])
+    holders = np.concatenate([np.empty(0, np.uint64), *(run["common"][:, 1] for run in runs)]).astype(np.int64)
+    numbers = np.repeat(np.arange(len(holders), dtype=np.uint64), holders)
+    values = numbers[np.argsort(documents, kind="stable")]  # numbers of common values, by document
+    sizes = np.bincount(documents, minlength=len(segments))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def counted(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
+        which = np.flatnonzero((sizes[a] > 0) & (sizes[b] > 0))
+        common[which] += _sets.common(values, offsets, a[which], b[which])
+        return np.ones(len(a), np.bool_), segments.overlaps(a, b, common)
+
+    return counted
 
 
 def _kept(

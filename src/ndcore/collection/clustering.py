@@ -10,7 +10,7 @@ of the documents; "popular" follows Broder 1997, §4.4. The pairs are read once,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from ndcore.pairs.greedy import greedy_clusters
 from ndcore.pairs.scored import Pairs
 from ndcore.readonly import NamedColumns, frozen
 
-__all__ = ["Clustering", "Containments", "PairedCollection", "cluster_pairs", "weigh"]
+__all__ = ["Clustering", "Containments", "cluster_pairs", "unjoined", "weigh"]
 
 _NONE = np.empty(0, np.int64)
 _UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
@@ -126,16 +126,6 @@ class Clustering(Assignments):
         return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
-    def representatives(self) -> Ints:
-        """Positions of the documents that stand for others too."""
-        return np.unique(self.labels[self.duplicates])
-
-    @property
-    def duplicates(self) -> Ints:
-        """Positions of the documents that another stands for, ascending."""
-        return np.flatnonzero(self.labels != np.arange(len(self)))
-
-    @property
     def pairs(self) -> CountedPairs:
         """All pairs of leaders that were kept: a < b, and the overlaps of their samples."""
         return CountedPairs.joined(list(counted_pairs(self.shelf, len(self))))
@@ -174,8 +164,7 @@ class Clustering(Assignments):
             self.cluster if cluster is None else cluster, guard, self.least if least is None else least,
         )
         grouping.check(self.parameters["method"], self.floor, self.parameters)
-        paired = PairedCollection(*(getattr(self, name) for name in PairedCollection._fields))
-        return cluster_pairs(paired, grouping, threads, self.ids)
+        return cluster_pairs(self, grouping, threads)
 
     def contained(self, threshold: float = 0.8, least: int | None = None) -> Containments:
         """Find the pairs of leaders in which one is contained in the other at or above a threshold (Broder 1997, §2).
@@ -214,36 +203,19 @@ class Clustering(Assignments):
 # ---- phase four
 
 
-class PairedCollection(NamedTuple):
-    """A collection after phase three: its pairs are counted, clusters are not made yet.
-
-    The attributes are as in `Clustering`.
-    """
-
-    leaders: Ints
-    same: NDArray[np.uint8]
-    floor: float
-    common: CommonValues
-    without_sample: int
-    parameters: dict[str, Any]
-    segments: Segments
-    shelf: Shelf
-
-    @classmethod
-    def of(
-        cls, shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings
-    ) -> PairedCollection:
-        """Describe the collection on a shelf, whose pairs were counted with these settings."""
-        common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
-        without_sample = int(np.count_nonzero(segments.empty))
-        return cls(leaders, same, settings.floor, common, without_sample, settings.described(), segments, shelf)
-
-
-def cluster_pairs(
-    paired: PairedCollection, grouping: Grouping, threads: int | None, ids: Sequence[Any] | Names | None = None
+def unjoined(
+    shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings, grouping: Grouping
 ) -> Clustering:
+    """Return the clustering before pairs are joined, each document under its leader; pairs are on the shelf."""
+    common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
+    return Clustering(leaders, same, np.ones(len(leaders)), leaders, same, **asdict(grouping), floor=settings.floor,
+                      common=common, chains=_UNCHAINED, without_sample=int(np.count_nonzero(segments.empty)),
+                      parameters=settings.described(), ids=None, segments=segments, shelf=shelf)
+
+
+def cluster_pairs(paired: Clustering, grouping: Grouping, threads: int | None) -> Clustering:
     """Cluster the leaders by their counted pairs, and put the documents that equal them into their clusters."""
-    n, joined = len(paired.segments), _UNCHAINED
+    n, joined = len(paired), _UNCHAINED
     if grouping.cluster == "components":
         labels, joined = _components(paired, grouping, threads)
     elif grouping.cluster == "popular":
@@ -253,11 +225,11 @@ def cluster_pairs(
         for a, b, weight in _links(paired, grouping):
             star_ascending(a, b, weight, grouping.cluster == "star", most, labels)
     codes, resemblance = _verdicts(paired, labels, grouping, threads)
-    return Clustering(**paired._asdict(), **asdict(grouping), labels=labels[paired.leaders], codes=codes,
-                      resemblance=resemblance, chains=joined, ids=ids)
+    return replace(paired, **asdict(grouping), labels=labels[paired.leaders], codes=codes, resemblance=resemblance,
+                   chains=joined)
 
 
-def _links(paired: PairedCollection, grouping: Grouping) -> Iterator[Pairs]:
+def _links(paired: Clustering, grouping: Grouping) -> Iterator[Pairs]:
     """Yield the pairs whose resemblance or containment is at least the threshold, part by part, ascending."""
     for a, b, overlaps in counted_pairs(paired.shelf, len(paired.segments)):
         weight = weigh(overlaps, paired.segments.whole(a, b), grouping)
@@ -275,7 +247,7 @@ def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
     return np.where(enough, overlaps.contained, overlaps.resemblance)
 
 
-def _popular(paired: PairedCollection, threshold: float) -> Ints:
+def _popular(paired: Clustering, threshold: float) -> Ints:
     """Cluster the leaders' sketches greedily by the most popular values of each cluster."""
     segments = paired.segments
     aside = segments.aside(paired.parameters.get("min_shingles", 0))
@@ -287,7 +259,7 @@ def _popular(paired: PairedCollection, threshold: float) -> Ints:
     )
 
 
-def _components(paired: PairedCollection, grouping: Grouping, threads: int | None) -> tuple[Ints, Chains]:
+def _components(paired: Clustering, grouping: Grouping, threads: int | None) -> tuple[Ints, Chains]:
     """Find connected components and their chains; split those that the guard refuses into stars."""
     n, segments, threshold = len(paired.segments), paired.segments, grouping.threshold
     labels, rank = np.arange(n), np.arange(n)
@@ -307,7 +279,7 @@ def _components(paired: PairedCollection, grouping: Grouping, threads: int | Non
 
 
 def _verdicts(
-    paired: PairedCollection, labels: Ints, grouping: Grouping, threads: int | None
+    paired: Clustering, labels: Ints, grouping: Grouping, threads: int | None
 ) -> tuple[NDArray[np.uint8], Floats]:
     """Return class and resemblance of every document to the representative of its cluster; `labels` are of leaders."""
     leaders, own = paired.leaders, np.arange(len(labels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._entries import BLOCK, SortedEntries
-from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, UInts
+from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore.checks import check_choice, check_ids, checked_threshold
+from ndcore.choices import AGREEMENTS
 from ndcore.collection import shelf as slots
 from ndcore.collection.cluster import pairing_sets, run_phases
-from ndcore.collection.clustering import Clustering, PairedCollection
+from ndcore.collection.clustering import Clustering, unjoined, weigh
 from ndcore.collection.ids import Names
-from ndcore.collection.segments import CommonValues, Overlaps, Segments
+from ndcore.collection.segments import CommonValues, Segments
 from ndcore.collection.settings import (
     LEAST,
     POLICIES,
@@ -35,21 +36,20 @@ from ndcore.collection.settings import (
     as_list,
     length,
     pack_labels,
-    readable,
 )
-from ndcore.collection.shelf import DirectoryShelf, counted_pairs, part_name
+from ndcore.collection.shelf import Shelf, counted_pairs, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
-from ndcore.sketch.from_recipe import sketcher_of
+from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.packed_ids import unpack_ids
-from ndcore.text.agreement import NAMES, Agreement, MustAgree
+from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -175,8 +175,7 @@ class Collection:
             The disk is full, or will be. What is finished stays: make room, and build again. BlockingIOError: another job
             works in the directory.
         """
-        given: Given
-        documents = None
+        documents = id_arrays = None
         options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
         if isinstance(texts, Collection):
             if ids is not None:
@@ -185,18 +184,15 @@ class Collection:
                 raise ValueError("by, one_per, must_agree and min_shingles are as of the collection, whose texts are gone; "
                                  "leave them out")
             options = texts._options()
-            given = texts.clustering.segments
             known, documents = (texts._shelf.read(slot, len(texts)) for slot in (slots.IDS, slots.DOCUMENTS))
-            id_arrays: IdArrays = lambda total: known  # noqa: E731
-        else:
-            given = readable(texts)
-            id_arrays = _ids_to_pack(given, ids)
+            id_arrays = lambda total: known  # noqa: E731
         job = Job.of(
-            given, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
+            texts.clustering.segments if isinstance(texts, Collection) else texts,
+            threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy,
             cluster=cluster, guard=guard, least=least, max_holders=max_holders, run=run, filter=filter,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, **options,
         )
-        _build(path, job, id_arrays, documents, source, text_bytes, progress)
+        _build(path, job, id_arrays or _ids_to_pack(job.given, ids), documents, source, text_bytes, progress)
         return cls.open(path)
 
     def extend(
@@ -257,9 +253,8 @@ class Collection:
         FileExistsError, ValueError, TypeError, OSError
             As in `build`.
         """
-        given, found, old = readable(texts), self.clustering, self._stored.settings
-        id_arrays = _ids_to_pack(given, ids, self.names)
-        if not isinstance(given, Sketches):
+        found, old = self.clustering, self._stored.settings
+        if not isinstance(texts, Sketches):
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
             self.recipe.check(sketcher.recipe)
@@ -267,14 +262,14 @@ class Collection:
             if (name in old.labelled) != (labels is not None):
                 made = "with it: give the labels of the new documents" if labels is None else "without it: leave it out"
                 raise ValueError(f"{name}: the collection {self.path} was made {made}")
-        if must_agree is None and {*old.must_agree} <= {*NAMES}:
+        if must_agree is None and {*old.must_agree} <= {*AGREEMENTS}:
             must_agree = [*old.must_agree]
         agreement = Agreement.of(must_agree)
         if (() if agreement is None else agreement.names) != old.must_agree:
             raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
         known = self._options()
         job = Job.of(
-            given, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
+            texts, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
             method=old.method,
             threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
             cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
@@ -285,7 +280,7 @@ class Collection:
             min_shingles=old.min_shingles,
         )
         self.recipe.check(job.settings.recipe)
-        _build(path, job, id_arrays, None, source, text_bytes, progress)
+        _build(path, job, _ids_to_pack(job.given, ids, self.names), None, source, text_bytes, progress)
         return type(self).open(path)
 
     def _options(self) -> dict[str, Any]:
@@ -322,13 +317,13 @@ class Collection:
         description = COLLECTION.read(place)
         if not description["finished"]:
             raise ValueError(f"{place}: the collection was not finished; build it again with the same arguments to go on")
-        shelf = DirectoryShelf(place)
+        shelf = Shelf(place)
         if verify:
             shelf.verify()
         try:
             stored = _read(shelf, description["parameters"])
             if verify:
-                _check_values(stored)
+                _check_values(shelf, stored.settings, len(stored.clustering))
         except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, CorruptFile):
                 raise
@@ -481,7 +476,8 @@ class Collection:
             return []
         overlaps = clustering.segments.against(sketch, documents)
         resemblance = overlaps.resemblance
-        weight = resemblance if policy == "resemblance" else self._containment(sketch, documents, overlaps)
+        whole = clustering.segments.whole(documents, documents) & (sketch.moduli is None or sketch.moduli[0] == 1)
+        weight = weigh(overlaps, whole, Grouping(threshold, policy, "star", None, clustering.least))
         found = np.flatnonzero(weight >= threshold)
         found = found[np.lexsort((documents[found], -resemblance[found]))]
         columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
@@ -493,13 +489,6 @@ class Collection:
                 if len(out) == limit:
                     return out
         return out
-
-    def _containment(self, sketch: Sketches, documents: Ints, overlaps: Overlaps) -> Floats:
-        """Return the larger containment of a sketch and each document; the resemblance where samples are too small."""
-        whole = sketch.moduli is None or sketch.moduli[0] == 1
-        members, least = np.minimum(overlaps.in_a, overlaps.in_b), self.clustering.least
-        exact = self.clustering.segments.whole(documents, documents) & whole
-        return np.where(exact | (members >= least), overlaps.contained, overlaps.resemblance)
 
 
 # ---- building
@@ -523,7 +512,7 @@ def _build(
         if not callable(labels):
             pack_labels(name, as_list(labels))
     parameters = {**job.settings.plain(), "tell_apart": job.tell_apart}
-    shelf = DirectoryShelf(place)
+    shelf = Shelf(place)
     with COLLECTION.alone(place):
         COLLECTION.begin(place, parameters, json.loads(json.dumps(source)))
         shelf.mend()
@@ -598,22 +587,18 @@ class Groups(NamedTuple):
 
 
 class StoredCollection(NamedTuple):
-    """A finished collection, mapped from its files.
+    """A finished collection, mapped from its files: `entries` of all slabs, and `clusters`, their members."""
 
-    `slabs` say which values each part of the entries has; `entries` are all parts; `clusters` are the members of clusters.
-    """
-
-    shelf: DirectoryShelf
+    shelf: Shelf
     parameters: dict[str, Any]
     settings: Settings
     clustering: Clustering
     names: Names
-    slabs: UInts
     entries: SortedEntries
     clusters: Groups
 
 
-def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection:
+def _read(shelf: Shelf, parameters: dict[str, Any]) -> StoredCollection:
     """Read the slots that a collection needs at once, and map the rest."""
     segments = Segments([shelf.get_sketches(name) for name in shelf.names(slots.SKETCHES)])
     settings = Settings.from_plain(parameters, segments.recipe)
@@ -623,23 +608,20 @@ def _read(shelf: DirectoryShelf, parameters: dict[str, Any]) -> StoredCollection
     grouping = Grouping(**{name: header[name] for name in slots.SLOTS[slots.CLUSTERS].header})
     grouping.check(settings.method, settings.floor, settings.described())
     names = Names(shelf.opened(slots.IDS, n)[1], n, shelf.where(slots.IDS))
-    paired = PairedCollection.of(shelf, segments, documents["leader"].astype(np.int64), documents["same"], settings)
-    chains = Chains(*(arrays[f"chains_{name}"] for name in Chains._fields))
-    clustering = Clustering(
-        **paired._asdict(), **asdict(grouping), labels=arrays["labels"].astype(np.int64), codes=arrays["codes"],
-        resemblance=arrays["resemblance"], chains=chains, ids=names,
+    leaders = documents["leader"].astype(np.int64)
+    clustering = replace(
+        unjoined(shelf, segments, leaders, documents["same"], settings, grouping),
+        labels=arrays["labels"].astype(np.int64), codes=arrays["codes"], resemblance=arrays["resemblance"],
+        chains=Chains(*(arrays[f"chains_{name}"] for name in Chains._fields)), ids=names,
     )
-    slabs = shelf.read(slots.SLABS, n)["slabs"]
-    return StoredCollection(
-        shelf, parameters, settings, clustering, names, slabs, _mapped_entries(shelf, slabs, n),
-        Groups(arrays["group"], arrays["member"]),
-    )
+    groups = Groups(arrays["group"], arrays["member"])
+    return StoredCollection(shelf, parameters, settings, clustering, names, _mapped_entries(shelf, n), groups)
 
 
-def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntries:
+def _mapped_entries(shelf: Shelf, n: int) -> SortedEntries:
     """Map the entries of all slabs, and read their directory."""
     parts = []
-    for number, (low, high, size) in enumerate(slabs.tolist()):
+    for number, (low, high, size) in enumerate(shelf.read(slots.SLABS, n)["slabs"].tolist()):
         name = part_name(slots.ENTRIES, number)
         entries = shelf.opened(name, n)[1]
         if len(entries["keys"]) != size:
@@ -651,16 +633,15 @@ def _mapped_entries(shelf: DirectoryShelf, slabs: UInts, n: int) -> SortedEntrie
     return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
 
 
-def _check_values(stored: StoredCollection) -> None:
+def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
-    shelf, n, settings = stored.shelf, len(stored.clustering), stored.settings
     shelf.read_sketches(settings.recipe)
     for name in (slots.IDS, *settings.labelled):
         shelf.read(name, n)
     if settings.must_agree:
         shelf.read_keys(n)
     blocks: list[UInts] = []
-    for number, (low, high, size) in enumerate(stored.slabs):
+    for number, (low, high, size) in enumerate(shelf.read(slots.SLABS, n)["slabs"]):
         name = part_name(slots.ENTRIES, number)
         entries = shelf.read(name, n)["keys"]
         if size and not low <= entries[0] <= entries[-1] <= high:
@@ -672,7 +653,7 @@ def _check_values(stored: StoredCollection) -> None:
         pass
 
 
-def _save_clusters(shelf: DirectoryShelf, found: Clustering) -> Groups:
+def _save_clusters(shelf: Shelf, found: Clustering) -> Groups:
     """Put clusters in their slot, in place of others; return the members of clusters."""
     header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
     groups = Groups.by(found.labels)

@@ -17,7 +17,7 @@ from ndcore.pairs.scored import Holders
 from ndcore.progress import Progress
 from ndcore.readonly import Frozen
 from ndcore.recipe import Recipe
-from ndcore.sketch.from_recipe import sketcher_of
+from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 

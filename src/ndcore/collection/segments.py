@@ -19,7 +19,7 @@ from ndcore.sketch.sketches import Sketches
 __all__ = ["CommonValues", "CountedPairs", "Overlaps", "Segments"]
 
 
-class Overlaps:
+class Overlaps(NamedTuple):
     """What pairs of documents have in common: ``common`` of the ``in_a`` and ``in_b`` members of their samples.
 
     Each is int64 (pairs,). Where two moduli differ, both samples are taken at the larger one (Broder 1997, §3).
@@ -28,9 +28,6 @@ class Overlaps:
     common: Ints
     in_a: Ints
     in_b: Ints
-
-    def __init__(self, common: Ints, in_a: Ints, in_b: Ints) -> None:
-        self.common, self.in_a, self.in_b = common, in_a, in_b
 
     @property
     def resemblance(self) -> Floats:
@@ -54,7 +51,7 @@ class Overlaps:
 
     def where(self, which: Bools | Ints) -> Overlaps:
         """Select the pairs of a mask, or at these positions."""
-        return Overlaps(self.common[which], self.in_a[which], self.in_b[which])
+        return Overlaps(*(column[which] for column in self))
 
 
 def _ratio(part: Ints, whole: Ints) -> Floats:
@@ -75,13 +72,12 @@ class CountedPairs(NamedColumns, _CountedPairs):  # type: ignore[misc]
     __slots__ = ()
 
     def _arrays(self) -> dict[str, AnyArray]:
-        return {"a": self.a, "b": self.b, **vars(self.overlaps), "resemblance": self.overlaps.resemblance}
+        return {"a": self.a, "b": self.b, **self.overlaps._asdict(), "resemblance": self.overlaps.resemblance}
 
     @classmethod
     def joined(cls, parts: Sequence[CountedPairs]) -> CountedPairs:
         """Concatenate parts, or none."""
-        nothing = np.empty(0, np.int64)
-        rows = [(nothing,) * 5, *((p.a, p.b, p.overlaps.common, p.overlaps.in_a, p.overlaps.in_b) for p in parts)]
+        rows = [(np.empty(0, np.int64),) * 5, *((a, b, *overlaps) for a, b, overlaps in parts)]
         a, b, *overlaps = (np.concatenate(column) for column in zip(*rows, strict=True))
         return cls(a, b, Overlaps(*overlaps))
 
@@ -182,7 +178,7 @@ class Segments:
         both: Bools = (self.moduli[a] == 1) & (self.moduli[b] == 1)
         return both
 
-    def at(self, documents: Ints, moduli: UInts) -> Ints:
+    def _members_at(self, documents: Ints, moduli: UInts) -> Ints:
         """Count the members that the samples of these documents have at these moduli, powers of 2."""
         out = self.members[documents].astype(np.int64)
         assert self.moduli is not None
@@ -199,7 +195,7 @@ class Segments:
         if self.moduli is None:
             return Overlaps(common, self.members[a].astype(np.int64), self.members[b].astype(np.int64))
         larger = np.maximum(self.moduli[a], self.moduli[b])
-        return Overlaps(common, self.at(a, larger), self.at(b, larger))
+        return Overlaps(common, self._members_at(a, larger), self._members_at(b, larger))
 
     def compared(self, a: Ints, b: Ints, threads: int | None) -> Overlaps:
         """Return the overlaps of any pairs by comparing their sketches.

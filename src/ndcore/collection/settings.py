@@ -32,7 +32,6 @@ from ndcore.text.shingling import Shingling
 __all__ = [
     "CLUSTERINGS", "FLOOR", "LABELLED", "LEAST", "METHODS", "POLICIES", "ClusterBy", "EarlierDocuments", "Given", "Grouping",
     "Job", "Labels", "Method", "Policy", "Settings", "as_list", "check_threshold", "checked_count", "length", "pack_labels",
-    "readable",
 ]
 
 Method = Literal["shingles", "super-shingles", "features"]
@@ -257,16 +256,18 @@ class Job:
 
     @classmethod
     def of(
-        cls, given: Given, earlier: EarlierDocuments | None = None, *, policy: Policy, cluster: ClusterBy,
+        cls, texts: Any, earlier: EarlierDocuments | None = None, *, policy: Policy, cluster: ClusterBy,
         guard: float | None, least: int, tell_apart: bool, memory_limit: int | str | None, threads: int | None,
         must_agree: MustAgree = None, by: Labels | None = None, one_per: Labels | None = None, agreed: tuple[str, ...] = (),
         keys: NDArray[np.uint8] | None = None, **settings: Any,
     ) -> Job:
         """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`.
 
-        `settings` are parameters of `Settings.of`, `agreed` the names of the keys where all of them are known.
+        `texts`: sketches, or documents in any form. `settings` are parameters of `Settings.of`, `agreed` the names of the
+        keys where all of them are known.
         """
-        labels = {name: given for name, given in zip(LABELLED, (by, one_per), strict=True) if given is not None}
+        given = texts if isinstance(texts, (Sketches, Segments)) else as_corpus(texts)
+        labels = {name: column for name, column in zip(LABELLED, (by, one_per), strict=True) if column is not None}
         for name, column in labels.items():
             if not callable(column) and (n := length(given)) is not None:
                 number_labels(name, column, n)
@@ -293,11 +294,6 @@ class Job:
     def shingling(self) -> Shingling | None:
         """How texts are read again to tell documents with equal sketches apart; None where they are not."""
         return self.settings.sketcher.shingling if self.settings.sketcher is not None and self.tell_apart else None
-
-
-def readable(texts: Any) -> Given:
-    """Return sketches as they are, and any texts as a corpus. TypeError as of `as_corpus`."""
-    return texts if isinstance(texts, (Sketches, Segments)) else as_corpus(texts)
 
 
 def as_list(labels: ArrayLike) -> list[Any]:

@@ -100,8 +100,8 @@ size_t nd_postings_most(const nd_postings *p, size_t block, size_t until)
     return begin <= end && end < p->size ? (size_t)(end - begin) * 64 / nd_postings_field_bits(&p->form) : SIZE_MAX;
 }
 
-static size_t read_part(const nd_postings *p, const nd_postings_run *run, uint64_t high, const uint8_t *drop,
-                        uint64_t drop_bits, uint64_t base, uint64_t shift, uint64_t *entries)
+static size_t read_part(const nd_postings *p, const nd_postings_run *run, uint64_t high, uint64_t shift,
+                        uint64_t *entries)
 {
     const nd_postings_form *f = &p->form;
     size_t written = 0;
@@ -109,16 +109,13 @@ static size_t read_part(const nd_postings *p, const nd_postings_run *run, uint64
         const uint64_t field = nd_postings_field(p->words + run->fields, i, nd_postings_field_bits(f)), document = nd_postings_lowest(field, f->document_bits);
         if (document >= p->span)
             return SIZE_MAX;
-        if (drop && nd_postings_bit(drop, drop_bits, base + document))
-            continue;
         entries[written++] = (high << f->rest_bits | field >> f->document_bits) << ND_POSTINGS_DOCUMENT_BITS
                            | nd_postings_lowest(document + shift, ND_POSTINGS_DOCUMENT_BITS);
     }
     return written;
 }
 
-size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const uint8_t *drop, uint64_t drop_bits,
-                        uint64_t base, uint64_t shift, uint64_t *entries, size_t room)
+size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, uint64_t shift, uint64_t *entries, size_t room)
 {
     size_t written = 0;
     for (; block < until; block++) {
@@ -130,8 +127,7 @@ size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const 
             if (!nd_postings_find_part(p, part, &run) || run.first != before || run.last - run.first > room - written)
                 return SIZE_MAX;
             before = run.last;
-            const size_t here = read_part(p, &run, block << ND_POSTINGS_PART_BITS | part, drop, drop_bits, base, shift,
-                                          entries + written);
+            const size_t here = read_part(p, &run, block << ND_POSTINGS_PART_BITS | part, shift, entries + written);
             if (here == SIZE_MAX)
                 return SIZE_MAX;
             written += here;

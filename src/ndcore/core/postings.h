@@ -76,11 +76,9 @@ size_t nd_postings_write(const nd_postings_form *f, const uint64_t *entries, siz
 /* Entries of blocks [block, until) at most; SIZE_MAX if the directory is damaged there. */
 size_t nd_postings_most(const nd_postings *p, size_t block, size_t until);
 
-/* Reads the entries of these blocks, in order of value, without documents of `drop`, a bitmap of drop_bits bits: document d of
- * the list is bit base + d. `shift` is added to document numbers. Returns how many; SIZE_MAX if a block is damaged, or if there
- * are more entries than `room`, as where the list has changed since nd_postings_most. */
-size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, const uint8_t *drop, uint64_t drop_bits,
-                        uint64_t base, uint64_t shift, uint64_t *entries, size_t room);
+/* Reads the entries of these blocks, in order of value. `shift` is added to document numbers. Returns how many; SIZE_MAX if a
+ * block is damaged, or if there are more entries than `room`, as where the list has changed since nd_postings_most. */
+size_t nd_postings_read(const nd_postings *p, size_t block, size_t until, uint64_t shift, uint64_t *entries, size_t room);
 
 /* ---- the layout, for postings.c and lookup.c */
 

@@ -1,4 +1,4 @@
 """Stores inside crawlers: Scrapy.
 
-Imports `store` and what it stands on; Scrapy is the extra `scrapy`.
+Imports `store` and the rooms below it; Scrapy is the extra `scrapy`.
 """

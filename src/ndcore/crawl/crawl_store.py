@@ -6,24 +6,29 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from ndcore.crawl.crawl_settings import CrawlSettings
+from ndcore.checks import check_choice, checked_int
+from ndcore.choices import HTML_PARTS
 from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
-from ndcore.store.verdict import Verdict
+from ndcore.store.verdict import VERDICTS, Verdict
 from ndcore.text.inputs import is_by_tags
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = ["CrawlStore", "Decided", "crawl_store"]
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+__all__ = ["CrawlSettings", "CrawlStore", "Decided", "crawl_store"]
 
 ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
 
@@ -59,14 +64,14 @@ class Decided:
 
 def crawl_store(crawler: Crawler) -> CrawlStore:
     """Return the store of a crawler, and open it the first time."""
-    found = _OF_CRAWLERS.get(crawler)
-    if found is None:
-        found = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
-    return found
+    store = _OF_CRAWLERS.get(crawler)
+    if store is None:
+        store = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
+    return store
 
 
 class CrawlStore:
-    """The store of a crawler, and what this crawl did with the links of each cluster.
+    """The store of a crawler, with the depth at which this crawl followed the links of each cluster.
 
     Parameters
     ----------
@@ -90,14 +95,14 @@ class CrawlStore:
         self.stats = crawler.stats
         self._text = self.settings.text or page_text(self.settings.part)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")  # one: pages are decided in their order
-        self._store = self._opened()
+        self._store = self._open_store()
         self._flushed = time.monotonic()
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
         crawler.signals.connect(self.close, signals.spider_closed)
 
-    def _opened(self) -> Store | StoreClient:
+    def _open_store(self) -> Store | StoreClient:
         """Open the store, here or through the process that has it open."""
         if self.settings.shared:
             return StoreClient(self.settings.store)
@@ -107,16 +112,16 @@ class CrawlStore:
 
     async def page(self, response: Response) -> Decided | None:
         """Decide on the page of a response; None where it is not a page, or where that failed."""
-        return await self._counted(response.url, self._page, response)
+        return await self._decide_and_count(response.url, self._page, response)
 
     async def item(self, url: str, text: Any) -> Decided | None:
         """Decide on the text of an item; None where that failed."""
-        return await self._counted(url, self._decide, url, text, None)
+        return await self._decide_and_count(url, self._decide, url, text, None)
 
-    async def _counted(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
-        """Decide on the thread, and count what came of it. An error stops no crawl: its page counts as undecided."""
+    async def _decide_and_count(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
+        """Decide on the thread, and count the verdict. An error does not stop the crawl: its page counts as undecided."""
         try:
-            decided = await on_thread(self._thread, decide, *arguments)
+            decided = await run_on_thread(self._thread, decide, *arguments)
         except Exception:
             self.stats.inc_value("ndcore/errors")
             logger.exception("no verdict on <%s>", url)
@@ -178,28 +183,28 @@ class CrawlStore:
 
     def recall(self, item: Any) -> Decided | None:
         """Return the page of an item that was remembered, once."""
-        found = self._items.pop(id(item), None)
-        return None if found is None else found[1]
+        remembered = self._items.pop(id(item), None)
+        return None if remembered is None else remembered[1]
 
     # ---- the end
 
     async def close(self) -> None:
         """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
-        await on_thread(self._thread, self._store.close)
+        await run_on_thread(self._thread, self._store.close)
         self._thread.shutdown(wait=False)
 
 
-async def on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
+async def run_on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
     """Call a function on a thread, and wait without blocking the reactor, with asyncio or any other."""
     future = thread.submit(function, *arguments)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return await _deferred(future)  # type: ignore[no-any-return]
+        return await _make_deferred(future)  # type: ignore[no-any-return]
     return await asyncio.wrap_future(future)
 
 
-def _deferred(future: Future[Any]) -> Any:
+def _make_deferred(future: Future[Any]) -> Any:
     """Return a Deferred that fires on the thread of the reactor when a future is done."""
     from twisted.internet import reactor
     from twisted.internet.defer import Deferred
@@ -215,3 +220,111 @@ def _deferred(future: Future[Any]) -> Any:
 
     future.add_done_callback(lambda _: reactor.callFromThread(fire))
     return waiting
+
+
+DUPLICATES = VERDICTS[1:]
+HELD = ("drop", "last")
+
+
+@dataclass(frozen=True)
+class CrawlSettings:
+    """The settings NDCORE_… of a Scrapy project, checked.
+
+    Attributes
+    ----------
+    store : str
+        NDCORE_STORE, the directory of the store.
+    shared : bool
+        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`).
+    options : mapping
+        NDCORE_THRESHOLD and NDCORE_OPTIONS: arguments of `Store.open`.
+    drop : frozenset of str
+        NDCORE_DROP: verdicts whose items are dropped. False: none (the default), True: all but "kept".
+    field : str
+        NDCORE_FIELD ("ndcore"), the field of an item that gets the verdict.
+    url_field, text_field : str
+        NDCORE_URL_FIELD ("url") and NDCORE_TEXT_FIELD ("text"), for items of pages that the middleware did not see.
+    min_depth : int
+        NDCORE_MIN_DEPTH (1). Links of pages nearer to the start are never held back; start pages have depth 0.
+    min_chars : int
+        NDCORE_MIN_CHARS (300). Links of pages with shorter texts are never held back.
+    held : "drop" or "last"
+        NDCORE_HELD ("drop"), what becomes of links that are held back. "last": requested after all others of their host.
+    part : "page" or "main"
+        NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
+    text : callable or None
+        NDCORE_TEXT, a function, or its import path, from a response to its text, or to None where it has no text.
+    flush_seconds : float
+        NDCORE_FLUSH_SECONDS (10). A crash loses the decisions of that many seconds at most.
+    """
+
+    store: str
+    shared: bool
+    options: Mapping[str, Any]
+    drop: frozenset[str]
+    field: str
+    url_field: str
+    text_field: str
+    min_depth: int
+    min_chars: int
+    held: str
+    part: str
+    text: Callable[[Any], Any] | None
+    flush_seconds: float
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> CrawlSettings:
+        """Read the settings of a crawler.
+
+        Raises
+        ------
+        NotConfigured
+            NDCORE_STORE is not set: Scrapy then goes on without the component, and says so.
+        TypeError, ValueError
+            A setting is not accepted.
+        """
+        from scrapy.exceptions import NotConfigured
+        from scrapy.utils.misc import load_object
+
+        store, text = settings.get("NDCORE_STORE"), settings.get("NDCORE_TEXT")
+        if not store:
+            raise NotConfigured("NDCORE_STORE is not set; give it the directory of the store")
+        options = dict(settings.getdict("NDCORE_OPTIONS"))
+        if settings.get("NDCORE_THRESHOLD") is not None:
+            options["threshold"] = settings.getfloat("NDCORE_THRESHOLD")
+        if "read_only" in options:
+            raise ValueError("NDCORE_OPTIONS has read_only; a crawl writes to its store")
+        shared = settings.getbool("NDCORE_SHARED", False)
+        if shared and options:
+            raise ValueError(f"NDCORE_SHARED is set, and so is {', '.join(sorted(options))}; the process that has the store "
+                             "open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
+        if not shared and not _may_hold_store(Path(store)):
+            options.setdefault("keys", "url")
+        held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", HTML_PARTS[0])
+        check_choice("NDCORE_HELD", held, HELD)
+        check_choice("NDCORE_PART", part, HTML_PARTS)
+        return cls(
+            store=str(store), shared=shared, options=options, drop=_read_drop(settings), held=held, part=part,
+            field=settings.get("NDCORE_FIELD", "ndcore"), url_field=settings.get("NDCORE_URL_FIELD", "url"),
+            text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
+            min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),
+            min_chars=checked_int("NDCORE_MIN_CHARS", settings.getint("NDCORE_MIN_CHARS", 300), 0),
+            text=None if text is None else load_object(text),
+            flush_seconds=settings.getfloat("NDCORE_FLUSH_SECONDS", 10.0))
+
+
+def _may_hold_store(path: Path) -> bool:
+    """Tell whether a store, whose settings are fixed, may be at a path."""
+    return path.is_dir() and any(path.iterdir())
+
+
+def _read_drop(settings: BaseSettings) -> frozenset[str]:
+    """Read NDCORE_DROP: a bool, as Scrapy reads one, or verdicts. ValueError for an unknown verdict."""
+    try:
+        return frozenset(DUPLICATES if settings.getbool("NDCORE_DROP", False) else ())
+    except (TypeError, ValueError):
+        verdicts = settings.getlist("NDCORE_DROP")
+    for verdict in verdicts:
+        if verdict not in DUPLICATES:
+            raise ValueError(f"NDCORE_DROP has {verdict!r}; it is True, False, or a list of {', '.join(DUPLICATES)}")
+    return frozenset(verdicts)

@@ -64,19 +64,19 @@ def canonical_url(response: Response) -> str | None:
     from scrapy.http import HtmlResponse
     from w3lib.url import canonicalize_url
 
-    found = _linked(response.headers.getlist("Link"))
-    if found is None and isinstance(response, HtmlResponse):
-        found = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
-    if not found or not found.strip():
+    link = _find_canonical(response.headers.getlist("Link"))
+    if link is None and isinstance(response, HtmlResponse):
+        link = response.xpath('//link[contains(concat(" ", normalize-space(@rel), " "), " canonical ")]/@href').get()
+    if not link or not link.strip():
         return None
     try:
-        url = urljoin(response.url, found.strip())
+        url = urljoin(response.url, link.strip())
         return None if canonicalize_url(url) == canonicalize_url(response.url) else url
     except ValueError:
         return None
 
 
-def _linked(headers: list[bytes]) -> str | None:
+def _find_canonical(headers: list[bytes]) -> str | None:
     """Return the target of the first canonical link in headers Link (RFC 8288)."""
     for header in headers:
         for target, parameters in _LINK.findall(header.decode("latin-1")):

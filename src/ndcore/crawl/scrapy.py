@@ -69,7 +69,7 @@ class NearDuplicateMiddleware:
             self.store.stats.inc_value("ndcore/links/pages")
         async for each in result:
             if isinstance(each, Request):
-                passed = self._passed(each, response) if holds else each
+                passed = self._pass_link(each, response) if holds else each
                 if passed is not None:
                     yield passed
             else:
@@ -79,7 +79,7 @@ class NearDuplicateMiddleware:
         if decided is not None and not holds:
             self.store.links_followed(decided, depth)
 
-    def _passed(self, request: Request, response: Response) -> Request | None:
+    def _pass_link(self, request: Request, response: Response) -> Request | None:
         """Return the request to pass on for a link of a near-duplicate; None: it is held back."""
         if request.method != "GET" or request.url == response.url or request.meta.get(FOLLOW):
             return request

@@ -15,6 +15,7 @@ from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
 from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
+from ndcore.text.digests import digest_rows, first_equal, repeated
 from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -142,24 +143,18 @@ def collapse(
 def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shingling) -> Ints:
     """Find the first text that is lexically equivalent (without shingles: identical) to each.
 
-    Only texts with equal numbers and sums of shingles can be, so few texts are digested.
+    Only texts with equal sums of shingles can be, so few texts are digested.
     """
     ends = np.zeros(len(values) + 1, np.uint64)
     values.cumsum(out=ends[1:])
-    sums, sizes = np.diff(ends[offsets]), np.diff(offsets)
-    leaders = np.arange(len(sizes))
-    order = np.lexsort((sums, sizes))  # stable, so positions of one number and sum ascend
-    same = (sums[order[1:]] == sums[order[:-1]]) & (sizes[order[1:]] == sizes[order[:-1]])
-    if not same.any():
-        return leaders
-    for positions in np.split(order, np.flatnonzero(~same) + 1):
-        if len(positions) > 1:
-            group = take(texts, positions)
-            found = (shingling.shingler.canonical(shingling.batch(group), digest) if sizes[positions[0]]
-                     else [original_digest(text) for text in group])
-            first: dict[bytes, int] = {}
-            for position, hashed in zip(positions.tolist(), found, strict=True):
-                leaders[position] = first.setdefault(hashed, position)
+    sizes, leaders = np.diff(offsets), np.arange(len(offsets) - 1)
+    which = np.flatnonzero(repeated(np.diff(ends[offsets]), np.ones(len(sizes), np.bool_)))
+    if len(which):
+        group = take(texts, which)
+        hashed = shingling.shingler.canonical(shingling.batch(group), digest)
+        for i in np.flatnonzero(sizes[which] == 0).tolist():
+            hashed[i] = original_digest(group[i])
+        leaders[which] = which[first_equal(digest_rows(hashed), [sizes[which]])]
     return leaders
 
 

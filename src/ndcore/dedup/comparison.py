@@ -12,13 +12,15 @@ import numpy as np
 from ndcore._candidates import Counts
 from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.pairs_below import RejectedPairs
 from ndcore.dedup.rules import COMMON_CLASSES, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.candidates import Search, find_candidates
+from ndcore.pairs.lost_runs import LostRuns
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.scored import Scored
-from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
+from ndcore.pairs.shingle_sets import SETS_IN_MEMORY, SetBitmaps, ShingleSets
 from ndcore.parallel import cut
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher
@@ -59,7 +61,8 @@ def find_pairs(
             counted or sets, np.flatnonzero(compared), filter, max_holders=rules.max_holders, first_fixed=documents.n,
             by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
         )
-        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+        lost_runs = None if rules.max_lost is None else _read_lost_runs(documents, compared, threads)
+        return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank, lost_runs)
     rows, sketched = documents.rows, counted or formed
     if sketched is not None:
         rows = _sketch_sets(sketched, len(documents), documents.sketcher, memory_limit)
@@ -69,12 +72,23 @@ def find_pairs(
         equal_minima=least_equal_minima(documents.sketcher.num_perm, rules.threshold), memory_limit=memory_limit,
         threads=threads, report=report,
     )
-    if sets is None:
+    if sets is None or rules.max_lost is not None:
         wanted = np.zeros(len(documents), np.bool_)
         for positions in (search.a, search.b, search.runs.documents):
             wanted[positions] = True
-        sets = read(wanted)
-    return search, Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank)
+        sets = read(wanted) if sets is None else sets
+    lost_runs = None if rules.max_lost is None else _read_lost_runs(documents, wanted, threads)
+    verifier = Verifier(documents, sets, rules, counted, common_shingles, leaders.keep.rank, lost_runs)
+    if counted is None and not len(search.runs.groups) and documents.has_text(np.flatnonzero(compared)).all():
+        verifier.rejected = RejectedPairs()
+    return search, verifier
+
+
+def _read_lost_runs(documents: Documents, wanted: Bools, threads: int | None) -> LostRuns:
+    """Read the shingles of the wanted documents in their order."""
+    runs = LostRuns(documents.shingling, len(documents), SETS_IN_MEMORY)
+    runs.read(documents.texts(wanted), threads)
+    return runs
 
 
 def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:
@@ -93,24 +107,23 @@ def _sketch_sets(sets: ShingleSets, n: int, sketcher: MinHasher, memory_limit: i
 # ---- scores
 
 
+@dataclass(eq=False, repr=False)
 class Verifier:
     """Resemblances and scores of pairs of documents whose shingle sets have been read.
 
-    `counted`: the sets without common shingles; None: all shingles count.
+    `counted`: the sets without common shingles; None: all shingles count. `rejected`: the candidates whose resemblance is
+    below the threshold; None: not all of them are compared.
     """
 
     documents: Documents
     sets: ShingleSets
     rules: Rules
     counted: ShingleSets | None
-
-    def __init__(
-        self, documents: Documents, sets: ShingleSets, rules: Rules, counted: ShingleSets | None, common_shingles: int,
-        rank: Ints,
-    ) -> None:
-        self.documents, self.sets, self.rules, self.counted = documents, sets, rules, counted
-        self.common_shingles, self.rank = common_shingles, rank
-        self._bitmaps: SetBitmaps | None = None
+    common_shingles: int
+    rank: Ints
+    lost_runs: LostRuns | None = None
+    rejected: RejectedPairs | None = None
+    _bitmaps: SetBitmaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the bitmaps, which can be made again."""
@@ -141,8 +154,15 @@ class Verifier:
         of_a[estimated] = of_b[estimated] = self._estimates(a[estimated], b[estimated])
         found = Scored(a, b, of_a, of_a, of_b)
         if threshold is not None:
-            accepted = (found.score >= threshold) & self._large_enough(a, b)
+            enough = found.score >= threshold
+            if self.rejected is not None:
+                self.rejected.add(found.score[~enough])
+            accepted = enough & self._large_enough(a, b)
             found, exact = found.where(accepted), exact[accepted]
+            if self.lost_runs is not None and self.rules.max_lost is not None:
+                later = self.rank[found.a] > self.rank[found.b]
+                dropped, kept = np.where(later, found.a, found.b), np.where(later, found.b, found.a)
+                found = found.where(self.lost_runs.longest(dropped, kept) <= self.rules.max_lost)
         if self.counted is None and not self.rules.contained:
             return found
         return found._replace(resemblance=self.sets.resemblance(found.a, found.b))  # sketches have neither rule
@@ -153,6 +173,7 @@ class Verifier:
         for a, b in search.pairs():
             seen += len(a)
             if seen > WORTH_BITMAPS * len(self.compared):
+                self.rejected = None  # bitmaps reject without a resemblance
                 near = self.bitmaps(search).near(a, b, threshold)
                 a, b = a[near], b[near]
             chunks.append(self.measure(a, b, threshold, report))
@@ -243,7 +264,7 @@ def find_common(sets: ShingleSets, leaders: Leaders, valid: Bools, share: float)
     counted = valid & (leaders.version == own)
     documents = np.bincount(leaders.leader[counted], minlength=len(own))  # of each class, at its leader
     limits = share * np.bincount(groups[counted], minlength=1).astype(np.float64)
-    counts = Counts(_cells(sets))
+    counts = Counts(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))  # one for each shingle at least
     for positions, values, offsets in _sets_of_leaders(sets, leaders):
         counts.add(values, offsets, documents[positions].astype(np.uint32))
     tally = _Tally()
@@ -267,11 +288,6 @@ def without_common(sets: ShingleSets, common: CommonShingles, leaders: Leaders) 
         sizes = np.bincount(owners[kept], minlength=len(positions))
         counted.append(positions, values[kept], np.concatenate([[0], np.cumsum(sizes)]))
     return counted
-
-
-def _cells(sets: ShingleSets) -> int:
-    """Return the number of counters: at least one for each shingle, up to a limit."""
-    return int(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))
 
 
 def _sets_of_leaders(sets: ShingleSets, leaders: Leaders) -> Iterator[tuple[Ints, UInts, Ints]]:
@@ -322,20 +338,10 @@ class _Tally:
 
 
 def count_lost(sets: ShingleSets, dropped: Ints, representatives: Ints, kept: Bools) -> Ints:
-    """Count the shingles of each dropped document that no kept document has; int64, as `dropped`.
+    """Count the shingles of each dropped document that no kept document, bool (documents,), has; int64, as `dropped`.
 
-    Parameters
-    ----------
-    sets : ShingleSets
-        With the sets of all these documents.
-    dropped, representatives : int64
-        Positions of dropped documents and of a kept document for each, which probably has most of its shingles.
-    kept : bool (documents,)
-
-    Notes
-    -----
-    Only shingles that the representative lacks are looked for. The sets of kept documents are read once for every 2^25
-    shingles of dropped documents.
+    `representatives` are a kept document for each, which probably has most of its shingles: only those that it lacks are
+    looked for. The sets of kept documents are read once for every 2^25 shingles of dropped documents.
     """
     lost = np.zeros(len(dropped), np.int64)
     for part in cut(sets.sizes(dropped), SOUGHT):

@@ -20,25 +20,23 @@ from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_numbered
-from ndcore.pairs.representatives import KeepOrder, ordered
+from ndcore.pairs.representatives import KeepOrder
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.recipe import Recipe
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.minhash import MinHasher
-from ndcore.sketch.sketcher import end_to_end
 from ndcore.sketch.sketches import Sketches
-from ndcore.storage.spill import SpooledArray, column_limit, spooled_together
+from ndcore.storage.spill import SpooledArray, column_limit
 from ndcore.text.agreement import Agreement
-from ndcore.text.corpus import Corpus, as_corpus, corpus_pieces, indexed_texts
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, first_equal, read_digests
+from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
+from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, first_equal, read_digests, repeated
 from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Choice", "Documents", "FirstPass", "Leaders", "Reading", "Side", "find_leaders", "keep_order", "read_documents",
-    "repeated", "sketch_corpus",
+    "Choice", "Columns", "Documents", "FirstPass", "Leaders", "Reading", "find_leaders", "read_documents", "sketch_corpus",
 ]
 
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
@@ -173,38 +171,6 @@ class FirstPass:
         return Reading(read.hashes[number], digests, read.known[number], None, valid, invalid_bytes, None, rows, sets)
 
 
-def read_corpus(
-    corpus: Corpus, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None,
-    report: Progress, digest_all: bool = False, choose: Choice | None = None,
-) -> Reading:
-    """Read every document; the next batch is read while threads work on the last. Sets are added to `sets`.
-
-    Digests tell apart documents with the same signature, and documents without shingles. If single documents can be read
-    again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested here,
-    otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are digested.
-
-    choose: tells of the readings of the first documents, with a set each, whether to form sets of the rest, or signatures.
-    """
-    later = not digest_all and getattr(corpus, "random_access", False) and not callable(how.sketcher.shingling.unit)
-    how = replace(how, later=later)
-    columns = _Columns(how, sets, memory_limit)
-    pieces = corpus_pieces(corpus)
-    if choose is not None:
-        first = list(_head(pieces))
-        following = next(pieces, None)
-        pieces = chain([] if following is None else [following], pieces)
-        head = list(map_pieces(replace(how, shared=False), first, threads))
-        if not choose(head, following is not None):
-            how = columns.how = replace(how, form_sets=False)
-            head = [_as_signatures(reading, how.sketcher) for reading in head]
-        for reading in head:
-            columns.append(reading)
-    for reading in map_pieces(how, pieces, threads):
-        columns.append(reading)
-        report("sketching", len(columns), None)
-    return columns.reading()
-
-
 def _head(pieces: Iterator[tuple[int, Sequence[Text]]]) -> Iterator[tuple[int, Sequence[Text]]]:
     """Take the first pieces, of at least HEAD documents or HEAD_BYTES."""
     documents = size = 0
@@ -221,8 +187,8 @@ def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
     return reading._replace(rows=rows, hashes=row_hashes(rows), sets=None)
 
 
-class _Columns:
-    """The readings of the pieces of a corpus, end to end."""
+class Columns:
+    """The readings of documents, end to end; shingle sets are added to `sets`."""
 
     def __init__(self, how: FirstPass, sets: ShingleSets | None, memory_limit: int | None) -> None:
         limit = column_limit(memory_limit)
@@ -235,6 +201,45 @@ class _Columns:
 
     def __len__(self) -> int:
         return len(self.valid)
+
+    def read(
+        self, corpus: Corpus, *, threads: int | None, report: Progress, digest_all: bool = False,
+        choose: Choice | None = None,
+    ) -> None:
+        """Read every document of a corpus; the next batch is read while threads work on the last.
+
+        Digests tell apart documents with the same signature, and documents without shingles. If single documents can be
+        read again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested
+        here, otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are
+        digested.
+
+        choose: tells of the readings of the first documents, with a set each, whether to form sets of the rest, or
+        signatures.
+        """
+        later = not digest_all and getattr(corpus, "random_access", False) and not callable(self.how.sketcher.shingling.unit)
+        how = replace(self.how, later=later)
+        pieces = corpus_pieces(corpus)
+        if choose is not None:
+            first = list(_head(pieces))
+            following = next(pieces, None)
+            pieces = chain([] if following is None else [following], pieces)
+            head = list(map_pieces(replace(how, shared=False), first, threads))
+            if not choose(head, following is not None):
+                self.how, self.sets, how = replace(self.how, form_sets=False), None, replace(how, form_sets=False)
+                head = [_as_signatures(reading, how.sketcher) for reading in head]
+            for reading in head:
+                self.append(reading)
+        for reading in map_pieces(how, pieces, threads):
+            self.append(reading)
+            report("sketching", len(self), None)
+
+    def take(self, sketches: Sketches) -> None:
+        """Append what sketches say about their documents; RecipeMismatch where they are of another recipe."""
+        self.how.sketcher.recipe.check(sketches.recipe)
+        rows, digests = np.ascontiguousarray(sketches.values), sketches.digests
+        known = np.full(len(rows), digests is not None)
+        digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
+        self.append(Reading(row_hashes(rows), digests, known, None, sketches.valid, 0, None, rows, None))
 
     def append(self, reading: Reading) -> None:
         """Append the reading of the next piece."""
@@ -262,7 +267,9 @@ def sketch_corpus(
     corpus: Corpus, sketcher: MinHasher, *, threads: int | None = None, report: Progress
 ) -> tuple[Sketches, int]:
     """Sketch a collection for later runs without its texts; return (sketches with digests, invalid bytes)."""
-    read = read_corpus(corpus, FirstPass(sketcher), None, threads=threads, memory_limit=None, report=report, digest_all=True)
+    columns = Columns(FirstPass(sketcher), None, None)
+    columns.read(corpus, threads=threads, report=report, digest_all=True)
+    read = columns.reading()
     assert read.rows is not None
     sketches = Sketches(
         read.rows, sketcher.recipe, sizes=sizes_of_rows(read.rows, read.valid, sketcher.recipe), sizes_exact=~read.valid,
@@ -272,32 +279,6 @@ def sketch_corpus(
 
 
 # ---- all documents
-
-
-class Side:
-    """What was given as `texts` or as `against`: texts that can be read again, or sketches in their place."""
-
-    sketches: Sketches | None
-    corpus: Corpus | None
-
-    def __init__(self, given: Any, name: str) -> None:
-        self.sketches = given if isinstance(given, Sketches) else None
-        self.corpus = None if self.sketches is not None else as_corpus(given, name)
-
-    def read(
-        self, how: FirstPass, sets: ShingleSets | None, *, threads: int | None, memory_limit: int | None, report: Progress,
-        choose: Choice | None,
-    ) -> Reading:
-        """Read the texts, or take the sketches; RecipeMismatch if another recipe made them."""
-        if self.corpus is not None:
-            return read_corpus(self.corpus, how, sets, threads=threads, memory_limit=memory_limit, report=report,
-                               choose=choose)
-        assert self.sketches is not None
-        how.sketcher.recipe.check(self.sketches.recipe)
-        rows, digests = np.ascontiguousarray(self.sketches.values), self.sketches.digests
-        known = np.full(len(rows), digests is not None)
-        digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
-        return Reading(row_hashes(rows), digests, known, None, self.sketches.valid, 0, None, rows, None)
 
 
 @dataclass(frozen=True)
@@ -376,10 +357,10 @@ class Documents:
 
 
 def read_documents(
-    sides: Sequence[Side], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice, shared: bool,
-    threads: int | None, memory_limit: int | None, report: Progress,
+    sides: Sequence[Corpus | Sketches], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice,
+    shared: bool, threads: int | None, memory_limit: int | None, report: Progress,
 ) -> tuple[Documents, Ints | None, ShingleSets | None]:
-    """Read the documents of both sides, end to end.
+    """Read the documents of both sides, end to end; sketches stand for texts that are gone.
 
     Parameters
     ----------
@@ -391,27 +372,30 @@ def read_documents(
     Returns
     -------
     Documents, the lengths of the first side's texts in bytes, and the sets that were formed
+
+    Raises
+    ------
+    RecipeMismatch
+        Sketches of another recipe.
     """
-    how = FirstPass(sketcher, agreement, bool(form_sets), shared)
     sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None
+    columns = Columns(FirstPass(sketcher, agreement, bool(form_sets), shared), sets, memory_limit)
     choose = form_sets if callable(form_sets) else None
-    readings: list[Reading] = []
+    ends, invalid_bytes = list[int](), list[int]()
     for side in sides:
-        readings.append(side.read(how, sets, threads=threads, memory_limit=memory_limit, report=report, choose=choose))
-        if choose is not None and readings[0].rows is not None:
-            how, sets = replace(how, form_sets=False), None
-        choose = None
-    hashes, digests, known, _, valid, _, keys, rows, _ = zip(*readings, strict=True)
-    check_numbered(sum(map(len, valid)), "documents", "remove near-duplicates in parts, each --against those before it")
-    limit = column_limit(memory_limit)
+        if isinstance(side, Sketches):
+            columns.take(side)
+        else:
+            columns.read(side, threads=threads, report=report, choose=None if ends else choose)
+        ends.append(len(columns))
+        invalid_bytes.append(columns.invalid_bytes)
+    check_numbered(len(columns), "documents", "remove near-duplicates in parts, each --against those before it")
+    read, corpora = columns.reading(), [None if isinstance(side, Sketches) else side for side in (*sides, None)]
     documents = Documents(
-        (sides[0].corpus, sides[1].corpus if len(sides) > 1 else None), len(valid[0]), spooled_together(hashes, limit),
-        spooled_together(digests, limit, "r+"), end_to_end(known), end_to_end(valid),
-        None if agreement is None else spooled_together(keys, limit),
-        None if sets is not None else spooled_together(rows, memory_limit), readings[0].invalid_bytes, sketcher,
-        sides[0].sketches,
+        (corpora[0], corpora[1]), ends[0], read.hashes, read.digests, read.known, read.valid, read.keys, read.rows,
+        invalid_bytes[0], sketcher, sides[0] if isinstance(sides[0], Sketches) else None,
     )
-    return documents, readings[0].lengths, sets
+    return documents, None if read.lengths is None or corpora[0] is None else read.lengths[: ends[0]], columns.sets
 
 
 # ---- equal documents
@@ -451,14 +435,14 @@ class Leaders:
 
 
 def find_leaders(
-    documents: Documents, order: Ints, by: Ints | None, one_per: Ints | None, *, threads: int | None, report: Progress
+    documents: Documents, keep: KeepOrder, by: Ints | None, one_per: Ints | None, *, threads: int | None, report: Progress
 ) -> Leaders:
     """Find versions, then identical and lexically equivalent documents.
 
     Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
     """
     positions = np.arange(len(documents))
-    version = _find_versions(one_per, order)
+    version = _find_versions(one_per, keep.order)
     live = version == positions
     digestible = live & documents.valid & (documents.known | documents.has_text(positions))
     suspects = repeated(documents.hashes, digestible)
@@ -466,7 +450,6 @@ def find_leaders(
     if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
         live &= suspects | ~documents.valid
     known = np.flatnonzero(documents.known & live)
-    keep = KeepOrder.of(order, positions >= documents.n)
     valid, digests = documents.valid[known], documents.digests[known]
     keys, group = None, by
     if documents.keys is not None:
@@ -477,24 +460,6 @@ def find_leaders(
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
     leader = _first_of_class(deciding, [documents.valid, by, keys], known, keep.rank)
     return Leaders(keep, version, leader, by, group)
-
-
-def repeated(hashes: UInts, among: Bools) -> Bools:
-    """Tell which documents among these share their hash with another of them. O(n log n)."""
-    which = np.flatnonzero(among)
-    hashes = hashes[which]
-    order = hashes.argsort()
-    hashes = hashes[order]
-    follows = hashes[1:] == hashes[:-1]
-    found = np.zeros(len(among), np.bool_)
-    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
-    return found
-
-
-def keep_order(keep: Any, documents: Documents, lengths: Ints | None) -> Ints:
-    """Return all positions in keep order: `against`, then the documents as `keep` says, ties by position."""
-    n = documents.n
-    return np.concatenate([np.arange(n, len(documents)), ordered(keep, n, lengths)])
 
 
 def _find_versions(codes: Ints | None, order: Ints) -> Ints:

@@ -15,8 +15,11 @@ from ndcore.dedup.documents import Documents, Leaders
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.lost_runs import LostRuns
 from ndcore.stats.binomial import interval
+from ndcore.text.agreement import describe_difference
 from ndcore.text.resemblance import Overlap, overlap, ratio
+from ndcore.text.shingling import Shingling
 
 __all__ = ["Explanation", "explain"]
 
@@ -120,7 +123,7 @@ def explain(
         scores = _counted_scores(documents, leaders, verifier, i, j)
     elif rules.contained and exact is not None:
         scores = exact.containment, Overlap(exact.common, exact.size_b, exact.size_a).containment
-    apart = _apart(leaders, rules, i, j, exact)
+    apart = _apart(leaders, rules, documents.shingling, texts, i, j, exact)
     if i != j and leaders.version[i] == leaders.version[j]:
         verdict = "version"
     else:
@@ -162,14 +165,25 @@ def _counted_scores(
     return float(measured.of_a[0]), float(measured.of_b[0])
 
 
-def _apart(leaders: Leaders, rules: Rules, i: int, j: int, exact: Overlap | None) -> str:
+def _apart(
+    leaders: Leaders, rules: Rules, shingling: Shingling, texts: dict[int, Any], i: int, j: int, exact: Overlap | None
+) -> str:
     """Say why two documents cannot be near-duplicates, whatever their score; empty if they can."""
     if leaders.leader[i] == leaders.leader[j]:
         return ""
     if leaders.by is not None and leaders.by[i] != leaders.by[j]:
         return "their labels of by differ"
     if leaders.group is not None and leaders.group[i] != leaders.group[j]:
-        return f"they do not agree in {' and '.join(rules.must_agree)}"
+        keys = [describe_difference(name, texts) if len(texts) == 2 else name for name in rules.must_agree]
+        return f"they do not agree in {' and '.join(filter(None, keys))}"
     if exact is not None and min(exact.size_a, exact.size_b) < rules.min_shingles:
         return f"one has fewer than {rules.min_shingles} shingles"
+    if rules.max_lost is not None and len(texts) == 2:
+        dropped, kept = (i, j) if leaders.keep.rank[i] > leaders.keep.rank[j] else (j, i)
+        runs = LostRuns(shingling, 2, 0)
+        runs.read([(np.arange(2), [texts[dropped], texts[kept]])], 1)
+        [longest] = runs.longest(np.array([0]), np.array([1])).tolist()
+        if longest > rules.max_lost:
+            return (f"document {dropped} has a run of {longest} words that document {kept} lacks; "
+                    f"max_lost is {rules.max_lost}")
     return ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ndcore._candidates import FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
-from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading, Side
+from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
@@ -24,7 +24,8 @@ from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
-from ndcore.text.corpus import TextCorpus
+from ndcore.sketch.sketches import Sketches
+from ndcore.text.corpus import Corpus, TextCorpus
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 __all__ = ["FilterChoice", "FilterChooser"]
@@ -44,18 +45,7 @@ ROOM_RATIO = 4  # shingle sets to signatures, in bytes, otherwise
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """Why ``filter="auto"`` took LSH or the complete filter.
-
-    Attributes
-    ----------
-    complete : bool
-    ratio : float
-        The estimated time of the complete filter; 1 is the time of LSH.
-    sampled : int
-        The first documents, from which it was estimated.
-    fits : bool
-        The shingle sets are not too large for the complete filter.
-    """
+    """Why ``filter="auto"`` took LSH or the complete filter; see `NearDuplicates.filter_choice`."""
 
     complete: bool
     ratio: float
@@ -71,23 +61,24 @@ class FilterChoice:
         return f"the complete filter would have to keep too many shingles, by the first {first}"
 
 
+@dataclass(eq=False, repr=False)
 class FilterChooser:
     """Chooses a filter once the first documents were read; `choice` is None before, and where too few are different."""
 
-    choice: FilterChoice | None
-
-    def __init__(self, sketcher: MinHasher, design: FilterDesign, documents: int | None, text_bytes: int | None) -> None:
-        self.sketcher, self.design, self.choice = sketcher, design, None
-        self.documents, self.text_bytes = documents, text_bytes
+    sketcher: MinHasher
+    design: FilterDesign
+    documents: int | None
+    text_bytes: int | None
+    choice: FilterChoice | None = None
 
     @classmethod
     def of(
-        cls, sides: Sequence[Side], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
+        cls, sides: Sequence[Corpus | Sketches], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
     ) -> FilterChooser | None:
         """Return what chooses for these documents; None where there is no choice."""
-        if not rules.chooses or not isinstance(design, FilterDesign) or any(side.corpus is None for side in sides):
+        if not rules.chooses or not isinstance(design, FilterDesign) or any(isinstance(side, Sketches) for side in sides):
             return None
-        corpus = sides[0].corpus
+        corpus = sides[0]
         documents = len(corpus.texts) if isinstance(corpus, TextCorpus) else None
         if documents is not None and documents < SMALL:
             return None
@@ -112,22 +103,10 @@ class FilterChooser:
 def _estimate(
     head: Sequence[Reading], first: int, sketcher: MinHasher, design: FilterDesign, expected: int | None
 ) -> FilterChoice | None:
-    """Estimate what both filters cost; None where there are too few different documents to tell.
+    """Estimate what both filters cost, by the `first` documents of the head, which has a set for each.
 
-    Parameters
-    ----------
-    head : sequence of Reading
-        Of the first documents, with a set each.
-    first : int
-        Documents that count.
-    sketcher, design : MinHasher, FilterDesign
-        The signatures and bands of LSH.
-    expected : int or None
-        Documents of the whole collection, if about how many is known.
-
-    Notes
-    -----
-    O(shingles of the first documents); pairs are counted and not listed.
+    None where too few documents are different. `expected`: documents of the whole collection, if about how many is known.
+    O(shingles of the first documents): pairs are counted and not listed.
     """
     hashes, valid = (np.concatenate([getattr(reading, name) for reading in head])[:first] for name in ("hashes", "valid"))
     different = np.unique(hashes, return_index=True)[1]

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike
 
 from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.comparison import find_pairs
-from ndcore.dedup.documents import Side, find_leaders, keep_order, read_documents
+from ndcore.dedup.documents import find_leaders, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
 from ndcore.dedup.result import Found, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
-from ndcore.pairs.representatives import number_labels, settle_runs
+from ndcore.pairs.representatives import KeepOrder, number_labels, settle_runs
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.agreement import Agreement, MustAgree
-from ndcore.text.corpus import Corpus
+from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
 
 __all__ = ["near_duplicates", "plan_sketches"]
@@ -57,6 +57,7 @@ def near_duplicates(
     drop_common: float | None = None,
     lost: bool = False,
     reassign: bool = False,
+    max_lost: int | None = None,
 ) -> NearDuplicates:
     """Find near-duplicate documents, and choose which of them to keep.
 
@@ -119,7 +120,8 @@ def near_duplicates(
         without regard to their texts; see `NearDuplicates.classes`.
     must_agree : str, callable, or sequence of these, optional
         Documents with different keys are never near-duplicates, nor lexically equivalent; identical ones always are. Names
-        of keys: "numbers", the words with digits, in order; "title", the title of an HTML page, or the first line;
+        of keys: "numbers", the words with digits, in order; "amounts", the numbers with their units, in order; "title", the
+        title of an HTML page, or the first line; "names", the words with a capital that do not only begin sentences;
         "negations", words such as "not" in 18 languages, in order. A callable returns the key of a text: None, a bool,
         int, float, str or bytes, or a tuple of these.
     min_shingles : int
@@ -132,6 +134,9 @@ def near_duplicates(
     reassign : bool
         True: at the end each dropped document moves to the kept one, earlier or later, with which it has the highest score
         among the accepted pairs. The same documents are kept.
+    max_lost : int, optional
+        A document is dropped only for a kept one that lacks no run of more than this many of its words (tokens of the unit).
+        A word is lacking if the kept document has none of the shingles that it is in. Only with cluster="star".
 
     Returns
     -------
@@ -168,7 +173,7 @@ def near_duplicates(
     agreement = Agreement.of(must_agree)
     rules = Rules.of(
         agreement, filter, threshold=threshold, drop=drop, cluster=cluster, min_shingles=min_shingles,
-        drop_common=drop_common, lost=lost, reassign=reassign, max_holders=max_holders, verify=verify,
+        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, max_holders=max_holders, verify=verify,
     )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
@@ -184,9 +189,9 @@ def near_duplicates(
         )
         if chooser is not None and sets is not None:
             rules, design = replace(rules, filter="complete"), PrefixFilter(rules.threshold)
-        if ids is not None and len(ids) != documents.n:
-            raise ValueError(f"there are {len(ids)} ids and {documents.n} documents")
-        order = keep_order(keep, documents, lengths)
+        if ids is not None:
+            check_ids(ids, documents.n)
+        order = KeepOrder.of(keep, documents.n, len(documents) - documents.n, lengths)
         del lengths
         by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
         leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
@@ -205,23 +210,24 @@ def _halve(memory_limit: int | str | None) -> int | None:
     return None if limit is None else max(1, limit // 2)
 
 
-def _sides(texts: Any, against: Any, rules: Rules) -> list[Side]:
-    """Return what was given, sketches loaded where `against` is their path; refuse sketches where a rule needs texts."""
+def _sides(texts: Any, against: Any, rules: Rules) -> list[Corpus | Sketches]:
+    """Return what was given, texts as a corpus; load sketches where `against` is their path."""
     loaded = load(against) if isinstance(against, (str, os.PathLike)) else against
-    sides = [Side(texts, "texts")] if loaded is None else [Side(texts, "texts"), Side(loaded, "against")]
-    if any(side.sketches is not None for side in sides):
+    given = [(texts, "texts")] if loaded is None else [(texts, "texts"), (loaded, "against")]
+    if any(isinstance(side, Sketches) for side, _ in given):
         rules.refuse_sketches()
-    return sides
+    return [side if isinstance(side, Sketches) else as_corpus(side, name) for side, name in given]
 
 
 def plan_sketches(
-    sides: list[Side], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int, filter: str | FilterDesign
+    sides: Sequence[Corpus | Sketches], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int,
+    filter: str | FilterDesign,
 ) -> tuple[MinHasher, FilterDesign | PrefixFilter]:
     """Choose the sketcher, by the recipe of sketches that were given, and the filter."""
     threshold, prefix = rules.threshold, rules.prefix
     if prefix is not None:
         return MinHasher(num_perm, 32, seed, shingling), prefix
-    given = next((side.sketches for side in sides if side.sketches is not None), None)
+    given = next((side for side in sides if isinstance(side, Sketches)), None)
     if isinstance(filter, FilterDesign):
         num_perm = max(num_perm, filter.groups * filter.group_size)
     elif given is None:

@@ -7,21 +7,22 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
+from ndcore.choices import DROPS, FILTERS
 from ndcore.filters.design import FilterDesign
-from ndcore.filters.prefix import DROPS, PrefixFilter
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["CALLERS", "COMMON_CLASSES", "FILTERS", "Rules"]
+__all__ = ["CALLERS", "COMMON_CLASSES", "Rules"]
 
-FILTERS = ("auto", "lsh", "complete")
 VERIFICATIONS = ("fingerprints", "tokens")
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
-_SETS = "it counts the shingles of all documents, and Spark would have to move them all"
+_COMMON = ("equal documents and candidates are found in one reading of the texts there, and which shingles are common is "
+           "known only after it")
 _FILES = "only the local command writes this output"
 CALLERS: dict[str, dict[str, str]] = {
     "collection": {
@@ -29,6 +30,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "drop_common": "samples of different moduli do not tell how many documents have a shingle. Values of more than "
                        "max_holders documents propose no pairs, and count in pairs that others propose",
         "lost": "counts the shingles of texts, and a collection keeps samples of them",
+        "max_lost": "runs of words need the texts, and a collection keeps samples of them",
         "reassign": "the first document of a cluster represents it; other clusters of the same pairs come from rethreshold",
         "against": "an earlier collection and new documents are clustered together by Collection.extend",
         "keep": "documents are clustered in the order in which they come: give them in that order",
@@ -40,6 +42,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "filter='complete'": "it needs the rare shingles of all documents, which more pages change",
         "drop_common": "which shingles are common changes with each page, and verdicts that were given do not",
         "lost": "what the kept documents lack changes with each page, and verdicts that were given do not",
+        "max_lost": "a store compares sets of shingles, which have no order",
         "reassign": "a page joins an earlier one when it comes, and verdicts that were given do not change",
         "keep": "the order is the one in which pages come", "cluster": "stars: a page joins one that is there already",
         "verify": "fingerprints are compared: tuples of tokens would be made of each text again",
@@ -48,7 +51,8 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": "texts and indexes are on disk",
     },
     "spark.near_duplicates": {
-        "drop": _SETS, "drop_common": _SETS, "lost": _SETS, "filter='complete'": _SETS,
+        "drop_common": _COMMON,
+        "max_lost": "sets of shingles are moved, and they have no order",
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
@@ -61,7 +65,8 @@ CALLERS: dict[str, dict[str, str]] = {
         "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark dedup": {
-        "--drop": _SETS, "--drop-common": _SETS, "--lost": _SETS, "--filter": _SETS,
+        "--drop-common": _COMMON,
+        "--max-lost": "sets of shingles are moved, and they have no order",
         "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
         **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
         "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
@@ -86,6 +91,7 @@ class Rules:
     min_shingles, max_holders : int
     drop_common : float or None
     lost, reassign : bool
+    max_lost : int or None
     """
 
     threshold: float = 0.8
@@ -97,6 +103,7 @@ class Rules:
     drop_common: float | None = None
     lost: bool = False
     reassign: bool = False
+    max_lost: int | None = None
     max_holders: int = 1000
     verify: str = "fingerprints"
 
@@ -121,6 +128,14 @@ class Rules:
         share = self.drop_common
         if share is not None and not (is_number(share) and 0 < share < 1):
             raise ValueError(f"drop_common is a share of the documents, above 0 and below 1, as 0.05; got {share!r:.80}")
+        most = self.max_lost
+        if most is not None:
+            if not is_int(most) or most < 0:
+                raise ValueError(f"max_lost is a number of words, an int of at least 0, got {most!r:.80}")
+            if self.cluster != "star" or self.reassign:
+                other = "reassign=True" if self.reassign else f"cluster={self.cluster!r}"
+                raise ValueError(f"max_lost={most} needs cluster='star' without reassign, got {other}: it is checked for "
+                                 "each document against the one before it that it joins")
         for name in ("lost", "reassign"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} is True or False, got {getattr(self, name)!r:.80}")
@@ -170,6 +185,7 @@ class Rules:
             f"must_agree={list(self.must_agree)}": bool(self.must_agree),
             f"min_shingles={self.min_shingles}": self.min_shingles > 0,
             f"drop_common={self.drop_common}": self.drop_common is not None, "lost=True": self.lost,
+            f"max_lost={self.max_lost}": self.max_lost is not None,
         }
         wanted = [name for name, needed in needing.items() if needed]
         if wanted:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
+from ndcore.choices import HTML_PARTS
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import Block, LineSpans, gather_batches
 from ndcore.files.discovery import find
@@ -19,7 +20,6 @@ from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, Ran
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_reader import FileStamps
 from ndcore.files.formats import BARE, change_suffix
-from ndcore.files.html_text import PARTS
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
@@ -199,8 +199,8 @@ class FileDocuments:
     ) -> None:
         if on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {on_error!r}")
-        if html is not None and html not in PARTS:
-            raise ValueError(f"html must be None or one of {', '.join(PARTS)}, not {html!r}")
+        if html is not None and html not in HTML_PARTS:
+            raise ValueError(f"html must be None or one of {', '.join(HTML_PARTS)}, not {html!r}")
         if isinstance(inputs, Inputs):
             discovered = inputs
         else:

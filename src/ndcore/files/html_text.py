@@ -18,7 +18,6 @@ from ndcore.files.text_encoding import decide_encoding
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
-PARTS = ("page", "main")
 MOST_WORK = 20_000_000  # of `parsing_work`; resiliparse 2.0.1 takes about a second for it
 _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 

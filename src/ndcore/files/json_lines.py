@@ -20,6 +20,7 @@ import numpy as np
 
 from ndcore._jsonl import LineReader
 from ndcore._types import Ints
+from ndcore.choices import LONGEST_RECORD
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import open_source
@@ -35,7 +36,7 @@ from ndcore.files.records import (
     lookup,
     split_field,
 )
-from ndcore.files.sources import LONGEST, Source, explain_too_long, get_sizes
+from ndcore.files.sources import Source, explain_too_long, get_sizes
 from ndcore.files.text_encoding import remove_mark
 
 Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
@@ -253,7 +254,7 @@ class JsonLines:
     """
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
-        self.parser, self._longest = RecordParser(fields, fast), LONGEST
+        self.parser, self._longest = RecordParser(fields, fast), LONGEST_RECORD
         self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:

@@ -17,13 +17,13 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from ndcore._types import Ints
+from ndcore.choices import LONGEST_RECORD
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import Format, guess_from_name, recognise
 from ndcore.files.remote import is_remote
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
-LONGEST = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise
 
 
 class TextForm(NamedTuple):
@@ -89,7 +89,7 @@ class Source:
     encoding: str = ""
     problem: str = ""
     named: bool = True
-    longest: int = LONGEST
+    longest: int = LONGEST_RECORD
     form: TextForm = _DETECTED
     as_bytes: bool = False
     delimiter: str = ""

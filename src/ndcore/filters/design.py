@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import Floats
-from ndcore.checks import checked_int, checked_probability, checked_shape, checked_threshold
+from ndcore.checks import checked_int, checked_shape, checked_threshold
 from ndcore.filters.background import BACKGROUND, Unrelated
 from ndcore.filters.pass_probability import (
-    checked_resemblance,
     inflection,
     miss_of_design,
     miss_probability,
@@ -193,6 +192,7 @@ def checked_setting(threshold: float, background: float, documents: int) -> tupl
     return float(threshold), float(background), checked_int("documents", documents, 1)
 
 
+@functools.lru_cache(maxsize=256)
 def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-6) -> int:
     """Find the number of minima that must agree, below which signatures reject a pair.
 
@@ -210,16 +210,8 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
 
     Notes
     -----
-    O(num_perm^2) at worst; results are cached.
+    Tries one count after another: some 50 binomial tails, as long as sketching hundreds of documents. Results are cached.
     """
-    num_perm = checked_int("num_perm", num_perm, 1)
-    threshold = float(checked_resemblance(threshold))
-    return _least_equal_minima(num_perm, threshold, checked_probability("probability", probability, "1e-6"))
-
-
-@functools.lru_cache(maxsize=256)
-def _least_equal_minima(num_perm: int, threshold: float, probability: float) -> int:
-    """Find the count by trying one after another: some 50 binomial tails, as long as sketching hundreds of documents."""
     count = 0
     while count < num_perm and lower_tail(count, num_perm, threshold) < probability:
         count += 1

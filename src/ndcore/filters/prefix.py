@@ -13,10 +13,10 @@ import numpy as np
 
 from ndcore._types import Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
+from ndcore.choices import DROPS
 
-__all__ = ["DROPS", "SHINGLE_BYTES", "PrefixFilter"]
+__all__ = ["SHINGLE_BYTES", "PrefixFilter"]
 
-DROPS = ("resembling", "contained")
 SHINGLE_BYTES = 8  # of temporary files
 EXAMPLE = 100  # shingles of the document that `str` describes
 

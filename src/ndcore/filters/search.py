@@ -98,10 +98,10 @@ def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = 
     max_num_perm = checked_int("max_num_perm", max_num_perm, 1, MAX_MINIMA)
     miss = None if miss is None else checked_probability("miss", miss, "1e-3")
     budget = _features_within(bytes_per_document, documents)
-    lower, passed = _checked_lower(false_candidates, threshold)
+    lower, passed = _check_lower(false_candidates, threshold)
     if prior is None:
         bounds = Bounds(threshold, MISS if miss is None else miss, budget, lower, passed)
-        return _designed(bounds, num_perm, max(num_perm, max_num_perm), documents, background)
+        return _make_design(bounds, num_perm, max(num_perm, max_num_perm), documents, background)
     bounds = Bounds(threshold, 1.0 if miss is None else miss, budget, lower, passed)
     best = _least_error(bounds, num_perm, Prior(prior, threshold))
     return FilterDesign.of(best.groups, best.group_size, best.need, threshold=threshold, num_perm=num_perm,
@@ -155,7 +155,7 @@ def _features_within(bytes_per_document: int | None, documents: int) -> int | No
     return features
 
 
-def _checked_lower(false_candidates: tuple[float, float] | None, threshold: float) -> tuple[float, float]:
+def _check_lower(false_candidates: tuple[float, float] | None, threshold: float) -> tuple[float, float]:
     """Return the bound as (resemblance, probability), nan for None; ValueError outside their ranges."""
     if false_candidates is None:
         return math.nan, math.nan
@@ -206,7 +206,7 @@ def _cheapest(options: list[_Option]) -> _Option:
 
 
 @functools.lru_cache(maxsize=256)
-def _designed(bounds: Bounds, num_perm: int, limit: int, documents: int, background: float) -> FilterDesign:
+def _make_design(bounds: Bounds, num_perm: int, limit: int, documents: int, background: float) -> FilterDesign:
     """Find the design of least work, raising num_perm to at most `limit`."""
     model = Unrelated(background, limit)
     shapes = _shapes(bounds, limit, model)

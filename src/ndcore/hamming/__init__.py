@@ -3,7 +3,7 @@
 Imports `storage` and the ground floor; knows nothing of texts. From the entry points down:
 
 - `index`, `join`, `all_pairs`: the public searches. `results`, `ids`, `fingerprints`: what they return and take.
-- `levels`, `index_file`: how an index grows (a log-structured merge), and its file.
+- `index` grows by a log-structured merge; `index_file`: its file.
 - `sorted_tables`, over `plain_tables` or `compressed_tables`; `row_pairs`: one set of tables and its searches.
 - `table_plan`, `table_designs`: how many tables, and which bits lead each.
 

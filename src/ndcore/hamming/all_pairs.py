@@ -134,27 +134,27 @@ class _Search:
 
     def run(self) -> tuple[UInts, UInts]:
         """Search all tables: (pairs of different fingerprints, shape (m, 2), repeated fingerprints)."""
-        near = collected(self._pairs(), MAX_PAIRS)
+        near = collected(self._yield_pairs(), MAX_PAIRS)
         return near, np.concatenate([np.empty(0, np.uint64), *self.repeated])
 
-    def _pairs(self) -> Iterator[UInts]:
+    def _yield_pairs(self) -> Iterator[UInts]:
         """Yield the pairs of one range after another, and report progress."""
         done, total = 0, len(self.collection) * len(self.plan.tables)
         self.report("pairing", 0, total)
-        for pairs, different, repeated, count in map_pieces(self._search_first_table, self._ranges(0), self.threads):
+        for pairs, different, repeated, count in map_pieces(self._search_first_table, self._cut_ranges(0), self.threads):
             self.different.append(different)
             self.repeated.append(repeated)
             yield pairs
             done += count
             self.report("pairing", done, total)
         total = done + sum(map(len, self.different)) * (len(self.plan.tables) - 1)
-        later = (keys for t in range(1, len(self.plan.tables)) for keys in self._ranges(t))
+        later = (keys for t in range(1, len(self.plan.tables)) for keys in self._cut_ranges(t))
         for pairs, count in map_pieces(self._search_later_table, later, self.threads):
             yield pairs
             done += count
             self.report("pairing", done, total)
 
-    def _pieces(self, table: int) -> Iterator[UInts]:
+    def _yield_pieces(self, table: int) -> Iterator[UInts]:
         """Yield the fingerprints that a table is built from, piece by piece."""
         if table:
             yield from self.different
@@ -162,7 +162,7 @@ class _Search:
         for at in range(0, len(self.collection), PIECE):
             yield checked_fingerprints(self.collection[at:at + PIECE], self.plan.bits)
 
-    def _ranges(self, table: int) -> Iterator[_KeyRange]:
+    def _cut_ranges(self, table: int) -> Iterator[_KeyRange]:
         """Cut a table into ranges that a thread may sort at a time, by the leading bits of its keys.
 
         A range is larger only where all its keys have the same leading bits.
@@ -175,13 +175,13 @@ class _Search:
         leading = min(COUNTED_BITS, self.plan.tables[table].prefix)
         shift = self.plan.bits - leading
         counts = np.zeros(1 << leading, np.uint64)
-        for piece in self._pieces(table):
+        for piece in self._yield_pieces(table):
             _keys.histogram(self.orders[table][0], piece, shift, counts)
-        for begin, end, here in _cut(counts.tolist(), most):
+        for begin, end, here in _group_counts(counts.tolist(), most):
             yield _KeyRange(table, begin << shift, (end << shift) - 1, here)
 
     @contextlib.contextmanager
-    def _sorted(self, wanted: _KeyRange) -> Iterator[UInts]:
+    def _sort_range(self, wanted: _KeyRange) -> Iterator[UInts]:
         """Gather the keys of a range and sort them by their prefix; keys of the first table by all their bits."""
         keys = scratch = np.empty(0, np.uint64)
         with contextlib.suppress(Empty):
@@ -191,7 +191,7 @@ class _Search:
             keys, scratch = np.empty(wanted.size + 1, np.uint64), np.empty(wanted.size, np.uint64)
         runs, prefix, _ = self.orders[wanted.table]
         count = 0
-        for piece in self._pieces(wanted.table):
+        for piece in self._yield_pieces(wanted.table):
             count = _keys.gather(runs, piece, wanted.low, wanted.high, keys[:wanted.size + 1], count)
             if count > wanted.size:
                 break
@@ -204,7 +204,7 @@ class _Search:
 
     def _search_first_table(self, wanted: _KeyRange) -> tuple[UInts, UInts, UInts, int]:
         """Search a range of the first table: (pairs, different fingerprints, repeated fingerprints, number of keys)."""
-        with self._sorted(wanted) as keys:
+        with self._sort_range(wanted) as keys:
             new = np.concatenate([[True], keys[1:] != keys[:-1]])[:len(keys)]
             different = keys[new]
             repeated = np.unique(keys[~new])
@@ -212,11 +212,11 @@ class _Search:
 
     def _search_later_table(self, wanted: _KeyRange) -> tuple[UInts, int]:
         """Search a range of another table: (pairs, number of keys)."""
-        with self._sorted(wanted) as keys:
+        with self._sort_range(wanted) as keys:
             return near_pairs(self.searcher, self.plan, wanted.table, keys, MAX_PAIRS), wanted.size
 
 
-def _cut(counts: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
+def _group_counts(counts: Sequence[int], most: int) -> Iterator[tuple[int, int, int]]:
     """Group neighbouring counts into (begin, end, sum), with sums of at most `most` where no single count is more."""
     begin = total = 0
     for i, count in enumerate(counts):

@@ -35,10 +35,10 @@ def as_ids(ids: ArrayLike) -> AnyArray | PackedStrings:
         if array.dtype.kind in "US" and not array.size:
             return PackedStrings.of([], array.dtype.kind == "U")
         given = array.tolist()  # str from pandas, pyarrow and others
-    return _listed(given)
+    return _convert_list(given)
 
 
-def _listed(given: Sequence[Any]) -> AnyArray | PackedStrings:
+def _convert_list(given: Sequence[Any]) -> AnyArray | PackedStrings:
     """Convert a list of ids. NumPy would make floats of [1, 2^63], and str of ["a", 1]."""
     kind = next((kind for kind in (str, bytes) if len(given) and isinstance(given[0], kind)), (int, np.integer))
     for id in given:
@@ -131,13 +131,13 @@ class RowIds:
                 raise TypeError(f"ids are needed: this index has ids, {self.kind}")
             given = None if self._ids is None else np.arange(self._next, self._next + n)
         else:
-            given = self._checked(as_ids(ids), n)
-        row_ids = RowIds.of(None if given is None else self._with(given), self.count + n,
+            given = self._check_more(as_ids(ids), n)
+        row_ids = RowIds.of(None if given is None else self._append(given), self.count + n,
                             self._next + n if self.counted else None)
         row_ids._order, row_ids._hashes = self._order, self._hashes
         return row_ids
 
-    def _checked(self, given: AnyArray | PackedStrings, n: int) -> AnyArray | PackedStrings:
+    def _check_more(self, given: AnyArray | PackedStrings, n: int) -> AnyArray | PackedStrings:
         """Check the ids given for n more rows."""
         if len(given) != n:
             raise ValueError(f"{len(given)} ids for {n} fingerprints; give one for each")
@@ -147,7 +147,7 @@ class RowIds:
             raise TypeError(f"this index has {self.kind} as ids, got {_kind(given)}")
         return given
 
-    def _with(self, given: AnyArray | PackedStrings) -> AnyArray | PackedStrings:
+    def _append(self, given: AnyArray | PackedStrings) -> AnyArray | PackedStrings:
         """Append the given ids, in the spare room of the array where it is large enough."""
         if self._ids is None or not self.count:
             return given if isinstance(given, PackedStrings) else given.copy()
@@ -183,7 +183,7 @@ class RowIds:
             wanted = asked.astype(np.int64 if self._ids is None else self._ids.dtype)  # else searched for as floats
             fit = wanted.astype(asked.dtype) == asked  # old NumPy compares int64 with uint64 as floats, too
             fit &= (wanted < 0) == (asked < 0)
-            rows = self._found(wanted[fit])
+            rows = self._rows_of_integers(wanted[fit])
             if removed is not None:
                 rows = rows[~removed[rows]]
             there[fit] = np.isin(wanted[fit], self[rows])
@@ -206,15 +206,15 @@ class RowIds:
         first, last = (np.searchsorted(self._hashes, hashes, side).tolist() for side in ("left", "right"))
         rows: list[int] = []
         for name, a, b in zip(names, first, last, strict=True):
-            found = [row for row in self._order[a:b].tolist() if stored.bytes_at(row) == name] + tail.get(name, [])
+            holders = [row for row in self._order[a:b].tolist() if stored.bytes_at(row) == name] + tail.get(name, [])
             if removed is not None:
-                found = [row for row in found if not removed[row]]
-            if not found:
+                holders = [row for row in holders if not removed[row]]
+            if not holders:
                 raise KeyError(f"no fingerprint has the id {asked.decode(name)!r}")
-            rows += found
+            rows += holders
         return np.array(rows, np.int64)
 
-    def _found(self, wanted: AnyArray) -> Ints:
+    def _rows_of_integers(self, wanted: AnyArray) -> Ints:
         """Find the rows whose ids are these integers, given in the dtype of the ids."""
         if self._ids is None or isinstance(self._ids, PackedStrings):
             return wanted[(wanted >= 0) & (wanted < self.count)]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+import ndcore._hamming as _hamming
 from ndcore._hamming import near_rows
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
 from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.ids import NO_ROWS, RowIds
 from ndcore.hamming.index_file import StoredIndex, read_index, write_index
-from ndcore.hamming.levels import BUFFER, take_small_levels
-from ndcore.hamming.queries import Recent, near_many
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
@@ -25,7 +25,7 @@ from ndcore.recipe import Recipe
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings
 
-__all__ = ["HammingIndex"]
+__all__ = ["BUFFER", "HammingIndex", "Recent", "near_many", "take_small_levels"]
 
 QUERIES_AT_ONCE = 1 << 14  # of one thread
 
@@ -100,7 +100,7 @@ class HammingIndex:
             raise TypeError(f"recipe is the Recipe of sketches, or None, got {recipe!r}")
         self.plan, self.compress, self.recipe = plan, bool(compress), recipe
         self._ids = RowIds(ids is None)
-        self._levels: list[SortedTables] = []  # largest first, see `levels`
+        self._levels: list[SortedTables] = []  # largest first, see `take_small_levels`
         self._buffer = np.empty(BUFFER, np.uint64)
         self._buffered = 0  # fingerprints in the buffer: the last rows, in their order
         self._removed: Bools | None = None  # by row
@@ -193,8 +193,8 @@ class HammingIndex:
             some = queries[at:at + QUERIES_AT_ONCE]
             return near_many(self._levels, self._recent, some, at, self.max_distance, self._removed)
 
-        found = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
-        return frozen(Matches(found.query, self._ids[found.row], found.distance))
+        near = joined(map_pieces(matched, range(0, len(queries), QUERIES_AT_ONCE), threads))
+        return frozen(Matches(near.query, self._ids[near.row], near.distance))
 
     def pairs(self, threads: int | None = None) -> Pairs:
         """Find all pairs of fingerprints within max_distance bits of each other, repeated ones included.
@@ -248,11 +248,11 @@ class HammingIndex:
         if self._buffered + len(values) > BUFFER:
             self._merge(values, more, threads)
             return
-        removed = self._removed_of(more.count)
+        removed = self._removed_mask(more.count)
         self._buffer[self._buffered:self._buffered + len(values)] = values
         self._buffered, self._ids, self._removed = self._buffered + len(values), more, removed
 
-    def _removed_of(self, rows: int) -> Bools | None:
+    def _removed_mask(self, rows: int) -> Bools | None:
         """Return the mask of removed rows, at least `rows` long. Spare room may follow."""
         if self._removed is None or len(self._removed) >= rows:
             return self._removed
@@ -261,11 +261,11 @@ class HammingIndex:
     def _merge(self, values: UInts, ids: RowIds, threads: int | None, everything: bool = False) -> None:
         """Merge the buffer, these values (the last rows of `ids`) and all small levels into a new level.
 
-        This is the log-structured merge of the module `levels`. Removed rows are dropped on the way. The index is assigned
+        This is the log-structured merge of `take_small_levels`. Removed rows are dropped on the way. The index is assigned
         last, so that an error or an interruption leaves it as it was.
         """
         self._verify(threads)
-        removed = self._removed_of(ids.count)
+        removed = self._removed_mask(ids.count)
         values = np.concatenate([self._buffer[:self._buffered], values])
         rows = np.arange(ids.count - len(values), ids.count)
         levels, values, rows = take_small_levels(self._levels, values, rows, everything)
@@ -375,3 +375,73 @@ class HammingIndex:
         except ValueError as error:
             raise CorruptFile(f"{self._unverified}: no sound index: {error}") from error
         self._unverified = None
+
+
+class Recent(NamedTuple):
+    """The buffer: fingerprints from row `first` on, which are in no table yet."""
+
+    values: UInts
+    first: int
+
+    def near(self, value: int, max_distance: int) -> tuple[list[int], list[int]]:
+        """Scan the buffer: (rows, distances) within max_distance bits of a value, by row."""
+        at = _hamming.scan(self.values, value, max_distance)
+        if not len(at):
+            return [], []
+        return (at + self.first).tolist(), [(near ^ value).bit_count() for near in self.values[at].tolist()]
+
+
+def near_many(
+    levels: Sequence[SortedTables], recent: Recent | None, queries: UInts, first: int, max_distance: int,
+    removed: Bools | None,
+) -> RowMatches:
+    """Find the matches of some queries, by query, then as `_near.near_rows` sorts. `first`: position of the first query."""
+    parts: list[tuple[Ints, ...]] = [level.many(queries) for level in levels]
+    if recent is not None:
+        for i, value in enumerate(queries.tolist()):
+            rows, distances = recent.near(value, max_distance)
+            if rows:
+                parts.append((np.full(len(rows), i), np.array(rows), np.array(distances)))
+    near = joined(parts)
+    if removed is not None:
+        kept = ~removed[near.row]
+        near = RowMatches(*(column[kept] for column in near))
+    query, row, distance = near.ordered()
+    return RowMatches(query + first, row, distance)
+
+
+# ---- the log-structured merge that keeps an index sorted while it grows
+#
+# The naive way sorts all n fingerprints again whenever some are added. Here an addition goes to a buffer, which queries
+# scan. A full buffer becomes a level: sorted tables of its own. Levels are ordered largest first, and a level that is too
+# small beside the new one is merged into it:
+#
+#     new ← the buffer
+#     while the last level has fewer than GROWTH · |new| fingerprints:
+#         new ← new and the last level;  drop the last level
+#     sort new;  append it as the last level
+#
+# Bounds: each level is at least GROWTH = 8 times as large as the next, so n fingerprints are in at most
+# 1 + log_8(n / BUFFER) levels, and a query searches all of them. A level is sorted again only together with more than 1/8 as
+# many new fingerprints, so each sorting moves a fingerprint to a level more than 9/8 times as large. Hence a fingerprint is
+# sorted O(log n) times, and adding it takes O(tables · log n) amortised.
+#
+# O'Neil, Cheng, Gawlick, O'Neil (1996), The log-structured merge-tree (LSM-tree), Acta Informatica 33(4),
+# DOI 10.1007/s002360050048.
+
+BUFFER = 4096  # fingerprints that queries scan before they become a level
+GROWTH = 8  # the least ratio of the sizes of neighbouring levels
+
+
+def take_small_levels(
+    levels: Sequence[SortedTables], values: UInts, rows: Ints, everything: bool = False,
+) -> tuple[list[SortedTables], UInts, Ints]:
+    """Split off the levels to merge with new fingerprints: the ones too small to stay, or all.
+
+    Returns the levels that stay, then the fingerprints and rows to sort into a new level.
+    """
+    left = [*levels]
+    while left and (everything or left[-1].count < GROWTH * len(values)):
+        level = left.pop()
+        values, rows = np.concatenate([level.values(), values]), np.concatenate([level.rows.astype(np.int64), rows])
+    return left, values, rows

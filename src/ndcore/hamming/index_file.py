@@ -77,12 +77,12 @@ def read_index(path: AnyPath, verify: bool) -> StoredIndex:
     """
     header, arrays = container.read(path, KIND, mmap=True, verify=verify)
     try:
-        return _stored_index(header, arrays, os.fspath(path))
+        return _read_stored(header, arrays, os.fspath(path))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise CorruptFile(f"{os.fspath(path)}: no sound index: {error}") from error
 
 
-def _stored_index(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
+def _read_stored(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIndex:
     recipe = None if header.get("recipe") is None else stored_recipe(header["recipe"])
     count = operator.index(header["count"])
     following = None if header["following"] is None else operator.index(header["following"])
@@ -117,12 +117,12 @@ class SavedFingerprints:
 
     def fingerprints(self, begin: int, end: int) -> UInts:
         """Read the fingerprints from one position up to another."""
-        found = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
-        if int(found.max(initial=0)) >> self.bits:
-            raise CorruptFile(f"{self._place}: a fingerprint, {found.max()}, has more than {self.bits} bits")
-        return found
+        fingerprints = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
+        if int(fingerprints.max(initial=0)) >> self.bits:
+            raise CorruptFile(f"{self._place}: a fingerprint, {fingerprints.max()}, has more than {self.bits} bits")
+        return fingerprints
 
-    def matches(self, found: RowMatches) -> Matches:
+    def matches(self, pairs: RowMatches) -> Matches:
         """Give matches their ids. Their `row` is the position of the fingerprint here."""
-        query, row, distance = (self._tables.expanded(*found) if self._tables else found).ordered()
+        query, row, distance = (self._tables.expanded(*pairs) if self._tables else pairs).ordered()
         return frozen(Matches(query, self._ids[row], distance))

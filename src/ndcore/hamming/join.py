@@ -92,10 +92,10 @@ def hamming_join(
     """
     bits, max_distance = checked_search(bits, max_distance, plan)
     asked = checked_fingerprints(queries, bits)
-    collection = _collection(fingerprints, bits)
+    collection = _open_collection(fingerprints, bits)
     if plan == "auto":
         plan = plan_join(bits, max_distance, math.log2(max(1, len(asked))))
-    first, last = _checked_span(span, len(collection))
+    first, last = _check_span(span, len(collection))
     if not len(asked) or first == last:
         return collection.matches(joined([]))
     tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads, room=JOIN_ROOM)
@@ -131,12 +131,12 @@ class _FingerprintArray:
         """Read the fingerprints from one position up to another."""
         return np.asarray(self.array[begin:end])
 
-    def matches(self, found: RowMatches) -> Matches:
+    def matches(self, pairs: RowMatches) -> Matches:
         """Sort the matches; a position is an id."""
-        return frozen(Matches(*found.ordered()))
+        return frozen(Matches(*pairs.ordered()))
 
 
-def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _FingerprintArray | SavedFingerprints:
+def _open_collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> _FingerprintArray | SavedFingerprints:
     if not isinstance(fingerprints, (str, os.PathLike)):
         return _FingerprintArray(checked_fingerprints(fingerprints, bits))
     if container.kind_of(fingerprints) is None:
@@ -147,7 +147,7 @@ def _collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int) -> 
     return index
 
 
-def _checked_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:
+def _check_span(span: tuple[int, int] | None, n: int) -> tuple[int, int]:
     try:
         first, last = (0, n) if span is None else map(operator.index, span)
     except (TypeError, ValueError):

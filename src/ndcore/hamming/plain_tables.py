@@ -116,8 +116,8 @@ class PlainTables:
             keys, table, known = self.keys[t], self.plan.tables[t], self.presence[t]
             if not _keys.ascend(keys, 0 if t == 0 else self.plan.bits - table.prefix):
                 raise ValueError(f"the keys of table {t} do not ascend")
-            found = _keys.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
-            if not np.array_equal(found, self.directories[t]):
+            directory = _keys.directory(keys, self.plan.bits, (len(self.directories[t]) - 1).bit_length() - 1)
+            if not np.array_equal(directory, self.directories[t]):
                 raise ValueError(f"the directory of table {t} does not fit its keys")
             if len(known) and not np.array_equal(
                     known, _keys.presence(keys, self.plan.bits, (8 * len(known)).bit_length() - 1)):

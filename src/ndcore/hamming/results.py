@@ -1,4 +1,4 @@
-"""What searches of fingerprints return: matches of queries, and pairs."""
+"""Results of searches of fingerprints: matches of queries, and pairs."""
 
 from __future__ import annotations
 

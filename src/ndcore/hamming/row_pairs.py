@@ -19,7 +19,7 @@ LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that an a
 
 
 def near_pairs(searcher: _hamming.Orders, plan: TablePlan, t: int, keys: UInts, most: int) -> UInts:
-    """Find the pairs among some keys of table t, without those that an earlier table finds; uint64 (m, 2).
+    """Find the pairs among some keys of table t that no earlier table finds; uint64 (m, 2).
 
     The search ends once there are more than `most`. All keys with the same prefix are compared with each other, which takes
     time quadratic in their number. So the pairs of a large run are estimated first, from the neighbours of `SAMPLED` random
@@ -31,7 +31,7 @@ def near_pairs(searcher: _hamming.Orders, plan: TablePlan, t: int, keys: UInts, 
     Maurer, Pontil (2009), Empirical Bernstein bounds and sample variance penalization, theorem 4, arXiv:0907.3740.
     """
     free = plan.bits - plan.tables[t].prefix
-    for run in _large_runs(keys, free):
+    for run in _yield_large_runs(keys, free):
         varying = int(np.bitwise_or.reduce(run ^ run[0])).bit_count()
         others = min(len(run) - 1, sum(math.comb(varying, k) for k in range(1, plan.max_distance + 1)))
         sample = run[np.random.default_rng(len(run)).integers(0, len(run), SAMPLED)]
@@ -49,7 +49,7 @@ def too_many(most: int, where: str = "") -> ValueError:
                       "smaller max_distance, or ask query_many for some of them")
 
 
-def _large_runs(keys: UInts, free: int) -> Iterator[UInts]:
+def _yield_large_runs(keys: UInts, free: int) -> Iterator[UInts]:
     """Yield the runs of LARGE_RUN or more keys that agree in all but their lowest `free` bits."""
     if len(keys) < LARGE_RUN:
         return
@@ -102,8 +102,8 @@ def row_pairs(rows: AnyArray, starts: Ints | None, x: Ints, y: Ints, distance: I
         raise ValueError(f"there are {total:.0f} pairs, {equal:.0f} of them of repeated fingerprints (one has {sizes.max()} "
                          f"rows); at most {most} are listed: leave repeated fingerprints out first, or ask query_many")
     repeated = np.flatnonzero(sizes > 1)
-    near = _products(rows, starts, x, y)
-    same = _products(rows, starts, repeated, repeated)
+    near = _pair_rows(rows, starts, x, y)
+    same = _pair_rows(rows, starts, repeated, repeated)
     once = same[0] < same[1]
     a, b = (np.concatenate([one, other[once]]) for one, other in zip(near, same, strict=True))
     distances = np.concatenate([np.repeat(distance, sizes[x] * sizes[y]), np.zeros(len(a) - len(near[0]), np.int64)])
@@ -112,7 +112,7 @@ def row_pairs(rows: AnyArray, starts: Ints | None, x: Ints, y: Ints, distance: I
     return first[order], second[order], distances[order]
 
 
-def _products(rows: AnyArray, starts: Ints, x: Ints, y: Ints) -> tuple[Ints, Ints]:
+def _pair_rows(rows: AnyArray, starts: Ints, x: Ints, y: Ints) -> tuple[Ints, Ints]:
     """Pair every row of fingerprint x[i] with every row of y[i]."""
     width = starts[y + 1] - starts[y]
     counts = (starts[x + 1] - starts[x]) * width

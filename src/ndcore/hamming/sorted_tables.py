@@ -55,7 +55,7 @@ def joined(parts: Iterable[tuple[Ints, ...]]) -> RowMatches:
 
 
 def refused(place: str | None, what: str, n: int) -> CorruptFile:
-    """Make the error of a position in a file that is not among n."""
+    """Return the error for a position in a file that is out of range."""
     return CorruptFile(f"{place}: a {what} is not one of {n}: open it with verify=True to see what is wrong")
 
 
@@ -179,8 +179,8 @@ class SortedTables:
 
         ValueError where there are more than `most`.
         """
-        found = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
-        a, b = (np.ascontiguousarray(column) for column in found.T)
+        pairs = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
+        a, b = (np.ascontiguousarray(column) for column in pairs.T)
         x, y = self.keys.searcher.ranks(a), self.keys.searcher.ranks(b)
         return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
 

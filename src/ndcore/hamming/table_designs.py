@@ -92,7 +92,7 @@ def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[Permuted
 
 @lru_cache(maxsize=64)
 def find_missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
-    """Find at most k bits such that the prefix of every table has one of them: the tables miss what differs in these.
+    """Find at most k bits such that the prefix of every table has one of them: fingerprints that differ in these are missed.
 
     None where there are no such bits, or where SEARCH_STEPS steps find none: the question is a set cover. The search is
     complete for all designs of this module, except three of two levels for 9 and 10 bits of 64. At most about a second.
@@ -129,7 +129,7 @@ def count_tables(left: int, k: int, needed: int) -> int:
     """
     if needed <= 0:
         return 1
-    return min((_total(left, k, needed, r) for r in _block_counts(left, k)), default=MAX_TABLES + 1)
+    return min((_count_first_split(left, k, needed, r) for r in _block_counts(left, k)), default=MAX_TABLES + 1)
 
 
 def _block_counts(left: int, k: int) -> Iterator[int]:
@@ -139,7 +139,7 @@ def _block_counts(left: int, k: int) -> Iterator[int]:
         r += 1
 
 
-def _total(left: int, k: int, needed: int, r: int) -> int:
+def _count_first_split(left: int, k: int, needed: int, r: int) -> int:
     """Count the fewest tables where the first split is into r blocks."""
     size, larger = divmod(left, r)
     total = 0
@@ -161,8 +161,8 @@ def make_tables(bits: int, k: int, prefix: int) -> list[PermutedTable]:
         if needed <= 0:
             yield _table(leading, rest)
             return
-        r = min(_block_counts(len(rest), k), key=lambda r: _total(len(rest), k, needed, r))
-        for picked, others in _choices(rest, r, k):
+        r = min(_block_counts(len(rest), k), key=lambda r: _count_first_split(len(rest), k, needed, r))
+        for picked, others in _yield_choices(rest, r, k):
             yield from refine(leading + picked, others)
 
     return list(refine((), tuple(range(bits - 1, -1, -1))))
@@ -189,11 +189,11 @@ def split_evenly(bits: int, k: int, splits: Sequence[int]) -> Iterator[PermutedT
         for _, rest in parts:
             if len(rest) < r:
                 raise ValueError(f"splits is {tuple(splits)}; {len(rest)} bits are left for a level of {r} blocks")
-        parts = [(leading + picked, others) for leading, rest in parts for picked, others in _choices(rest, r, k)]
+        parts = [(leading + picked, others) for leading, rest in parts for picked, others in _yield_choices(rest, r, k)]
     return (_table(leading, rest) for leading, rest in parts)
 
 
-def _choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Positions]]:
+def _yield_choices(rest: _Positions, r: int, k: int) -> Iterator[tuple[_Positions, _Positions]]:
     """Yield each choice of r − k of r blocks to lead: (their positions, the other positions)."""
     size, larger = divmod(len(rest), r)
     ends = [i * size + min(i, larger) for i in range(r + 1)]

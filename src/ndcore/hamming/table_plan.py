@@ -72,7 +72,7 @@ class TablePlan:
     tables: tuple[PermutedTable, ...]
 
     def __post_init__(self) -> None:
-        numbers = _checked(self.bits, self.max_distance, self.log2_count)
+        numbers = _check_plan(self.bits, self.max_distance, self.log2_count)
         for name, value in zip(("bits", "max_distance", "log2_count"), numbers, strict=True):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "tables", checked_tables(self.bits, self.tables))
@@ -118,12 +118,12 @@ class TablePlan:
 
         60 ns per probe, 0.5 ns per candidate, and 30 ns per look at presence bits, where a table has them.
         """
-        return self._expected(PRESENCE_ROOM, lambda _: PRESENCE_NS)
+        return self._estimate_time(PRESENCE_ROOM, lambda _: PRESENCE_NS)
 
     @property
     def join_nanoseconds(self) -> float:
         """Expected time per fingerprint of the collection in `hamming_join`; the plan is for the queries."""
-        return self._expected(JOIN_ROOM, lambda bits: CACHED_PRESENCE_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
+        return self._estimate_time(JOIN_ROOM, lambda bits: CACHED_PRESENCE_NS if 2**bits // 8 <= CACHE else PRESENCE_NS)
 
     @property
     def pair_nanoseconds(self) -> float:
@@ -131,7 +131,7 @@ class TablePlan:
         return math.fsum(DIGIT_NS * ((self.bits + 7) // 8 - (self.bits - p) // 8) + MOVING_NS
                          + NEIGHBOUR_NS * math.exp2(self.log2_count - p) for p in self.prefixes)
 
-    def _expected(self, room: int, presence_ns: Callable[[int], float]) -> float:
+    def _estimate_time(self, room: int, presence_ns: Callable[[int], float]) -> float:
         """Estimate the time of a query; presence_ns(bits) is the time of a look at 2^bits presence bits."""
         total = 0.0
         for p in self.prefixes:
@@ -213,7 +213,7 @@ def plan_tables(
     >>> len(plan.tables), sorted(set(plan.prefixes)), plan.matches
     (20, [31, 32, 33], 8.0)
     """
-    bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
+    bits, max_distance, log2_count = _check_plan(bits, max_distance, log2_count)
     asked = [name for name, value in (("min_prefix", min_prefix), ("max_tables", max_tables), ("splits", splits),
                                       ("memory", memory)) if value is not None]
     if len(asked) > 1:
@@ -228,8 +228,8 @@ def plan_tables(
         counts = [checked_int("a number of blocks in splits", r) for r in splits]
         return planned(list(split_evenly(bits, max_distance, counts)))
     if min_prefix is not None:
-        return planned(make_tables(bits, max_distance, _checked_prefix(min_prefix, bits, max_distance)))
-    plans = _plans(bits, max_distance, log2_count)
+        return planned(make_tables(bits, max_distance, _check_prefix(min_prefix, bits, max_distance)))
+    plans = _list_plans(bits, max_distance, log2_count)
     if max_tables is not None:
         most = checked_int("max_tables", max_tables)
         if most < 1:
@@ -251,7 +251,7 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
     TypeError or ValueError where a number is outside its range, or the plan is neither "auto" nor a TablePlan for these
     numbers that finds all fingerprints.
     """
-    bits, max_distance, _ = _checked(bits, max_distance, 0)
+    bits, max_distance, _ = _check_plan(bits, max_distance, 0)
     if not isinstance(plan, TablePlan):
         if not isinstance(plan, str) or plan != "auto":
             raise TypeError(f'plan is "auto" or a TablePlan, got {plan!r:.80}')
@@ -266,22 +266,22 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
 
 def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
     """Choose tables of 2^log2_count queries for the least expected time per fingerprint of the collection."""
-    return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.join_nanoseconds)
+    return min(_list_plans(bits, max_distance, log2_count), key=lambda plan: plan.join_nanoseconds)
 
 
 def plan_pairs(bits: int, max_distance: int, log2_count: float) -> TablePlan:
     """Choose tables for the least expected time of `hamming_pairs`, which uses each table once."""
-    return min(_plans(bits, max_distance, log2_count), key=lambda plan: plan.pair_nanoseconds)
+    return min(_list_plans(bits, max_distance, log2_count), key=lambda plan: plan.pair_nanoseconds)
 
 
-def _plans(bits: int, max_distance: int, log2_count: float) -> list[TablePlan]:
+def _list_plans(bits: int, max_distance: int, log2_count: float) -> list[TablePlan]:
     """List the best design for each number of tables."""
-    bits, max_distance, log2_count = _checked(bits, max_distance, log2_count)
-    return [plan.for_count(log2_count) for plan in _designed(bits, max_distance)]
+    bits, max_distance, log2_count = _check_plan(bits, max_distance, log2_count)
+    return [plan.for_count(log2_count) for plan in _plan_design(bits, max_distance)]
 
 
 @cache
-def _designed(bits: int, max_distance: int) -> list[TablePlan]:
+def _plan_design(bits: int, max_distance: int) -> list[TablePlan]:
     return [TablePlan(bits, max_distance, 0.0, tuple(tables)) for tables in list_designs(bits, max_distance)]
 
 
@@ -298,7 +298,7 @@ def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> 
     return min(prefix, math.floor(log2_count) + room) if prefix >= max(3.0, log2_count + 1) else 0
 
 
-def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
+def _check_plan(bits: int, max_distance: int, log2_count: float) -> tuple[int, int, float]:
     bits, max_distance = checked_int("bits", bits), checked_int("max_distance", max_distance)
     if isinstance(log2_count, str) or not hasattr(log2_count, "__float__"):
         raise TypeError(f"log2_count is {log2_count!r:.80}; it must be a number")
@@ -314,7 +314,7 @@ def _checked(bits: int, max_distance: int, log2_count: float) -> tuple[int, int,
     return bits, max_distance, log2_count
 
 
-def _checked_prefix(min_prefix: int, bits: int, k: int) -> int:
+def _check_prefix(min_prefix: int, bits: int, k: int) -> int:
     prefix = checked_int("min_prefix", min_prefix)
     if prefix < 0:
         raise ValueError(f"min_prefix is {min_prefix}; it must be at least 0")

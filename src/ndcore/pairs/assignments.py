@@ -40,6 +40,16 @@ class Assignments(Frozen):
         return np.flatnonzero(self.mask)
 
     @property
+    def duplicates(self) -> Ints:
+        """Positions of the documents that another stands for, int64, ascending."""
+        return np.flatnonzero(~self.mask)
+
+    @property
+    def representatives(self) -> Ints:
+        """Positions of the documents that stand for others, ascending; some may be of `against`."""
+        return np.unique(self.labels[self.duplicates])
+
+    @property
     def cluster_sizes(self) -> Ints:
         """Documents in the cluster of document i, int64 (n,), with one of `against` that stands for them.
 

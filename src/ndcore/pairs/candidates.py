@@ -153,7 +153,9 @@ def find_candidates(
     most = min(max_holders, EXPANDED)
     found: list[UInts] = []
     runs: list[_Run] = []
-    parts = _parts(len(active), memory_limit)
+    parts = 1  # of the entries of a group, a power of two
+    if memory_limit is not None:
+        parts = 1 << max(0, (ENTRY_BYTES * len(active) // memory_limit).bit_length())
     block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1
     count = thread_count(threads)
     if memory_limit is not None and 2 * count * ENTRY_BYTES * len(active) > memory_limit:
@@ -182,13 +184,6 @@ def find_candidates(
     if by is not None:  # keys of two codes may coincide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
     return Candidates(a, b, Runs.of(sorted(runs, key=itemgetter(0))), judge, first_fixed, max_holders, by)
-
-
-def _parts(n: int, memory_limit: int | None) -> int:
-    """Return into how many parts, a power of two, to cut the entries of a group so that each fits."""
-    if memory_limit is None:
-        return 1
-    return 1 << max(0, (ENTRY_BYTES * n // memory_limit).bit_length())
 
 
 def _sorted_parts(entries: UInts, parts: int) -> Iterator[UInts]:

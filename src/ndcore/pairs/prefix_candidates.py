@@ -6,8 +6,9 @@ all entries of shingles that are a probe of some document. See DESIGN.md §5, "T
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -102,29 +103,11 @@ def find_prefix_candidates(
 ) -> PrefixCandidates:
     """Find the pairs of active documents that share a probe, as far as their sizes and ranks allow them to pass.
 
-    Every pair that passes is among the pairs, or both documents are in one of the runs.
-
-    Parameters
-    ----------
-    sets : ShingleSets
-        With the sets of all active documents.
-    active : int64, ascending
-        The documents to pair.
-    filter : PrefixFilter
-    max_holders : int
-        Runs of m documents, p of which are paired with all others of the run, are expanded if p * m <= max_holders squared.
-        Others are returned. By resemblance p of them have the shingle among the rarest in which smaller documents are sought
-        (`PrefixFilter.index_length`), by containment for p of them it is a probe.
-    first_fixed : int
-        Documents from here on are never paired with one another.
-    by : int64, optional
-        A code for each document; only documents of the same code are paired.
-    memory_limit : int, optional
-        Bytes for counters, entries and lists. Entries beyond it go to temporary files and are sorted in parts. None: 4 GiB.
-    threads : int, optional
-        None: one per CPU.
-    report : callable
-        Gets (stage, done, total).
+    Every pair that passes is among the pairs, or both documents are in one of the runs. Runs of m documents, p of which are
+    paired with all others of the run, are expanded if p * m <= max_holders squared. By resemblance p of them have the
+    shingle among the rarest in which smaller documents are sought (`PrefixFilter.index_length`), by containment for p of
+    them it is a probe. memory_limit: bytes for counters, entries and lists; None: 4 GiB. All else is as in
+    `find_candidates`.
 
     Notes
     -----
@@ -172,13 +155,13 @@ class _Job:
         total, marks = sum(int(self.filter.probe_length(block).sum()) for block in blocks), None
         if self.filter.drop == "contained":
             marks = Marks(min(self.memory, MARKS * (total + 1)))
-            for found in self._map(_Writer(self, counts, None, 0), "choosing probes"):
+            for found in self._map(partial(self._write, counts, None, 0), "choosing probes"):
                 marks.add(found[0])
             total = int(self.sizes.sum())
         share = ENTRY_BYTES * total * self.threads // self.memory
         bits = min(MOST_PARTS - 1, share).bit_length()
         spooled = [SpooledArray(np.uint64, self.memory // 4 >> bits) for _ in range(1 << bits)]
-        for found in self._map(_Writer(self, counts, marks, bits), "writing entries"):
+        for found in self._map(partial(self._write, counts, marks, bits), "writing entries"):
             for part, piece in zip(spooled, found, strict=True):
                 part.append(piece)
         return spooled
@@ -215,9 +198,22 @@ class _Job:
             done += len(chunk[0])
             self.report(stage, done, len(self.sets))
 
-    def _map(self, work: _Writer, stage: str) -> Iterator[list[UInts]]:
+    def _map(self, work: Callable[[_Chunk], list[UInts]], stage: str) -> Iterator[list[UInts]]:
         """Yield what is written of each chunk, in order."""
         return map_pieces(work, self._chunks(stage), self.threads)
+
+    def _write(self, counts: Counts, marks: Marks | None, bits: int, chunk: _Chunk) -> list[UInts]:
+        """Return the entries of a chunk, uint64 (entries, 2), in 2^bits parts by the high bits of the shingle."""
+        positions, values, offsets = chunk
+        sizes, lookup = self.sizes[positions], self.filter
+        found = entries(counts, values, offsets, positions.astype(np.uint32), lookup.probe_length(sizes),
+                        lookup.index_length(sizes), self.mixes(positions), marks)
+        if not bits:
+            return [found]
+        part = (found[:, 0] >> np.uint64(64 - bits)).astype(np.int64)
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(part[order], np.arange((1 << bits) - 1), "right")
+        return np.split(found[order], ends)
 
     def mixes(self, positions: Ints) -> UInts | None:
         """Return what is mixed into the shingles of these documents, so that only documents of one code share any."""
@@ -227,26 +223,3 @@ class _Job:
 def _as_run(holders: UInts) -> _LongRun:
     """Return a run for `Runs.of`."""
     return LONG, (holders >> np.uint64(32)).astype(np.int64), (holders.astype(np.uint32) < PARTIAL).astype(np.uint8)
-
-
-@dataclass(frozen=True)
-class _Writer:
-    """Writes the entries of a chunk, in parts by the high bits of the shingle."""
-
-    job: _Job
-    counts: Counts
-    marks: Marks | None
-    bits: int
-
-    def __call__(self, chunk: _Chunk) -> list[UInts]:
-        """Return the entries of a chunk, each part of them as uint64 (entries, 2)."""
-        positions, values, offsets = chunk
-        sizes, lookup = self.job.sizes[positions], self.job.filter
-        found = entries(self.counts, values, offsets, positions.astype(np.uint32), lookup.probe_length(sizes),
-                        lookup.index_length(sizes), self.job.mixes(positions), self.marks)
-        if not self.bits:
-            return [found]
-        part = (found[:, 0] >> np.uint64(64 - self.bits)).astype(np.int64)
-        order = np.argsort(part, kind="stable")
-        ends = np.searchsorted(part[order], np.arange((1 << self.bits) - 1), "right")
-        return np.split(found[order], ends)

@@ -30,7 +30,6 @@ __all__ = [
     "join_stars",
     "move_to_best",
     "number_labels",
-    "ordered",
     "represent",
     "settle_runs",
 ]
@@ -61,11 +60,26 @@ class KeepOrder(NamedTuple):
     fixed: Bools
 
     @classmethod
-    def of(cls, order: Ints, fixed: Bools) -> KeepOrder:
-        """Derive the places from the order."""
+    def of(cls, keep: Any, n: int, fixed: int, lengths: Ints | None) -> KeepOrder:
+        """Order n documents by `keep`: "first", "longest", or priorities, ties by position; after them `fixed` others."""
+        if not isinstance(keep, str):
+            priorities = np.asarray(keep() if callable(keep) else keep)
+        elif keep == "first":
+            priorities = np.arange(n)
+        elif keep != "longest":
+            raise ValueError(f"keep must be 'first', 'longest' or priorities, got {keep!r}")
+        elif lengths is None:
+            raise ValueError("keep='longest' needs the texts; sketches do not know how long they were")
+        else:
+            priorities = -lengths
+        if priorities.shape != (n,):
+            raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
+        if priorities.dtype.kind == "f" and np.isnan(priorities).any():
+            raise ValueError(f"the priority of document {int(np.argmax(np.isnan(priorities)))} is nan")
+        order = np.concatenate([np.arange(n, n + fixed), np.argsort(priorities, kind="stable")])
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(rank))
-        return cls(order, rank, fixed)
+        return cls(order, rank, np.arange(len(order)) >= n)
 
     def choose(self, pairs: Scored, threshold: float, cluster: str, reassign: bool = False) -> Ints:
         """Choose a representative for each document, given the accepted pairs; reassign: see `move_to_best`."""
@@ -74,24 +88,6 @@ class KeepOrder(NamedTuple):
         else:
             labels = join_stars(*pairs.joins(threshold), self.order, self.fixed, best=cluster == "star")
         return move_to_best(labels, pairs, self.rank, threshold) if reassign else labels
-
-
-def ordered(keep: Any, n: int, lengths: Ints | None) -> Ints:
-    """Return the positions 0 … n − 1 in keep order: "first", "longest", or priorities."""
-    if isinstance(keep, str):
-        if keep == "first":
-            return np.arange(n)
-        if keep != "longest":
-            raise ValueError(f"keep must be 'first', 'longest' or priorities, got {keep!r}")
-        if lengths is None:
-            raise ValueError("keep='longest' needs the texts; sketches do not know how long they were")
-        return np.argsort(-lengths, kind="stable")
-    priorities = np.asarray(keep() if callable(keep) else keep)
-    if priorities.shape != (n,):
-        raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
-    if priorities.dtype.kind == "f" and np.isnan(priorities).any():
-        raise ValueError(f"the priority of document {int(np.argmax(np.isnan(priorities)))} is nan")
-    return np.argsort(priorities, kind="stable")
 
 
 def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
@@ -268,10 +264,6 @@ class _Meetings:
             allowed = self.search.allows(a, b)
             yield self.verifier.verify(a[allowed], b[allowed], self.threshold)
 
-    def propose(self, documents: Ints) -> None:
-        """Propose documents as representatives."""
-        self.kernel.propose(self.bitmaps.row[documents])
-
     def settle(self, documents: Ints, represent: Bools) -> None:
         """Say which of the proposed documents represent themselves."""
         rows = self.bitmaps.row[documents]
@@ -306,8 +298,8 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
     """
     rank = meetings.keep.rank
     stars = _Stars(pairs, meetings.keep, meetings.threshold)
-    fixed = meetings.keep.fixed[meetings.documents]
-    meetings.propose(meetings.documents[fixed])
+    row, fixed = meetings.bitmaps.row, meetings.keep.fixed[meetings.documents]
+    meetings.kernel.propose(row[meetings.documents[fixed]])
     meetings.settle(meetings.documents[fixed], fixed[fixed])
     documents = meetings.documents[~fixed]
     for start in range(0, len(documents), BLOCK):
@@ -317,7 +309,7 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
             stars.add(found)
             yield found
         proposed = block[~stars.joins_certainly(block)]
-        meetings.propose(proposed)
+        meetings.kernel.propose(row[proposed])
         found = Scored.merged(list(meetings.compare(block, PROPOSED)), len(rank))
         stars.add(found)
         stars.settle()

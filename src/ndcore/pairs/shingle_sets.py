@@ -6,7 +6,7 @@ Bitmaps of the sets reject most pairs below a threshold at the cost of a cache l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -144,8 +144,10 @@ class ShingleSets:
     def _common_of_sets(self, x: Ints, y: Ints) -> Ints:
         """Count the members in common of each pair of sets, on threads."""
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
-        work = partial(_common_of_part, self._sets.values(), self._sets.offsets, x, y)
-        return np.concatenate(list(map_pieces(work, parts, self.threads if len(parts) > 1 else 1)))
+        values, offsets = self._sets.values(), self._sets.offsets
+        counts = map_pieces(lambda part: common(values, offsets, x[part], y[part]), parts,
+                            self.threads if len(parts) > 1 else 1)
+        return np.concatenate(list(counts))
 
     def differences(self, a: Ints, b: Ints) -> tuple[UInts, Ints]:
         """Return the shingles of each document a[i] that b[i] lacks, as (values, offsets)."""
@@ -157,11 +159,6 @@ class ShingleSets:
         with np.errstate(invalid="ignore"):
             exact: Floats = shared.astype(np.float64) / (self.sizes(a) + self.sizes(b) - shared).astype(np.float64)
         return exact
-
-
-def _common_of_part(values: UInts, offsets: Ints, x: Ints, y: Ints, part: slice) -> Ints:
-    """Count the members in common of some pairs of sets."""
-    return common(values, offsets, x[part], y[part])
 
 
 def _by_component(x: Ints, y: Ints) -> Ints:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.checks import imported
+from ndcore.text.inputs import as_texts
 
 __all__ = [
     "Batches", "arrow", "as_batch", "binary_column", "byte_rows", "bytes_of", "cut_binary", "drop_empty", "numbers",
-    "row_changes",
+    "read_column", "row_changes",
 ]
 
 Batches = Iterable[Any]  # of pyarrow.RecordBatch; pyarrow has no types
@@ -43,6 +44,17 @@ def numbers(batch: Any, name: str) -> AnyArray:
         raise ValueError(f"column {name!r} has {column.null_count} missing values")
     values: AnyArray = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def read_column(batch: Any, text: str) -> Any:
+    """Return the texts of a batch; ValueError where one is missing."""
+    column = batch.column(text)
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        where = {name: batch.column(name)[row].as_py() for name in batch.schema.names if name != text}
+        raise ValueError(f"a text is missing (null) in column {text!r}, in the row {where!r:.200}; drop such rows, or fill "
+                         "them")
+    return as_texts(column)
 
 
 def bytes_of(column: Any) -> tuple[NDArray[np.uint8], Ints]:

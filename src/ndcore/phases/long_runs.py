@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from ndcore._candidates import BEFORE, PROPOSED, Bitmaps, RunPairs
 from ndcore._cluster import star_ascending
-from ndcore._types import Floats, Ints, UInts
+from ndcore._types import Ints, UInts
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.representatives import merge_runs
-from ndcore.phases.columns import Batches, arrow, as_batch, byte_rows, bytes_of, drop_empty
-from ndcore.phases.verification import Judgement
+from ndcore.pairs.scored import Scored
+from ndcore.phases.columns import Batches, arrow, byte_rows, bytes_of, drop_empty
+from ndcore.phases.verification import Judgement, scored_batch
 
 __all__ = ["compare_holders", "find_representatives"]
 
@@ -59,7 +60,7 @@ class _Meetings:
         members = documents["members"].combine_chunks()
         data, bounds = bytes_of(members.values)
         self.sets = _integers(data, bounds[members.offsets.to_numpy()])
-        bitmaps = Bitmaps(np.diff(self.sets[1]).astype(np.uint32), False)
+        bitmaps = Bitmaps(np.diff(self.sets[1]).astype(np.uint32), how.contained)
         bitmaps.add(np.arange(self.n, dtype=np.uint32), *self.sets)
         features, bounds = _features(documents)
         _, run, count = np.unique(features, return_inverse=True, return_counts=True)
@@ -72,7 +73,7 @@ class _Meetings:
         self.kernel = RunPairs(bitmaps, how.threshold, runs.begins, runs.documents.astype(np.uint32),
                                np.zeros(len(runs.groups), np.uint8), runs.whole, roots)
 
-    def compare(self, documents: NDArray[np.uint32], which: int) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def compare(self, documents: NDArray[np.uint32], which: int) -> Iterator[Scored]:
         """Yield the accepted pairs, a before b, of these documents and the representatives that they meet: see RunPairs."""
         for start in range(0, len(documents), PART):
             met = np.stack(self.kernel.meet(documents[start : start + PART], which)).astype(np.int64)
@@ -81,6 +82,13 @@ class _Meetings:
             if self.scopes is not None:
                 allowed &= (self.scopes[a] == self.scopes[b]).all(axis=1)
             yield from self.how.accept(*self.sets, a[allowed], b[allowed])
+
+    def joins(self, documents: NDArray[np.uint32], which: int) -> tuple[Ints, Ints]:
+        """Return such pairs (a, b) of which b may join a, sorted."""
+        assert self.how.threshold is not None
+        found = Scored.merged(list(self.compare(documents, which)), self.n)
+        joined = found.of_b >= self.how.threshold
+        return found.a[joined], found.b[joined]
 
 
 def find_representatives(block: Any, *, judgement: Judgement) -> Any:
@@ -91,14 +99,12 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
     labels, best = own.astype(np.int64), np.full(meetings.n, -1.0)
     for start in range(0, meetings.n, STEP):
         documents = own[start : start + STEP]
-        for a, b, _ in meetings.compare(documents, BEFORE):
-            labels[b] = a
+        a, b = meetings.joins(documents, BEFORE)
+        labels[b] = a
         proposed = documents[labels[documents] == documents]
         meetings.kernel.propose(proposed)
-        pairs = [np.empty((2, 0), np.int64), *(np.stack(found[:2]) for found in meetings.compare(proposed, PROPOSED))]
-        a, b = np.concatenate(pairs, axis=1)
-        order = np.lexsort((b, a))
-        star_ascending(a[order], b[order], np.ones(len(a)), False, best, labels)
+        a, b = meetings.joins(proposed, PROPOSED)
+        star_ascending(a, b, np.ones(len(a)), False, best, labels)
         meetings.kernel.settle(proposed, (labels == own).view(np.uint8))
     return block.filter(arrow().array(labels == own))
 
@@ -106,7 +112,7 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
 def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, either: bool) -> Iterator[Any]:
     """Compare documents of long runs with the documents of a block.
 
-    Yields ``a``, ``b`` and ``resemblance`` of accepted pairs; the block has `a`, or, with `either`, one of them. A row with
+    Yields accepted pairs as `scored_batch` does; the block has `a`, or, with `either`, one of them. A row with
     a = b says that a document of the block was among those that it was compared with. Holds the block, and 32 MB of others.
     """
     pa, ranks, features = arrow(), block["rank"].to_numpy(), _features(block)[0]
@@ -125,10 +131,11 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
         meetings.kernel.propose(own[of_block])
         if either:
             meetings.kernel.settle(own[of_block], of_block.view(np.uint8))
-        yield as_batch(a=here, b=here, resemblance=np.ones(len(here)))
-        for a, b, resemblance in meetings.compare(own[~of_block | np.isin(meetings.ranks, here)],
+        ones = np.ones(len(here))
+        yield scored_batch(here, here, ones, ones, ones)
+        for a, b, *scores in meetings.compare(own[~of_block | np.isin(meetings.ranks, here)],
                                                   BEFORE if either else PROPOSED):
-            yield as_batch(a=meetings.ranks[a], b=meetings.ranks[b], resemblance=resemblance)
+            yield scored_batch(meetings.ranks[a], meetings.ranks[b], *scores)
 
 
 def _grouped(batches: Batches) -> Iterator[Any]:

@@ -25,8 +25,9 @@ from ndcore.phases.columns import (
     cut_binary,
     drop_empty,
     numbers,
+    read_column,
 )
-from ndcore.phases.sketches import read_column, signed
+from ndcore.phases.sketches import signed
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches

@@ -11,12 +11,11 @@ from ndcore._batch import Batch
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers
-from ndcore.phases.sketches import read_column
+from ndcore.phases.columns import Batches, as_batch, binary_column, bytes_of, cut_binary, drop_empty, numbers, read_column
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["BITS", "MOST_WORDS", "form_sets", "may_have", "word_and_bits"]
+__all__ = ["BITS", "MOST_WORDS", "form_sets", "list_members", "may_have", "word_and_bits"]
 
 MEMBERS = 1 << 17  # of a row: 1 MiB
 BITS = 5  # that a value sets in its word of 64 bits
@@ -46,12 +45,15 @@ def may_have(words: UInts, hashes: AnyArray) -> Bools:
     return found
 
 
-def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: UInts) -> Iterator[Any]:
+def form_sets(
+    batches: Batches, *, text: str, shingling: Shingling, wanted: UInts, among: UInts | None = None
+) -> Iterator[Any]:
     """Form the shingle sets of the texts whose ``hash`` the words of a filter may have.
 
     Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the parts of a set
     one after another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the
-    digest of the text, as `sketch_documents` has it.
+    digest of the text, as `sketch_documents` has it. among: words of a filter; only fingerprints that it may have are
+    members.
     """
     for batch in drop_empty(batches):
         batch = batch.take(np.flatnonzero(may_have(wanted, numbers(batch, "hash"))))
@@ -60,6 +62,9 @@ def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: UInt
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
             values, offsets = distinct(*shingling.fingerprints_many(piece, threads=1))
+            if among is not None:
+                sought = may_have(among, values.view(np.int64))
+                values, offsets = values[sought], np.append(0, np.cumsum(sought))[offsets]
             owners, parts, counts, bounds = _cut_sets(offsets)
             digests = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
             for some in cut(np.diff(bounds), 8 * MEMBERS):
@@ -69,6 +74,13 @@ def form_sets(batches: Batches, *, text: str, shingling: Shingling, wanted: UInt
                 ends = 8 * (bounds[some.start : some.stop + 1] - bounds[some.start])
                 yield as_batch(**columns, part=parts[some], parts=counts[some], members=cut_binary(data, ends),
                                bytes=binary_column(digests[owners[some]]))
+
+
+def list_members(batches: Batches) -> Iterator[Any]:
+    """List the ``members`` of sets: a ``value`` for each, int64 of the same bits."""
+    for batch in drop_empty(batches):
+        data, bounds = bytes_of(batch.column("members"))
+        yield as_batch(value=np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<i8"))
 
 
 def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints, Ints]:

@@ -11,54 +11,53 @@ from ndcore._candidates import FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
 from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, drop_empty
+from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, cut_binary, drop_empty, read_column
+from ndcore.phases.probes import Probes
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.agreement import Agreement, MustAgree
-from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.inputs import pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["list_sketches", "read_column", "signed", "sketch_documents"]
-
-
-def read_column(batch: Any, text: str) -> Any:
-    """Return the texts of a batch; ValueError where one is missing."""
-    column = batch.column(text)
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        where = {name: batch.column(name)[row].as_py() for name in batch.schema.names if name != text}
-        raise ValueError(f"a text is missing (null) in column {text!r}, in the row {where!r:.200}; drop such rows, or fill "
-                         "them")
-    return as_texts(column)
+__all__ = ["list_sketches", "signed", "sketch_documents"]
 
 
 def sketch_documents(
-    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign, must_agree: MustAgree = None
+    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes, must_agree: MustAgree = None
 ) -> Iterator[Any]:
     """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
 
     New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
     tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
-    with `must_agree` ``agrees``, the digest of its keys.
+    with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
+    has, ``whole`` of them whole, and ``size`` is the number of all shingles.
     """
-    tables, first_pass = FeatureTables(FEATURE_POLYNOMIAL), FirstPass(sketcher, Agreement.of(must_agree))
+    tables = FeatureTables(FEATURE_POLYNOMIAL)
+    first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=isinstance(design, Probes))
     for batch in drop_empty(batches):
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
             n = len(piece)
             reading = first_pass((first, piece))
-            assert reading.rows is not None
-            judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
-            entries = judge.entries(tables, 0, design.groups, np.arange(n))
-            features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
+            if isinstance(design, Probes):
+                assert reading.sets is not None
+                _, values, offsets = reading.sets
+                features, ends, whole = design.features(values, offsets)
+                columns = {"features": cut_binary(features.astype("<u8").view(np.uint8), 8 * ends), "whole": whole,
+                           "size": np.diff(offsets)}
+            else:
+                assert reading.rows is not None
+                judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
+                entries = judge.entries(tables, 0, design.groups, np.arange(n))
+                features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
+                columns = {"features": binary_column(features.view(np.uint8))}
             deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
             kept = {name: batch.column(name).slice(first, n) for name in others}
             agrees = {} if reading.keys is None else {"agrees": binary_column(reading.keys)}
             yield as_batch(
                 **kept, length=reading.lengths, valid=reading.valid,
-                bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding),
-                features=binary_column(features.view(np.uint8)), **agrees,
+                bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding), **columns, **agrees,
             )
 
 

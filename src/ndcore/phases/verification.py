@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from ndcore._candidates import Judge
-from ndcore._sets import common
+from ndcore._sets import common, differences
 from ndcore._types import AnyArray, Bools, Floats, Ints, UInts
 from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
+from ndcore.pairs.scored import Scored
+from ndcore.parallel import cut
 from ndcore.phases.columns import Batches, as_batch, byte_rows, bytes_of, drop_empty, numbers, row_changes
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledSets
 
-__all__ = ["OF_PAIR", "OF_SET", "Judgement", "take_sets", "verify_blocks"]
+__all__ = ["OF_PAIR", "OF_SET", "Judgement", "list_missing", "scored_batch", "take_sets", "verify_blocks"]
 
 OF_SET, OF_PAIR = 0, 1  # what a row of a block is
 IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time; more go to a temporary file
 PAIRS = 1 << 15  # that are compared at a time
+MEMBERS = 1 << 18  # of sets whose differences are listed at a time, about
 _RANK_BITS = 36  # of a place: the block within what is held, then the rank
 
 
@@ -31,11 +35,11 @@ class Judgement:
     Attributes
     ----------
     sketcher, design
-        Signatures and the filter, which a candidate passes.
+        Signatures and the filter, which a candidate passes; of the complete filter nothing but the shingling counts.
     equal_minima : int
         Minima of the signatures that agree, at least.
     threshold : float or None
-        The resemblance from which a pair is accepted; None: every pair is measured, and passes.
+        The score from which a pair is accepted; None: every pair is measured, and passes.
     min_shingles : int
         Distinct shingles that both documents have, at least.
     first_new : int
@@ -43,16 +47,21 @@ class Judgement:
     """
 
     sketcher: MinHasher
-    design: FilterDesign
+    design: FilterDesign | PrefixFilter
     equal_minima: int
     threshold: float | None
     min_shingles: int
     first_new: int
 
-    def accept(self, values: UInts, offsets: Ints, a: Ints, b: Ints) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """Yield the accepted ones of pairs of the sets values[offsets[i] : offsets[i + 1]], by number, with resemblances.
+    @property
+    def contained(self) -> bool:
+        """True: the score of a document in another is its containment; else both scores are the resemblance."""
+        return isinstance(self.design, PrefixFilter) and self.design.drop == "contained"
 
-        Signatures are made of sets that resemble another one enough.
+    def accept(self, values: UInts, offsets: Ints, a: Ints, b: Ints) -> Iterator[Scored]:
+        """Yield the accepted ones of pairs of the sets values[offsets[i] : offsets[i + 1]], by number, in this order.
+
+        With LSH signatures are made of sets that resemble another one enough.
         """
         sizes = np.diff(offsets)
         for start in range(0, len(a), PAIRS):
@@ -60,23 +69,29 @@ class Judgement:
             shared = common(values, offsets, x, y).astype(np.float64)
             with np.errstate(invalid="ignore"):  # of two empty sets
                 resemblance: Floats = shared / ((sizes[x] + sizes[y]).astype(np.float64) - shared)
+                scores = (shared / sizes[x], shared / sizes[y]) if self.contained else (resemblance, resemblance)
+            measured = Scored(x, y, resemblance, *scores)
             if self.threshold is not None:
-                enough = (resemblance >= self.threshold) & (np.minimum(sizes[x], sizes[y]) >= self.min_shingles)
-                x, y, resemblance = x[enough], y[enough], resemblance[enough]
-                passed = self._pass_filter(values, offsets, x, y)
-                x, y, resemblance = x[passed], y[passed], resemblance[passed]
-            if len(x):
-                yield x, y, resemblance
+                large = np.minimum(sizes[x], sizes[y]) >= self.min_shingles
+                measured = measured.where((measured.score >= self.threshold) & large)
+                if isinstance(self.design, FilterDesign):
+                    measured = measured.where(self._pass_filter(self.design, values, offsets, measured.a, measured.b))
+            if len(measured.a):
+                yield measured
 
-    def _pass_filter(self, values: UInts, offsets: Ints, a: Ints, b: Ints) -> Bools:
+    def _pass_filter(self, design: FilterDesign, values: UInts, offsets: Ints, a: Ints, b: Ints) -> Bools:
         """Tell which pairs of sets are candidates by their signatures."""
         which, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
         x, y = np.split(ends.astype(np.int64), [len(a)])
         rows = self.sketcher.sketch_hashes(*take_sets(values, offsets, which)).values
-        design = self.design
         judge = Judge(rows, design.groups, design.group_size, design.need, self.equal_minima, len(rows))
         passed: Bools = judge.matches(x, y).view(np.bool_)
         return passed
+
+
+def scored_batch(a: Ints, b: Ints, resemblance: Floats, of_a: Floats, of_b: Floats) -> Any:
+    """Make a record batch of pairs: ``a``, ``b``, ``resemblance``, and the scores ``of_a`` in b and ``of_b`` in a."""
+    return as_batch(a=a, b=b, resemblance=resemblance, of_a=of_a, of_b=of_b)
 
 
 def take_sets(values: AnyArray, offsets: Ints, which: Ints) -> tuple[AnyArray, Ints]:
@@ -93,6 +108,11 @@ class _HeldSets:
         self.used = False
         self._sets = SpooledSets(IN_MEMORY)
         self._places = [np.empty(0, np.int64)]
+
+    def ranks(self, which: Ints) -> Ints:
+        """Return the ranks of the documents of these sets."""
+        ranks: Ints = self.places[which] & np.int64((1 << _RANK_BITS) - 1)
+        return ranks
 
     def append(self, places: Ints, members: UInts, bounds: Ints) -> None:
         """Append parts of sets, members[bounds[i] : bounds[i + 1]], by the place of each."""
@@ -114,18 +134,28 @@ class _HeldSets:
 
 
 def verify_blocks(batches: Batches, *, judgement: Judgement) -> Iterator[Any]:
-    """Compare the pairs of each block of documents.
+    """Compare the pairs of blocks, see `_pairs_of_blocks`; yield the accepted ones as `scored_batch` does."""
+    for held, a, b in _pairs_of_blocks(batches):
+        for x, y, *scores in judgement.accept(held.values, held.offsets, a, b):
+            yield scored_batch(held.ranks(x), held.ranks(y), *scores)
+
+
+def list_missing(batches: Batches) -> Iterator[Any]:
+    """List what `a` lacks of the pairs (a, b) of blocks: ``value``, int64 of the same bits, and ``rank``, of `b`."""
+    for held, a, b in _pairs_of_blocks(batches):
+        for part in cut(np.diff(held.offsets)[b], MEMBERS):
+            values, bounds = differences(held.values, held.offsets, b[part], a[part])
+            yield as_batch(value=values.view(np.int64), rank=np.repeat(held.ranks(b[part]), np.diff(bounds)))
+
+
+def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]:
+    """Yield the pairs of each block of documents: the sets, and the numbers of two of them for each pair.
 
     Parameters
     ----------
     batches : record batches, sorted by their first four columns; a block is in one partition
         ``block`` (binary, of one length), ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part
-        of the shingle set of `a`, b the number of the part. A row of the kind OF_PAIR asks for the pair a < b.
-    judgement : Judgement
-
-    Yields
-    ------
-    record batches with ``a``, ``b`` and ``resemblance``, the accepted pairs
+        of the shingle set of `a`, b the number of the part. A row of the kind OF_PAIR asks for the pair (a, b).
 
     Notes
     -----
@@ -151,7 +181,4 @@ def verify_blocks(batches: Batches, *, judgement: Judgement) -> Iterator[Any]:
                 data, bounds = bytes_of(batch.column("members").take(sets))
                 held.append(a[sets], np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8)
             if len(pairs):
-                asked = held.find(a[pairs]), held.find(b[pairs])
-                for x, y, resemblance in judgement.accept(held.values, held.offsets, *asked):
-                    ranks = (held.places[ends] & np.int64((1 << _RANK_BITS) - 1) for ends in (x, y))
-                    yield as_batch(**dict(zip("ab", ranks, strict=True)), resemblance=resemblance)
+                yield held, held.find(a[pairs]), held.find(b[pairs])

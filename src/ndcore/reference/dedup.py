@@ -1,26 +1,216 @@
-"""The main job by brute force (DESIGN.md, section 5): the oracle that the engine is tested against.
+"""The main job by brute force: documents without their near-duplicates (DESIGN.md, section 5).
 
-Every pair of leaders is compared exactly: no sketch, no filter, O(n^2) set intersections.
+Every pair of documents is compared exactly: no sketch, no filter, O(n^2) set intersections.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple
 
-from . import gf2, shingling, text
+from . import shingling, text
 from .clustering import Pair, components, greedy, stars
-from .leaders import Keep, Read, find_leaders, find_versions, keep_order, read_documents, shingle_finder
-from .resemblance import resemblance
-from .scores import DROPS, Accepted, CountedShingles, accepted_pairs, count_shingles, score
+from .rabin import POLYNOMIAL
+from .resemblance import ratio, resemblance
+
+Keep = Literal["first", "longest"] | Sequence[float]
+Text = str | bytes
+Score = Callable[[AbstractSet[int], AbstractSet[int]], float]
 
 CLUSTERINGS = ("star", "components", "greedy")
+DROPS = ("resembling", "contained")
+MIN_LEADERS = 20
+"""Leaders that have a common shingle, at least."""
+
+
+
+@dataclass(frozen=True)
+class Read:
+    """One document: its bytes, its canonical tokens, its set of shingles, its label of ``by`` and its key.
+
+    ``original``: the bytes that the text was extracted from; for plain text, its own.
+    """
+
+    data: bytes
+    original: bytes
+    canonical: bytes
+    shingles: frozenset[Hashable]
+    group: Hashable
+    key: Hashable
+
+    @property
+    def whole(self) -> tuple[bool, bytes]:
+        """The bytes that identical documents share: of the text, or of the original if the text has no shingles."""
+        return bool(self.shingles), self.data if self.shingles else self.original
+
+
+def read_documents(
+    documents: Sequence[Text], originals: Sequence[Text], canonical: Sequence[bytes],
+    shingle_set: Callable[[Text], frozenset[Hashable]], by: Sequence[Hashable] | None, keys: Sequence[Hashable] | None,
+) -> list[Read]:
+    """Read the documents, with their canonical tokens, labels of ``by`` and keys; None: one for all of them."""
+    n = len(documents)
+    for name, labels in (("by", by), ("must_agree", keys)):
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"{name} has {len(labels)} labels; give {n}: one for each of the texts, then of against")
+    same = [None] * n
+    rows = zip(documents, originals, canonical, same if by is None else by, same if keys is None else keys, strict=True)
+    return [Read(text.to_bytes(document), text.to_bytes(original), tokens, shingle_set(document), group, key)
+            for document, original, tokens, group, key in rows]
+
+
+def shingle_finder(
+    verify: str, *, unit: shingling.Unit, width: int, labelled: bool, short: str, normalize: str | None, polynomial: int
+) -> Callable[[Text], frozenset[Hashable]]:
+    """Return the function that forms the set of shingles of a document: of fingerprints, or of tuples of tokens."""
+    def form_fingerprints(document: Text) -> frozenset[Hashable]:
+        return frozenset(shingling.fingerprints(document, unit, width, labelled, short, normalize, polynomial))
+
+    def form_tuples(document: Text) -> frozenset[Hashable]:
+        shingles = shingling.shingles(shingling.tokens(document, unit, normalize), width, short)
+        return frozenset(zip(shingles, shingling.occurrences(shingles), strict=True) if labelled else shingles)
+
+    forms = {"fingerprints": form_fingerprints, "tokens": form_tuples}
+    if verify not in forms:
+        raise ValueError(f"verify is {verify!r}; give one of {', '.join(forms)}")
+    return forms[verify]
+
+
+def keep_order(reads: Sequence[Read], keep: Keep) -> list[int]:
+    """List the positions of the texts in keep order."""
+    positions = range(len(reads))
+    if isinstance(keep, str):
+        if keep == "first":
+            return list(positions)
+        if keep == "longest":
+            return sorted(positions, key=lambda i: -len(reads[i].data))
+        raise ValueError(f"keep is {keep!r}; give 'first', 'longest' or a priority for each document")
+    if len(keep) != len(reads):
+        raise ValueError(f"keep has {len(keep)} priorities; give one for each of the {len(reads)} texts")
+    return sorted(positions, key=lambda i: keep[i])
+
+
+def find_versions(one_per: Sequence[Hashable] | None, order: Sequence[int], n: int) -> list[int]:
+    """Find, for each document, the first one in keep order with its label; documents of ``against`` are their own."""
+    versions, first = list(range(len(order))), dict[Hashable, int]()
+    if one_per is None:
+        return versions
+    if len(one_per) != n:
+        raise ValueError(f"one_per has {len(one_per)} labels; give one for each of the {n} texts")
+    for i in order:
+        if i < n:
+            versions[i] = first.setdefault(one_per[i], i)
+    return versions
+
+
+def find_leaders(reads: Sequence[Read], order: Sequence[int]) -> list[int]:
+    """Find the leader of each document: the first, in keep order, that is identical, or else lexically equivalent.
+
+    Documents without shingles are only ever identical to each other. The key of the first identical document counts for all
+    of them: lexically equivalent documents have the same canonical tokens and the same key.
+    """
+    leaders = list(range(len(reads)))
+    identical: dict[Hashable, int] = {}
+    lexical: dict[Hashable, int] = {}
+    for i in order:
+        read = reads[i]
+        first = identical.setdefault((read.group, read.whole), i)
+        if first != i or not read.shingles:
+            leaders[i] = leaders[first]
+        else:
+            leaders[i] = lexical.setdefault((read.group, read.canonical, read.key), i)
+    return leaders
+
+
+# ---------------------------------------------------------------------------------------------- scores
+
+
+class Accepted(NamedTuple):
+    """A pair of leaders that is accepted: resemblance of all their shingles, score of a in b, and score of b in a."""
+
+    a: int
+    b: int
+    resemblance: float
+    of_a: float
+    of_b: float
+
+    @property
+    def score(self) -> float:
+        """The larger of the two scores."""
+        return max(self.of_a, self.of_b)
+
+
+class CountedShingles(NamedTuple):
+    """The shingles of each document that count, and the common ones, as (label of ``by``, shingle)."""
+
+    shingles: list[frozenset[Hashable]]
+    common: frozenset[tuple[Hashable, Hashable]]
+
+
+def count_shingles(
+    reads: Sequence[Read], leaders: Sequence[int], live: Sequence[int], share: float | None
+) -> CountedShingles:
+    """Leave the common shingles of its group out of every document.
+
+    Parameters
+    ----------
+    reads : sequence of Read
+    leaders : sequence of int
+        The leader of each document.
+    live : sequence of int
+        The documents that are not versions of others, on both sides.
+    share : float or None
+        A shingle is common if more than this share of the live documents with shingles of its group have it, and at
+        least 20 leaders do. None: no shingle is common.
+    """
+    if share is None:
+        return CountedShingles([read.shingles for read in reads], frozenset())
+    if not 0 < share < 1:
+        raise ValueError(f"drop_common is {share}; give a share of the documents in (0, 1)")
+    documents: Counter[Hashable] = Counter(reads[i].group for i in live if reads[i].shingles)
+    holders = Counter((reads[i].group, shingle) for i in live for shingle in reads[i].shingles)
+    led = Counter((reads[i].group, shingle) for i in live if leaders[i] == i for shingle in reads[i].shingles)
+    common = frozenset(
+        held for held, count in holders.items() if count > share * documents[held[0]] and led[held] >= MIN_LEADERS
+    )
+    return CountedShingles([frozenset(s for s in read.shingles if (read.group, s) not in common) for read in reads], common)
+
+
+def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str) -> float:
+    """Return the score of a in b: |A ∩ B| over |A ∪ B|, or over |A| for "contained"; nan for 0/0."""
+    return ratio(len(a & b), len(a | b if drop == "resembling" else a))
+
+
+def accepted_pairs(
+    reads: Sequence[Read], counted: CountedShingles, heads: Sequence[int], n: int, threshold: float, drop: str,
+    min_shingles: int,
+) -> list[Accepted]:
+    """List the accepted pairs of leaders, ascending.
+
+    Both have shingles, ``min_shingles`` or more, the same label of ``by`` and the same key; one of them is of the n texts;
+    and the score of one in the other reaches the threshold.
+    """
+    able = [i for i in sorted(heads) if reads[i].shingles and len(reads[i].shingles) >= min_shingles]
+    accepted = []
+    for a, b in combinations(able, 2):
+        if a < n and (reads[a].group, reads[a].key) == (reads[b].group, reads[b].key):
+            of_a, of_b = (score(counted.shingles[x], counted.shingles[y], drop) for x, y in ((a, b), (b, a)))
+            if of_a >= threshold or of_b >= threshold:
+                accepted.append(Accepted(a, b, resemblance(reads[a].shingles, reads[b].shingles), of_a, of_b))
+    return accepted
+
+
+# ---------------------------------------------------------------------------------------------- the main job
 
 
 @dataclass(frozen=True)
 class Result:
-    """Verdicts on n documents; positions from n on stand for the documents of ``against``.
+    """Verdicts on n documents; positions from n on are documents of ``against``.
 
     Attributes
     ----------
@@ -34,8 +224,8 @@ class Result:
         Exact resemblance, of all shingles, of i to labels[i]; 1.0 where kept, nan for a version or a duplicate without
         shingles.
     score : list of float
-        What was compared with the threshold, of i in labels[i]; 1.0 where kept, and for identical and lexically equivalent
-        documents with shingles; nan for a version or a duplicate without shingles.
+        The score of i in labels[i], which was compared with the threshold; 1.0 where kept, and for identical and lexically
+        equivalent documents with shingles; nan for a version or a duplicate without shingles.
     pairs : list of (int, int, float)
         Pairs a < b, ascending, with their resemblance: identical and lexically equivalent documents with the first of their
         class, with 1.0, or nan without shingles; and accepted pairs of first ones. None within ``against``.
@@ -76,7 +266,7 @@ class Result:
 
 
 def near_duplicates(
-    texts: Sequence[str | bytes],
+    texts: Sequence[Text],
     *,
     threshold: float = 0.8,
     unit: shingling.Unit = "word",
@@ -84,14 +274,14 @@ def near_duplicates(
     labelled: bool = False,
     short: str = "whole",
     normalize: str | None = None,
-    polynomial: int = gf2.POLYNOMIAL,
+    polynomial: int = POLYNOMIAL,
     keep: Keep = "first",
     cluster: str = "star",
-    against: Sequence[str | bytes] = (),
+    against: Sequence[Text] = (),
     by: Sequence[Hashable] | None = None,
     verify: str = "fingerprints",
     one_per: Sequence[Hashable] | None = None,
-    originals: Sequence[str | bytes] | None = None,
+    originals: Sequence[Text] | None = None,
     drop: str = "resembling",
     must_agree: Sequence[Hashable] | None = None,
     min_shingles: int = 0,
@@ -101,51 +291,17 @@ def near_duplicates(
 ) -> Result:
     """Deduplicate ``texts``, by exact comparison of all pairs.
 
-    Parameters
-    ----------
-    texts : sequence of str or bytes, length n
-    threshold : float
-        Score in (0, 1] from which two documents are near-duplicates.
-    unit, width, labelled, short, normalize, polynomial
-        As in :func:`.shingling.fingerprints`.
-    keep : "first", "longest" or sequence of n priorities
-        Keep order: input order; longest in bytes first; smallest priority first.  Ties by input order.
-    cluster : "star", "components" or "greedy"
-    against : sequence of str or bytes
-        An existing collection: all are kept, before all of ``texts``, and not compared with one another.
-    by : None or sequence of labels, one for each of ``texts`` and then of ``against``
-        Documents with different labels are never compared.
-    verify : "fingerprints" or "tokens"
-        Measure resemblance on sets of fingerprints, or of token tuples.
-    one_per : None or sequence of labels, one for each of ``texts``
-        Only the first document with a label, in keep order, is compared; the others are its versions.
-    originals : None or sequence of str or bytes, one for each of ``texts`` and then of ``against``
-        The originals they were extracted from, such as pages of HTML. None: the documents.
-    drop : "resembling" or "contained"
-        The score of a pair is its resemblance, or the containment of a document in the one that it joins (stars only).
-    must_agree : None or sequence of keys, one for each of ``texts`` and then of ``against``
-        Documents with different keys (see :mod:`.agreement`) are neither lexically equivalent nor a pair.
-    min_shingles : int
-        Documents with fewer shingles are in no pair; equal documents collapse all the same.
-    drop_common : None or float
-        Leave shingles that more than this share of the documents have out of scores.
-    lost : bool
-        Count the shingles of each dropped document that no kept one has.
-    reassign : bool
-        At the end, join each dropped document to the kept one with the highest score.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not one of these, or a document is short and ``short`` is "error".
+    The parameters mean what they do for `ndcore.near_duplicates` (DESIGN.md, section 5). ``by``, ``originals`` and
+    ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are read by :mod:`.text`.
+    ``verify`` is "fingerprints" or "tokens": sets of fingerprints, or of tuples of tokens. ``lost``: count the shingles of
+    each dropped document that no kept one has.
     """
-    _check(threshold, cluster, drop, min_shingles)
+    _check_parameters(threshold, cluster, drop, min_shingles)
     n, documents = len(texts), [*texts, *against]
-    find = shingle_finder(
-        verify, unit=unit, width=width, labelled=labelled, short=short, normalize=normalize, polynomial=polynomial
-    )
+    shingle_set = shingle_finder(
+        verify, unit=unit, width=width, labelled=labelled, short=short, normalize=normalize, polynomial=polynomial)
     canonical = [text.canonical(shingling.tokens(document, unit, normalize)) for document in documents]
-    reads = read_documents(documents, documents if originals is None else originals, canonical, find, by, must_agree)
+    reads = read_documents(documents, documents if originals is None else originals, canonical, shingle_set, by, must_agree)
     order = [*range(n, len(documents)), *keep_order(reads[:n], keep)]
     versions = find_versions(one_per, order, n)
     live = [i for i in order if versions[i] == i]
@@ -153,34 +309,21 @@ def near_duplicates(
     counted = count_shingles(reads, leaders, live, drop_common)
     own = [i for i in live if leaders[i] == i]
     accepted = accepted_pairs(reads, counted, own, n, threshold, drop, min_shingles)
-    heads = _representatives(accepted, order, cluster, threshold)
+    heads = _choose_representatives(accepted, order, cluster, threshold)
     heads[n:] = range(n, len(documents))  # each of `against` represents itself, also where a component has several
-    heads = _reassigned(heads, accepted, order, n, threshold) if reassign else heads
+    heads = _reassign(heads, accepted, order, n, threshold) if reassign else heads
     labels = [heads[leaders[versions[i]]] for i in range(n)]
-    verdicts = _verdicts(reads, counted, labels, versions, threshold, drop)
-    pairs = [(p.a, p.b, p.resemblance, p.score) for p in accepted] + _equals(reads[:n], leaders)
-    return _result(reads, labels, verdicts, sorted(pairs), _lost(reads, labels) if lost else None, counted)
-
-
-def _result(
-    reads: Sequence[Read], labels: list[int], verdicts: Sequence[tuple[str, float, float]],
-    pairs: Sequence[tuple[int, int, float, float]], lost: list[int] | None, counted: CountedShingles,
-) -> Result:
-    """Make a result of the rows of documents and pairs."""
+    version = ("version", math.nan, math.nan)
+    verdicts = [_judge(i, labels[i], reads, counted, threshold, drop) if versions[i] == i else version for i in range(n)]
+    pairs = sorted([(p.a, p.b, p.resemblance, p.score) for p in accepted] + _pair_with_leaders(reads[:n], leaders))
     return Result(
-        labels,
-        [name for name, _, _ in verdicts],
-        [measured for _, measured, _ in verdicts],
-        [scored for _, _, scored in verdicts],
-        [(a, b, measured) for a, b, measured, _ in pairs],
-        [scored for *_, scored in pairs],
-        [bool(read.shingles) for read in reads[: len(labels)]],
-        lost,
-        counted.common,
-    )
+        labels, [name for name, _, _ in verdicts], [measured for _, measured, _ in verdicts],
+        [scored for *_, scored in verdicts], [(a, b, measured) for a, b, measured, _ in pairs],
+        [scored for *_, scored in pairs], [bool(read.shingles) for read in reads[:n]],
+        _count_lost(reads, labels) if lost else None, counted.common)
 
 
-def _check(threshold: float, cluster: str, drop: str, min_shingles: int) -> None:
+def _check_parameters(threshold: float, cluster: str, drop: str, min_shingles: int) -> None:
     """Refuse parameters that are unknown or cannot be combined."""
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold is {threshold}; give a score in (0, 1]")
@@ -194,7 +337,7 @@ def _check(threshold: float, cluster: str, drop: str, min_shingles: int) -> None
         raise ValueError(f"min_shingles is {min_shingles}; give 0 or more")
 
 
-def _near(accepted: Iterable[Accepted], n: int, threshold: float) -> list[dict[int, float]]:
+def _list_joinable(accepted: Iterable[Accepted], n: int, threshold: float) -> list[dict[int, float]]:
     """Return, for each document, the documents that it may join, with its score in each."""
     near: list[dict[int, float]] = [{} for _ in range(n)]
     for pair in accepted:
@@ -205,24 +348,26 @@ def _near(accepted: Iterable[Accepted], n: int, threshold: float) -> list[dict[i
     return near
 
 
-def _representatives(accepted: Sequence[Accepted], order: Sequence[int], cluster: str, threshold: float) -> list[int]:
+def _choose_representatives(
+    accepted: Sequence[Accepted], order: Sequence[int], cluster: str, threshold: float
+) -> list[int]:
     """Choose the representative of each leader; a score of containment has a direction, so only stars take it."""
     if cluster == "star":
-        return stars(order, _near(accepted, len(order), threshold))
+        return stars(order, _list_joinable(accepted, len(order), threshold))
     choose = {"components": components, "greedy": greedy}[cluster]
     return choose(len(order), [(pair.a, pair.b, pair.score) for pair in accepted], order)
 
 
-def _reassigned(
+def _reassign(
     heads: Sequence[int], accepted: Sequence[Accepted], order: Sequence[int], n: int, threshold: float
 ) -> list[int]:
     """Join each leader that is dropped to the kept document with the highest score, the first in keep order of several.
 
-    All documents of ``against`` are kept, also where a component has several.  A member of a component without an accepted
+    All documents of ``against`` are kept, also where a component has several. A member of a component without an accepted
     pair with a kept document stays where it is.
     """
     rank = {i: at for at, i in enumerate(order)}
-    near = _near(accepted, len(order), threshold)
+    near = _list_joinable(accepted, len(order), threshold)
     labels = list(heads)
     for i, head in enumerate(heads):
         kept = [k for k in near[i] if k >= n or heads[k] == k]
@@ -231,37 +376,30 @@ def _reassigned(
     return labels
 
 
-def _equals(reads: Sequence[Read], leaders: Sequence[int]) -> list[tuple[int, int, float, float]]:
+def _pair_with_leaders(reads: Sequence[Read], leaders: Sequence[int]) -> list[tuple[int, int, float, float]]:
     """List the pairs of each document that is identical or lexically equivalent to its leader, with the leader."""
-    found = []
+    pairs = []
     for i, read in enumerate(reads):
-        measured = 1.0 if read.shingles else math.nan
         if leaders[i] != i:
-            found.append((min(i, leaders[i]), max(i, leaders[i]), measured, measured))
-    return found
+            measured = 1.0 if read.shingles else math.nan
+            pairs.append((min(i, leaders[i]), max(i, leaders[i]), measured, measured))
+    return pairs
 
 
-def _verdicts(
-    reads: Sequence[Read], counted: CountedShingles, labels: Sequence[int], versions: Sequence[int], threshold: float,
-    drop: str,
-) -> list[tuple[str, float, float]]:
-    """Return the class of each document, its resemblance to its label, and its score in it."""
-    verdicts = []
-    for i, label in enumerate(labels):
-        if versions[i] != i:
-            verdicts.append(("version", math.nan, math.nan))
-            continue
-        measured = resemblance(reads[i].shingles, reads[label].shingles)
-        scored = score(counted.shingles[i], counted.shingles[label], drop)
-        name = _strongest(reads[i], reads[label], measured, scored, threshold, drop) if label != i else "kept"
-        if name == "kept":
-            measured = 1.0
-        verdicts.append((name, measured, measured if name in ("kept", "identical", "lexical") else scored))
-    return verdicts
+def _judge(
+    i: int, label: int, reads: Sequence[Read], counted: CountedShingles, threshold: float, drop: str
+) -> tuple[str, float, float]:
+    """Return the class of a document, its resemblance to its representative, and its score in it."""
+    if label == i:
+        return "kept", 1.0, 1.0
+    measured = resemblance(reads[i].shingles, reads[label].shingles)
+    scored = score(counted.shingles[i], counted.shingles[label], drop)
+    name = _name_class(reads[i], reads[label], measured, scored, threshold, drop)
+    return name, measured, measured if name in ("identical", "lexical") else scored
 
 
-def _strongest(a: Read, b: Read, measured: float, scored: float, threshold: float, drop: str) -> str:
-    """Return the strongest verdict of two documents, with their resemblance and score."""
+def _name_class(a: Read, b: Read, measured: float, scored: float, threshold: float, drop: str) -> str:
+    """Return the strongest class of two documents, given their resemblance and score."""
     if a.whole == b.whole:
         return "identical"
     if a.canonical == b.canonical:
@@ -273,8 +411,85 @@ def _strongest(a: Read, b: Read, measured: float, scored: float, threshold: floa
     return "contained" if drop == "contained" and measured < threshold else "near"
 
 
-def _lost(reads: Sequence[Read], labels: Sequence[int]) -> list[int]:
+def _count_lost(reads: Sequence[Read], labels: Sequence[int]) -> list[int]:
     """Count the shingles of each document that no kept document has; documents of ``against`` are kept."""
     kept = [i for i in range(len(reads)) if i >= len(labels) or labels[i] == i]
     held = frozenset().union(*(reads[i].shingles for i in kept))
     return [len(reads[i].shingles - held) for i in range(len(labels))]
+
+
+# ---------------------------------------------------------------------------------------------- the complete filter
+
+# Its definition is in DESIGN.md, section 5, "The complete filter".
+
+
+def least_common(n: int, threshold: float) -> int:
+    """Return the least c with float64(c) / float64(n) >= threshold; 0 for n = 0."""
+    return next((c for c in range(1, n + 1) if float(c) / float(n) >= threshold), 0)
+
+
+def count_holders(sets: Iterable[AbstractSet[int]]) -> dict[int, int]:
+    """Count the sets that have each shingle."""
+    count: dict[int, int] = {}
+    for members in sets:
+        for shingle in members:
+            count[shingle] = count.get(shingle, 0) + 1
+    return count
+
+
+def rare_first(members: AbstractSet[int], count: dict[int, int]) -> list[int]:
+    """Order shingles by the number of their holders, then by value."""
+    return sorted(members, key=lambda shingle: (count[shingle], shingle))
+
+
+def probe_prefix(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
+    """List the rarest n - c(n) + 1 shingles of a set: a set whose score with it reaches the threshold has one of them."""
+    return rare_first(members, count)[: len(members) - least_common(len(members), threshold) + 1]
+
+
+def index_prefix(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
+    """List the rarest n - c'(n) + 1 shingles of a set: a set that is not smaller and reaches the threshold has one of them.
+
+    c'(n) is the least number of shingles that sets of n members have in common at the threshold.
+    """
+    n = len(members)
+    least = next((c for c in range(1, n + 1) if float(c) / float(2 * n - c) >= threshold), 0)
+    return rare_first(members, count)[: n - least + 1]
+
+
+def resembling_candidates(sets: Sequence[AbstractSet[int]], threshold: float) -> set[tuple[int, int]]:
+    """Find the candidate pairs of the complete filter by resemblance: prefix, size and positional filter.
+
+    The first shingle that two sets share must be in the probed prefix of both, and in the indexed prefix of one.
+    """
+    count = count_holders(sets)
+    order = [rare_first(members, count) for members in sets]
+    pairs = set()
+    for a, b in combinations(range(len(sets)), 2):
+        shared = set(probe_prefix(sets[a], count, threshold)) & set(probe_prefix(sets[b], count, threshold))
+        if not shared & {*index_prefix(sets[a], count, threshold), *index_prefix(sets[b], count, threshold)}:
+            continue
+        first = min(shared, key=lambda shingle: (count[shingle], shingle))
+        after = min(len(order[x]) - order[x].index(first) - 1 for x in (a, b))
+        most = 1 + after
+        if most / (len(sets[a]) + len(sets[b]) - most) >= threshold:
+            pairs.add((a, b))
+    return pairs
+
+
+def contained_candidates(sets: Sequence[AbstractSet[int]], threshold: float) -> set[tuple[int, int]]:
+    """Find the candidate pairs of the complete filter by containment: a probed prefix meets the whole other set."""
+    count = count_holders(sets)
+    pairs = set()
+    for a, members in enumerate(sets):
+        wanted = set(probe_prefix(members, count, threshold))
+        for b, others in enumerate(sets):
+            if a != b and wanted & others and min(len(others), len(members)) / len(members) >= threshold:
+                pairs.add((min(a, b), max(a, b)))
+    return pairs
+
+
+def passing_pairs(sets: Sequence[AbstractSet[int]], threshold: float, score: Score) -> set[tuple[int, int]]:
+    """Find the pairs of sets that are not empty whose score, one way or the other, reaches the threshold."""
+    return {(a, b) for a, b in combinations(range(len(sets)), 2) if sets[a] and sets[b]
+            and max(score(sets[a], sets[b]), score(sets[b], sets[a])) >= threshold}

@@ -1,4 +1,4 @@
-"""Repeated passages by brute force (DESIGN.md, section 5): the oracle that the engine is tested against.
+"""Repeated passages of a collection, and contamination of items by a corpus, by brute force (DESIGN.md, section 3).
 
 Documents are sequences of tokens. Every run is compared with every place, token by token.
 """
@@ -32,6 +32,12 @@ class RepeatedRun(NamedTuple):
     copies: int
 
 
+def find_run(run: Document, document: Document) -> list[int]:
+    """List the positions from which a document has the tokens of a run, one after another."""
+    n = len(run)
+    return [i for i in range(len(document) - n + 1) if list(document[i : i + n]) == list(run)]
+
+
 @dataclass(frozen=True)
 class TokenizedCollection:
     """Documents in keep order, and which windows count.
@@ -46,7 +52,7 @@ class TokenizedCollection:
     by : sequence, optional
         A label per document: only documents with the same label are compared.
     min_copies, max_copies : int
-        The fewest and the most places of a window that counts; a run counts if it stands at `min_copies` or more.
+        The fewest and the most places of a window that counts; a run counts if it occurs at `min_copies` places or more.
     within : bool
         Whether a place in the same document may be a source.
     against : frozenset of int, optional
@@ -66,19 +72,18 @@ class TokenizedCollection:
     exceptions: Sequence[Document] = ()
 
     def places(self, run: Document, like: int) -> list[TokenPlace]:
-        """List all places where a run stands, in documents with the label of document `like`, in keep order."""
-        found, size = [], len(run)
+        """List all places where a run occurs, in documents with the label of document `like`, in keep order."""
+        places = []
         for rank, d in enumerate(self.order if self.order is not None else range(len(self.documents))):
             tokens = self.documents[d]
             if self.by is None or self.by[d] == self.by[like]:
-                starts = range(len(tokens) - size + 1)
-                found += [TokenPlace(rank, d, i) for i in starts if list(tokens[i : i + size]) == list(run)]
-        return found
+                places += [TokenPlace(rank, d, i) for i in find_run(run, tokens)]
+        return places
 
     def counts(self, window: Document, like: int) -> bool:
         """Tell whether a window counts."""
-        size, copies = self.min_tokens, len(self.places(window, like))
-        if any(list(e[i : i + size]) == list(window) for e in self.exceptions for i in range(len(e) - size + 1)):
+        copies = len(self.places(window, like))
+        if any(find_run(window, exception) for exception in self.exceptions):
             return False
         return self.min_copies <= copies and (self.max_copies is None or copies <= self.max_copies)
 
@@ -103,27 +108,27 @@ class TokenizedCollection:
         own = next(p for p in places if (p.document, p.at) == (d, start))
         return [p for p in places if self.is_source(p, own, end - start)]
 
-    def marked(self, d: int, allowed: Allowed) -> list[bool]:
+    def mark(self, d: int, allowed: Allowed) -> list[bool]:
         """Mark the tokens of document d that a counting window covers of which another place is allowed."""
         tokens, size = self.documents[d], self.min_tokens
-        found = [False] * len(tokens)
+        marks = [False] * len(tokens)
         if self.against is not None and d in self.against:
-            return found
+            return marks
         for i in range(len(tokens) - size + 1):
             window = tokens[i : i + size]
             places = self.places(window, d)
             own = next(p for p in places if (p.document, p.at) == (d, i))
             if self.counts(window, d) and any(allowed(p, own, size) for p in places):
-                found[i : i + size] = [True] * size
-        return found
+                marks[i : i + size] = [True] * size
+        return marks
 
     def repeated(self, d: int) -> list[bool]:
         """Mark the repeated tokens of document d."""
-        return self.marked(d, self.is_source)
+        return self.mark(d, self.is_source)
 
     def cut_none(self, d: int) -> list[bool]:
         """Mark the tokens of document d that ``copies="none"`` cuts: at all places of a repeated run."""
-        return self.marked(d, self.is_other)
+        return self.mark(d, self.is_other)
 
     def rows(self, d: int) -> list[RepeatedRun]:
         """Cut the repeated tokens of document d into rows, from left to right.
@@ -133,7 +138,7 @@ class TokenizedCollection:
         earliest of its places is the source. `copies` are the places of that run from the row's start on, or of the whole
         run if it begins before the row.
         """
-        marks, found, t = self.repeated(d), [], 0
+        marks, rows, t = self.repeated(d), [], 0
         while t < len(marks):
             if not marks[t]:
                 t += 1
@@ -145,9 +150,9 @@ class TokenizedCollection:
             end, start = max(runs)
             source = self.sources(d, start, end)[0]
             copies = len(self.places(self.documents[d][start:end], d))
-            found.append(RepeatedRun(d, t, end, source.document, source.at + t - start, copies))
+            rows.append(RepeatedRun(d, t, end, source.document, source.at + t - start, copies))
             t = end
-        return found
+        return rows
 
 
 def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -156,13 +161,13 @@ def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[i
     Parameters
     ----------
     places : sequence of (int, int)
-        Where each token stands: its first character, its last + 1. Tokens may share characters, as bytes of one do.
+        Each token's first character, its last + 1. Tokens may share characters, as bytes of one do.
     ranges : sequence of (int, int)
         First tokens, last tokens + 1, ascending. Ranges that follow each other without a token between are one, which is
         removed up to the blanks of ASCII that follow and are in no token; each goes up to the next one. A character that it
         shares with a token before it or behind it stays.
     """
-    found: list[tuple[int, int]] = []
+    removed: list[tuple[int, int]] = []
     i = 0
     while i < len(ranges):
         n = 1
@@ -177,6 +182,40 @@ def spans(text: str, places: Sequence[tuple[int, int]], ranges: Sequence[tuple[i
             bounds.append(min(end, max([begin, places[token][0], *(end for _, end in places[:token])])))
         while begin < end < behind and text[end] in "\t\n\v\f\r ":
             end += 1
-        found += zip(bounds, [*bounds[1:], end], strict=True)
+        removed += zip(bounds, [*bounds[1:], end], strict=True)
         i += n
-    return found
+    return removed
+
+
+# ---------------------------------------------------------------------------------------------- contamination
+
+
+class Item(NamedTuple):
+    """An item: its tokens, how many are covered, its distinct windows, how many occur, its longest covered run."""
+
+    tokens: int
+    covered: int
+    grams: int
+    found: int
+    longest: int
+
+
+def windows(tokens: Document, length: int) -> list[tuple[Hashable, ...]]:
+    """List the windows of ``length`` tokens of an item; a shorter item is one window, an empty one has none."""
+    n = min(length, len(tokens))
+    return [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)] if n else []
+
+
+def contamination(items: Sequence[Document], corpus: Sequence[Document], length: int) -> list[Item]:
+    """Count for each item the tokens that its windows cover which occur in the corpus."""
+    counted = []
+    for tokens in items:
+        own = windows(tokens, length)
+        known = {window: any(find_run(window, document) for document in corpus) for window in own}
+        flags = [False] * len(tokens)
+        for start, window in enumerate(own):
+            for i in range(start, start + len(window)):
+                flags[i] |= known[window]
+        runs = "".join("x" if flag else " " for flag in flags).split()
+        counted.append(Item(len(tokens), sum(flags), len(known), sum(known.values()), max(map(len, runs), default=0)))
+    return counted

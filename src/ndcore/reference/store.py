@@ -1,4 +1,4 @@
-"""A crawler's store by its definition (DESIGN.md, section 6, Stores): every verdict is the batch result over what is live.
+"""A crawler's store by its definition (DESIGN.md, section 6, Stores): every verdict is the batch result over the live pages.
 
 Nothing is indexed and nothing is written: each call runs the main job by brute force over all live documents.
 Lost and found, and versions of a page: Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web", 1997, sections
@@ -20,7 +20,7 @@ Key = Hashable
 
 @dataclass(frozen=True)
 class BruteForceVerdict:
-    """What a store says of a page.
+    """The verdict of a store on a page.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class BruteForceVersion:
 
 @dataclass
 class _Page:
-    """What is known of a key: its live text, the text of its last version, and its versions."""
+    """A key's live text, the text of its last version, and its versions."""
 
     live: str | bytes
     last: str | bytes
@@ -67,7 +67,7 @@ class _Page:
 
 
 class BruteForceStore:
-    """The store. Live documents stand in the order in which they were acknowledged.
+    """A store whose live documents are in the order in which they were acknowledged.
 
     Parameters
     ----------
@@ -93,22 +93,22 @@ class BruteForceStore:
     def decide(self, key: Key, page: str | bytes, date: float | None = None) -> BruteForceVerdict:
         """Give the verdict on a page, and keep the page."""
         known = self._pages.get(key)
-        change = None if known is None else self._change(known.last, page)
+        change = None if known is None else self._name_change(known.last, page)
         score = None if known is None else self._measure(known.last, page)[0]
         versions = [] if known is None else known.versions
         versions.append(BruteForceVersion(date, change, score))
         if known is not None and change in ("unchanged", "lexical"):
             known.last = page  # the live document and its place in the order stay
-            return self._verdict(key, self._batch(), list(self._pages).index(key), change, date)
+            return self._read_verdict(key, self._deduplicate(), list(self._pages).index(key), change, date)
         self._pages.pop(key, None)
         self._pages[key] = _Page(page, page, versions)  # at the end
-        return self._verdict(key, self._batch(), len(self._pages) - 1, change, date)
+        return self._read_verdict(key, self._deduplicate(), len(self._pages) - 1, change, date)
 
     def peek(self, page: str | bytes, key: Key = None) -> BruteForceVerdict:
         """Give the verdict that `decide` would give on a new key, and keep nothing. key: for its scope."""
         name = _Unnamed(key)
         self._pages[name] = _Page(page, page)
-        verdict = self._verdict(name, self._batch(), len(self._pages) - 1, None, None)
+        verdict = self._read_verdict(name, self._deduplicate(), len(self._pages) - 1, None, None)
         del self._pages[name]
         return verdict
 
@@ -125,9 +125,9 @@ class BruteForceStore:
 
     def clusters(self) -> dict[Key, list[Key]]:
         """Return the members of each cluster, the representative first, by representative."""
-        keys, found = list(self._pages), self._batch()
-        clusters: dict[Key, list[Key]] = {keys[i]: [] for i, label in enumerate(found.labels) if i == label}
-        for key, label in zip(keys, found.labels, strict=True):
+        keys, labels = list(self._pages), self._deduplicate().labels
+        clusters: dict[Key, list[Key]] = {keys[i]: [] for i, label in enumerate(labels) if i == label}
+        for key, label in zip(keys, labels, strict=True):
             clusters[keys[label]].append(key)
         return clusters
 
@@ -145,8 +145,8 @@ class BruteForceStore:
         """Return the versions of a key in the order in which they were acknowledged."""
         return list(self._pages[key].versions)
 
-    def _batch(self) -> Result:
-        """Run the main job over what is live."""
+    def _deduplicate(self) -> Result:
+        """Run the main job over the live pages."""
         keys = list(self._pages)
         names = [key.key if isinstance(key, _Unnamed) else key for key in keys]
         by = None if self.scope is None else [self.scope(name) for name in names]
@@ -156,17 +156,17 @@ class BruteForceStore:
             must_agree=[self.agree(text) for text in texts],
         )
 
-    def _verdict(self, key: Key, found: Result, at: int, version: str | None, date: float | None) -> BruteForceVerdict:
+    def _read_verdict(self, key: Key, batch: Result, at: int, version: str | None, date: float | None) -> BruteForceVerdict:
         """Read the verdict on the document at a position from the batch result."""
         keys = list(self._pages)
-        page, label = self._pages[key].live, found.labels[at]
-        equal = next((other for other in keys[:at] if self._scoped(other, key)
+        page, label = self._pages[key].live, batch.labels[at]
+        equal = next((other for other in keys[:at] if self._share_scope(other, key)
                       and text.to_bytes(self._pages[other].live) == text.to_bytes(page)), None)
         measured = (None, None, None) if label == at else self._measure(page, self._pages[keys[label]].live)
         of = None if label == at else keys[label]
-        return BruteForceVerdict(key, found.classes[at], of, equal, *measured, version, date)
+        return BruteForceVerdict(key, batch.classes[at], of, equal, *measured, version, date)
 
-    def _scoped(self, a: Key, b: Key) -> bool:
+    def _share_scope(self, a: Key, b: Key) -> bool:
         """Tell whether two keys have the same scope."""
         plain = [key.key if isinstance(key, _Unnamed) else key for key in (a, b)]
         return self.scope is None or self.scope(plain[0]) == self.scope(plain[1])
@@ -178,7 +178,7 @@ class BruteForceStore:
             return None, None, None
         return resemblance(of_a, of_b), containment(of_a, of_b), containment(of_b, of_a)
 
-    def _change(self, before: str | bytes, after: str | bytes) -> str:
+    def _name_change(self, before: str | bytes, after: str | bytes) -> str:
         """Name what changed between two versions."""
         if text.to_bytes(before) == text.to_bytes(after):
             return "unchanged"

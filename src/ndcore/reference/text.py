@@ -1,20 +1,19 @@
-"""Text to canonical tokens: decoding, case folding, NFKC, segmentation, digests.
+"""Text to canonical tokens: decoding, case folding, NFKC, segmentation, digests, and the keys that documents agree in.
 
-Written from the definitions "Canonical words", "Other units" and "Digests" in DESIGN.md, in the spirit of Broder,
-"On the resemblance and containment of documents" (1997), section 2: what is left of a document when formatting, case
-and punctuation are ignored. Plain and slow on purpose. All properties come from the generated `unicode_tables`, never
+Written from the definitions "Canonical words", "Other units", "Digests" and "Keys" in DESIGN.md, in the spirit of Broder,
+"On the resemblance and containment of documents" (1997), section 2: what is left of a document when formatting, case and
+punctuation are ignored. Plain and slow on purpose. All properties come from the generated `unicode_tables.txt`, never
 from `unicodedata`, whose Unicode version depends on the Python that runs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
-
-from . import grapheme, sentence
-from . import unicode_tables as tables
-from .properties import mappings, members, values
+import math
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise, zip_longest
+from pathlib import Path
 
 UNITS = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 DECODED_UNITS = ("word", "char", "grapheme")
@@ -22,19 +21,66 @@ PASSAGES = ("line", "paragraph", "sentence")
 NORMALIZATIONS = (None, "NFKC", "words")
 BLANKS = b"\t\n\v\f\r "
 
-# ------------------------------------------------------------------------------------------ properties
+# ---------------------------------------------------------------------------------------------- properties
 
-IGNORABLE = members(tables.IGNORABLE)
-MARK = members(tables.MARK)
-LETTER_OR_NUMBER = members(tables.LETTER_OR_NUMBER)
-SPACELESS = members(tables.SPACELESS)
-TAIL = members(tables.TAIL)
-FOLD = {c: folded for c, (folded,) in mappings(tables.FOLD).items()}
-COMBINING_CLASS = {c: int(number) for c, number in values(tables.COMBINING_CLASS).items()}
-DECOMPOSITION = mappings(tables.DECOMPOSITION)
-COMPOSITION = {pair: composite for composite, pair in mappings(tables.COMPOSITION).items()}
 
-# ------------------------------------------------------------------------------------------ bytes to code points
+def members(text: str) -> frozenset[int]:
+    """Read the code points of `41+19 47 ...`: ranges, by the gap after the range before and the code points that follow."""
+    points: set[int] = set()
+    last = 0
+    for part in text.split():
+        gap, _, following = part.partition("+")
+        first = last + int(gap, 16)
+        last = first + int(following or "0", 16)
+        points.update(range(first, last + 1))
+    return frozenset(points)
+
+
+def values(text: str) -> dict[int, str]:
+    """Read the value of every code point from `value:41+19,47 value:...`."""
+    named = (part.split(":") for part in text.split())
+    return {c: value for value, ranges in named for c in members(ranges.replace(",", " "))}
+
+
+def mappings(text: str) -> dict[int, tuple[int, ...]]:
+    """Read the code points that every code point is mapped to, from `41:61 1:1 5E:3,4 ...`."""
+    targets: dict[int, tuple[int, ...]] = {}
+    last = 0
+    target: tuple[int, ...] = ()
+    for part in text.split():
+        step, _, steps = part.partition(":")
+        changes = [int(change, 16) for change in steps.split(",")]
+        last += int(step, 16)
+        target = tuple(change + before for change, before in zip_longest(changes, target[: len(changes)], fillvalue=0))
+        targets[last] = target
+    return targets
+
+
+def read_tables(text: str) -> dict[str, str]:
+    """Read the tables of `unicode_tables.txt` by their names: each is what follows `= NAME: note`."""
+    named = (table.partition(":") for table in text.split("\n= ")[1:])
+    return {name: rest.partition("\n")[2].strip() for name, _, rest in named}
+
+
+TABLES = read_tables(Path(__file__).with_name("unicode_tables.txt").read_text(encoding="ascii"))
+UNICODE_VERSION = TABLES["UNICODE_VERSION"]
+IGNORABLE = members(TABLES["IGNORABLE"])
+MARK = members(TABLES["MARK"])
+LETTER_OR_NUMBER = members(TABLES["LETTER_OR_NUMBER"])
+DECIMAL = members(TABLES["DECIMAL"])
+SPACELESS = members(TABLES["SPACELESS"])
+TAIL = members(TABLES["TAIL"])
+FOLD = {c: folded for c, (folded,) in mappings(TABLES["FOLD"]).items()}
+COMBINING_CLASS = {c: int(number) for c, number in values(TABLES["COMBINING_CLASS"]).items()}
+DECOMPOSITION = mappings(TABLES["DECOMPOSITION"])
+COMPOSITION = {pair: composite for composite, pair in mappings(TABLES["COMPOSITION"]).items()}
+CLUSTER_BREAK = values(TABLES["CLUSTER_BREAK"])
+PICTOGRAPH = members(TABLES["PICTOGRAPH"])
+CONJUNCT_BREAK = values(TABLES["CONJUNCT_BREAK"])
+SENTENCE_BREAK = values(TABLES["SENTENCE_BREAK"])
+FOLDED = frozenset(FOLD.values())
+
+# ---------------------------------------------------------------------------------------------- bytes to code points
 
 # Unicode 17, table 3-7: the well-formed UTF-8 byte sequences, as the first and last value of every byte.
 WELL_FORMED = (
@@ -86,7 +132,7 @@ def encode(points: Iterable[int]) -> bytes:
     return "".join(map(chr, points)).encode("utf-8")
 
 
-# ------------------------------------------------------------------------------------------ NFKC
+# ---------------------------------------------------------------------------------------------- NFKC
 
 # The Unicode Standard, section 3.12: Hangul syllables are composed and decomposed by arithmetic.
 S_BASE, L_BASE, V_BASE, T_BASE = 0xAC00, 0x1100, 0x1161, 0x11A7
@@ -131,8 +177,8 @@ def nfkd(points: Iterable[int]) -> list[int]:
 def nfkc(points: Iterable[int]) -> list[int]:
     """Normalise code points to Normalization Form KC (The Unicode Standard, section 3.11, D117).
 
-    Every code point is tried on the last starter before it, unless another code point stands between them that is a
-    starter or has the same or a higher combining class.
+    Every code point is tried on the last starter before it, unless a code point between them is a starter or has the same
+    or a higher combining class.
     """
     result: list[int] = []
     starter = -1
@@ -150,7 +196,152 @@ def nfkc(points: Iterable[int]) -> list[int]:
     return result
 
 
-# ------------------------------------------------------------------------------------------ canonical text
+# ---------------------------------------------------------------------------- grapheme clusters (UAX #29, section 3.1.1)
+
+
+def cluster_break(c: int) -> str:
+    """Return Grapheme_Cluster_Break, of Hangul syllables by their number (the Unicode Standard, section 3.12)."""
+    if 0xAC00 <= c <= 0xD7A3:
+        return "LVT" if (c - 0xAC00) % 28 else "LV"
+    return CLUSTER_BREAK.get(c, "Other")
+
+
+def joins_cluster(points: Sequence[int], i: int) -> bool:
+    """Tell whether points[i] continues the cluster of points[i - 1], i >= 1."""
+    before, after = cluster_break(points[i - 1]), cluster_break(points[i])
+    if before == "CR" and after == "LF":  # GB3
+        return True
+    if {before, after} & {"CR", "LF", "Control"}:  # GB4, GB5
+        return False
+    if before == "L" and after in ("L", "V", "LV", "LVT"):  # GB6
+        return True
+    if before in ("LV", "V") and after in ("V", "T"):  # GB7
+        return True
+    if before in ("LVT", "T") and after == "T":  # GB8
+        return True
+    if after in ("Extend", "ZWJ", "SpacingMark") or before == "Prepend":  # GB9, GB9a, GB9b
+        return True
+    if _continues_conjunct(points, i) or _continues_emoji(points, i):  # GB9c, GB11
+        return True
+    return _count_indicators(points, i) % 2 == 1 and after == "Regional_Indicator"  # GB12, GB13; GB999
+
+
+def _continues_conjunct(points: Sequence[int], i: int) -> bool:
+    """Tell whether points[i] continues a conjunct: GB9c."""
+    if CONJUNCT_BREAK.get(points[i]) != "Consonant":
+        return False
+    j, linked = i - 1, False
+    while j >= 0 and CONJUNCT_BREAK.get(points[j]) in ("Extend", "Linker"):
+        linked = linked or CONJUNCT_BREAK[points[j]] == "Linker"
+        j -= 1
+    return linked and j >= 0 and CONJUNCT_BREAK.get(points[j]) == "Consonant"
+
+
+def _continues_emoji(points: Sequence[int], i: int) -> bool:
+    """Tell whether points[i] continues a sequence of emoji: GB11."""
+    if points[i] not in PICTOGRAPH or cluster_break(points[i - 1]) != "ZWJ":
+        return False
+    j = i - 2
+    while j >= 0 and cluster_break(points[j]) == "Extend":
+        j -= 1
+    return j >= 0 and points[j] in PICTOGRAPH
+
+
+def _count_indicators(points: Sequence[int], i: int) -> int:
+    """Count the regional indicators directly before points[i]."""
+    j = i
+    while j and cluster_break(points[j - 1]) == "Regional_Indicator":
+        j -= 1
+    return i - j
+
+
+def clusters(points: Sequence[int]) -> list[list[int]]:
+    """Split a run of code points into its extended grapheme clusters, in order.
+
+    >>> clusters([0x67, 0x308, 0x1F1E9, 0x1F1EA, 0x1F1EB])
+    [[103, 776], [127465, 127466], [127467]]
+    """
+    split: list[list[int]] = []
+    for i, c in enumerate(points):
+        if i and joins_cluster(points, i):
+            split[-1].append(c)
+        else:
+            split.append([c])
+    return split
+
+
+# ---------------------------------------------------------------------------- sentences (UAX #29, section 5.1)
+
+# The rules are regular expressions over one sign for each code point.
+SIGNS = {
+    "Other": "o", "Extend": "+", "Sp": "_", "Sep": "p", "CR": "r", "LF": "n", "Lower": "a", "Upper": "A", "OLetter": "l",
+    "Numeric": "1", "SContinue": ",", "ATerm": ".", "STerm": "!", "Close": ")",
+}  # fmt: skip
+WHITE = "_prn"
+
+
+def sentence_break(c: int | None) -> str:
+    """Return Sentence_Break, Format as Extend; of None, a byte in no well-formed sequence, Other."""
+    if c is None:
+        return "Other"
+    if c in SENTENCE_BREAK:
+        return SENTENCE_BREAK[c]
+    if c in MARK:
+        return "Extend"
+    if c in FOLD or c in FOLDED:
+        return "Upper" if c in FOLD else "Lower"
+    return "Numeric" if c in DECIMAL else "OLetter" if c in LETTER_OR_NUMBER else "Other"
+
+
+def ends_sentence(before: str, after: str) -> bool:
+    """Tell whether a sentence ends between its signs so far and the signs that follow, neither of them empty."""
+    if before[-1] == "r" and after[0] == "n":  # SB3
+        return False
+    if before[-1] in "prn":  # SB4
+        return True
+    if after[0] == "+":  # SB5
+        return False
+    before, after = before.replace("+", ""), after.replace("+", "")
+    if before.endswith(".") and after[0] == "1":  # SB6
+        return False
+    if re.search(r"[Aa]\.\Z", before) and after[0] == "A":  # SB7
+        return False
+    if re.search(r"\.\)*_*\Z", before) and re.match(r"[o_1,)]*a", after):  # SB8
+        return False
+    terminated = re.search(r"[.!]\)*_*\Z", before)
+    if terminated and after[0] in ",.!":  # SB8a
+        return False
+    if re.search(r"[.!]\)*\Z", before) and after[0] in ")_prn":  # SB9
+        return False
+    if terminated and after[0] in "_prn":  # SB10
+        return False
+    return terminated is not None  # SB11, SB998
+
+
+def sentences(points: Sequence[int | None]) -> list[tuple[int, int]]:
+    """Find where sentences begin and end, all of a text in order, white space at their ends included.
+
+    >>> sentences([ord(c) for c in "Is it? It is."])
+    [(0, 7), (7, 13)]
+    """
+    signs = "".join(SIGNS[sentence_break(c)] for c in points)
+    bounds = [0]
+    for i in range(1, len(signs)):
+        if ends_sentence(signs[bounds[-1] : i], signs[i:]):
+            bounds.append(i)
+    return list(zip(bounds, [*bounds[1:], len(signs)], strict=True)) if signs else []
+
+
+def _strip_white_space(points: Sequence[int | None], start: int, end: int) -> tuple[int, int]:
+    """Leave out the white space (Sentence_Break Sp, Sep, CR and LF) at both ends of a range."""
+    while start < end and SIGNS[sentence_break(points[start])] in WHITE:
+        start += 1
+    while start < end and SIGNS[sentence_break(points[end - 1])] in WHITE:
+        end -= 1
+    return start, end
+
+
+# ---------------------------------------------------------------------------------------------- canonical tokens
 
 
 def fold(points: Iterable[int]) -> list[int]:
@@ -158,7 +349,7 @@ def fold(points: Iterable[int]) -> list[int]:
     return [FOLD.get(c, c) for c in points]
 
 
-def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
+def _split_at_invalid(points: Iterable[int | None]) -> Iterator[list[int]]:
     """Split into the runs between invalid bytes, empty ones included."""
     run: list[int] = []
     for c in points:
@@ -172,15 +363,12 @@ def _runs(points: Iterable[int | None]) -> Iterator[list[int]]:
 
 def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) -> Iterator[list[int]]:
     """Yield the folded and normalised runs between invalid bytes."""
-    for run in _runs(decode(data)):
-        points = [c for c in run if not (remove_ignorable and c in IGNORABLE)]
-        points = fold(points)
-        if normalize == "NFKC":
-            points = fold(nfkc(points))
-        yield points
+    for run in _split_at_invalid(decode(data)):
+        points = fold(c for c in run if not (remove_ignorable and c in IGNORABLE))
+        yield fold(nfkc(points)) if normalize == "NFKC" else points
 
 
-def _words(points: Iterable[int]) -> Iterator[list[int]]:
+def _split_words(points: Iterable[int]) -> Iterator[list[int]]:
     """Split folded code points without ignorable ones into words."""
     word: list[int] = []
     spaceless = False
@@ -199,45 +387,44 @@ def _words(points: Iterable[int]) -> Iterator[list[int]]:
         yield word
 
 
-def _stripped(data: bytes, start: int, end: int) -> tuple[int, int]:
+def _strip_blanks(data: bytes, start: int, end: int) -> tuple[int, int]:
     """Leave out the bytes 09-0D and 20 at both ends of a range."""
     part = data[start:end]
     return end - len(part.lstrip(BLANKS)), start + len(part.rstrip(BLANKS))
 
 
-def _lines(data: bytes) -> list[tuple[int, int]]:
+def _find_lines(data: bytes) -> list[tuple[int, int]]:
     """Find the lines, which end after LF, CR or CRLF."""
-    ends = list(accumulate(map(len, data.splitlines(keepends=True)), initial=0))
-    return list(pairwise(ends))
+    return list(pairwise(accumulate(map(len, data.splitlines(keepends=True)), initial=0)))
 
 
-def _paragraphs(data: bytes) -> list[tuple[int, int]]:
+def _find_paragraphs(data: bytes) -> list[tuple[int, int]]:
     """Find the runs of lines that are not blank."""
-    found: list[tuple[int, int]] = []
+    paragraphs: list[tuple[int, int]] = []
     blank = True
-    for start, end in _lines(data):
+    for start, end in _find_lines(data):
         if data[start:end].strip(BLANKS):
-            found.append((start if blank else found.pop()[0], end))
+            paragraphs.append((start if blank else paragraphs.pop()[0], end))
         blank = not data[start:end].strip(BLANKS)
-    return found
+    return paragraphs
 
 
-def _sentences(data: bytes) -> list[tuple[int, int]]:
-    """Find the sentences (UAX #29), without white space at the ends; a byte in no well-formed sequence is in one."""
+def _find_sentences(data: bytes) -> list[tuple[int, int]]:
+    """Find the sentences, without white space at their ends; a byte outside well-formed sequences is part of one."""
     points = decode(data)
     offsets = list(accumulate((1 if c is None else len(encode([c])) for c in points), initial=0))
-    found = (sentence.stripped(points, start, end) for start, end in sentence.sentences(points))
-    return [(offsets[start], offsets[end]) for start, end in found]
+    ranges = (_strip_white_space(points, start, end) for start, end in sentences(points))
+    return [(offsets[start], offsets[end]) for start, end in ranges]
 
 
 def passages(text: str | bytes, unit: str) -> list[tuple[int, int]]:
     """Find where lines, paragraphs or sentences begin and end, in bytes and without blanks at their ends; none is empty."""
     data = to_bytes(text)
     if unit == "sentence":
-        found = _sentences(data)
+        ranges = _find_sentences(data)
     else:
-        found = [_stripped(data, *bounds) for bounds in (_lines if unit == "line" else _paragraphs)(data)]
-    return [(start, end) for start, end in found if start < end]
+        ranges = [_strip_blanks(data, *bounds) for bounds in (_find_lines if unit == "line" else _find_paragraphs)(data)]
+    return [(start, end) for start, end in ranges if start < end]
 
 
 def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) -> list[bytes]:
@@ -250,11 +437,6 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     unit : {"word", "char", "grapheme", "line", "paragraph", "sentence", "byte"}
     normalize : {None, "NFKC", "words"}
         "NFKC" for words, characters and grapheme clusters, "words" for lines, paragraphs and sentences.
-
-    Raises
-    ------
-    ValueError
-        For another unit or normalization, and for a normalization with other units.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; choose one of {', '.join(map(repr, UNITS))}")
@@ -266,22 +448,22 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     if unit == "byte":
         return [data[i : i + 1] for i in range(len(data))]
     if unit in PASSAGES:
-        found = [data[start:end] for start, end in passages(data, unit)]
-        return found if normalize is None else [token for part in found if (token := b" ".join(tokens(part)))]
+        texts = [data[start:end] for start, end in passages(data, unit)]
+        return texts if normalize is None else [token for text in texts if (token := b" ".join(tokens(text)))]
     runs = _canonical_runs(data, unit == "word", normalize)
     if unit == "char":
         return [encode([c]) for run in runs for c in run]
     if unit == "grapheme":
-        return [encode(cluster) for run in runs for cluster in grapheme.clusters(run)]
-    return [encode(word) for run in runs for word in _words(run)]
+        return [encode(cluster) for run in runs for cluster in clusters(run)]
+    return [encode(word) for run in runs for word in _split_words(run)]
 
 
-# ------------------------------------------------------------------------------------------ digests
+# ---------------------------------------------------------------------------------------------- digests
 
 
-def canonical(found: Sequence[bytes]) -> bytes:
+def canonical(document_tokens: Sequence[bytes]) -> bytes:
     """Join tokens into one byte string: each after its length as eight bytes, big-endian."""
-    return b"".join(len(token).to_bytes(8, "big") + token for token in found)
+    return b"".join(len(token).to_bytes(8, "big") + token for token in document_tokens)
 
 
 def digest(data: bytes) -> bytes:
@@ -297,3 +479,86 @@ def identical_digest(text: str | bytes) -> bytes:
 def canonical_digest(text: str | bytes, unit: str = "word", normalize: str | None = None) -> bytes:
     """Digest the canonical tokens of a document; lexically equivalent documents have the same."""
     return digest(canonical(tokens(text, unit, normalize)))
+
+
+# ---------------------------------------------------------------------------------------------- keys
+
+# Keys are read from canonical words, without NFKC and without stop words, for any unit of the shingles.
+PLAIN = (type(None), bool, int, float, str, bytes)
+
+
+def numbers(text: str | bytes) -> tuple[bytes, ...]:
+    """Return the word tokens that hold a decimal digit (general category Nd), in order, with repeats.
+
+    >>> numbers("Room 12, 3rd floor, X²")
+    (b'12', b'3rd')
+    """
+    return tuple(token for token in tokens(text) if any(ord(c) in DECIMAL for c in token.decode()))
+
+
+def title(text: str | bytes, page_title: str | None = None) -> tuple[bytes, ...]:
+    """Return the word tokens of the title of a page of HTML, or else of the first line that has any.
+
+    Lines end at LF, CR or CRLF.
+    """
+    lines = re.split(rb"\r\n|\r|\n", to_bytes(text))
+    titles = (tuple(tokens(line)) for line in [page_title or "", *lines])
+    return next((title for title in titles if title), ())
+
+
+def negations(text: str | bytes, words: Iterable[str]) -> tuple[bytes, ...]:
+    """Return the word tokens that are in a list of words of negation, in order, with repeats; each word is one token."""
+    listed = set()
+    for word in words:
+        word_tokens = tokens(word)
+        if len(word_tokens) != 1:
+            raise ValueError(f"{word!r} is {len(word_tokens)} tokens; give words of one token")
+        listed.update(word_tokens)
+    return tuple(token for token in tokens(text) if token in listed)
+
+
+ENDS = ".!?:;…‼⁇⁈⁉‽¿¡\u037e·։。．！？：；"
+"""Characters after which a capital says nothing: the next word begins a sentence, or what is like one."""
+
+
+def names(text: str | bytes) -> list[bytes]:
+    """Return the word tokens that a text writes with a capital at every place, and not only where a sentence begins.
+
+    A capital is a code point that simple case folding changes. A word begins a sentence if it is the first of the text, or
+    if one of ENDS is between it and the word before; there it needs two capitals to count. Each name once, ascending.
+
+    >>> names("The court heard Smith. Then the ACLU and Jones, of Ohio, spoke. Jones left. IBM did not")
+    [b'aclu', b'ibm', b'jones', b'ohio', b'smith']
+    """
+    proper: set[bytes] = set()
+    common: set[bytes] = set()
+    begins = True
+    for run in _split_at_invalid(decode(to_bytes(text))):
+        points = [c for c in run if c not in IGNORABLE]
+        folded, at = fold(points), 0
+        for word in _split_words(folded):
+            start = next(i for i in range(at, len(folded)) if folded[i : i + len(word)] == word)
+            begins = begins or any(chr(c) in ENDS for c in points[at:start])
+            at = start + len(word)
+            capitals = sum(a != b for a, b in zip(points[start:at], word, strict=True))
+            if not capitals:
+                common.add(encode(word))
+            elif capitals > 1 or not begins:
+                proper.add(encode(word))
+            begins = False
+        begins = begins or any(chr(c) in ENDS for c in points[at:])
+    return sorted(proper - common)
+
+
+def agreement_key(value: object) -> Hashable:
+    """Return what two values of a callable are compared by: type and value, of each member of a tuple."""
+    return tuple(map(_typed, value)) if type(value) is tuple else _typed(value)
+
+
+def _typed(value: object) -> Hashable:
+    """Return type and value."""
+    if type(value) not in PLAIN:
+        raise TypeError(f"a key is {value!r}; give None, bool, int, float, str or bytes, or a tuple of these")
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("a key is nan, which is not equal to itself; give another value")
+    return type(value), value

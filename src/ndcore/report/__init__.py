@@ -1,4 +1,4 @@
-"""Reports for people: what a result shows, its charts, and its page of HTML.
+"""Reports for people: the content of a report, its charts, and its page of HTML.
 
-Imports `dedup`, `collection`, `alignment`, `sketch` and what these stand on.
+Imports `dedup`, `collection`, `alignment`, `sketch` and the rooms below them.
 """

@@ -13,7 +13,7 @@ import numpy as np
 
 from ndcore._types import Ints
 
-__all__ = ["Bar", "chart", "resemblance_bars", "size_bars", "stacked"]
+__all__ = ["Bar", "draw_histogram", "draw_stack", "resemblance_bars", "size_bars"]
 
 WIDTH, HEIGHT = 420, 200
 LEFT, RIGHT, TOP, BOTTOM = 8, 412, 40, 172  # of the bars
@@ -63,7 +63,7 @@ def resemblance_bars(counts: Ints, threshold: float) -> list[Bar]:
     ]
 
 
-def chart(name: str, title: str, bars: Sequence[Bar], mark: tuple[float, str] | None = None, end: str = "") -> str:
+def draw_histogram(name: str, title: str, bars: Sequence[Bar], mark: tuple[float, str] | None = None, end: str = "") -> str:
     """Draw a histogram.
 
     Parameters
@@ -118,7 +118,7 @@ def _inside(x: float) -> str:
     return f"{min(max(x, LEFT + 14), RIGHT - 14):.2f}"
 
 
-def stacked(counts: Sequence[tuple[str, int]], kind: str, title: str = "") -> str:
+def draw_stack(counts: Sequence[tuple[str, int]], kind: str, title: str = "") -> str:
     """Draw one bar whose parts have the classes p0, p1, …; without a title it is hidden from screen readers."""
     total = max(1, sum(count for _, count in counts))
     widths = [max(count / total * 1000, 4.0) if count else 0.0 for _, count in counts]

@@ -1,21 +1,24 @@
-"""The choice of the clusters and pairs that a report shows."""
+"""The choice of the clusters, pairs and losses that a report shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Floats, Ints, Text
+from ndcore.dedup.classes import CLASSES
+from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.pairs.assignments import largest_clusters
-from ndcore.report.model import MEMBERS, ChosenClusters, Excerpts, Member, ShownCluster, View
+from ndcore.report.model import MEMBERS, ROWS, ChosenClusters, Excerpt, Excerpts, Loss, Losses, Member, ShownCluster, View
 
-__all__ = ["choose_clusters"]
+__all__ = ["ReviewList", "choose_clusters"]
 
 CLUSTERS = 50  # listed, the largest
-VIEWS = 10  # clusters with two documents side by side; and as many pairs nearest the threshold
+VIEWS = 10  # clusters with two documents side by side; as many pairs nearest the threshold, and losses
 STRONGEST = ("identical", "lexical", "shingle")  # classes of resemblance 1, the strongest first
 
 
@@ -69,9 +72,9 @@ def choose_clusters(
     """
     dropped = np.flatnonzero(labels != np.arange(len(labels)))
     likeness = resemblance if score is None else score
-    chosen = [_ordered(label, members, classes, likeness) for label, members in largest_clusters(labels, limit)]
+    chosen = [_sort_members(label, members, classes, likeness) for label, members in largest_clusters(labels, limit)]
     viewed = {one.label: int(one.members[0]) for one in [one for one in chosen if one.verdicts[0] != "identical"][:views]}
-    nearest = [] if threshold is None else _nearest(labels, likeness, dropped, threshold, viewed, views)
+    nearest = [] if threshold is None else _choose_nearest(labels, likeness, dropped, threshold, viewed, views)
     near_labels = labels[nearest].tolist()
     wanted = [*(one.label for one in chosen), *viewed.values(), *nearest, *near_labels]
     texts = excerpts(np.array(sorted(set(wanted)), np.int64))
@@ -83,7 +86,7 @@ def choose_clusters(
 
     clusters = tuple(
         ShownCluster(
-            name(label), note(label), 1 + len(members), _counted(verdicts), float(likeness[members[0]]),
+            name(label), note(label), 1 + len(members), _count_verdicts(verdicts), float(likeness[members[0]]),
             tuple(map(member, members[:MEMBERS].tolist(), verdicts[:MEMBERS].tolist())), texts.get(label),
             texts.get(viewed[label]) if label in viewed and label in texts else None,
         )
@@ -97,7 +100,7 @@ def choose_clusters(
     ))
 
 
-def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], likeness: Floats) -> _Chosen:
+def _sort_members(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str_]], likeness: Floats) -> _Chosen:
     """Sort the members of a cluster, the least similar first; at the same likeness, the weakest class first."""
     verdicts = classes(members)
     strength = np.select([verdicts == each for each in STRONGEST], range(len(STRONGEST), 0, -1))
@@ -106,7 +109,7 @@ def _ordered(label: int, members: Ints, classes: Callable[[Ints], NDArray[np.str
     return _Chosen(label, members[order], verdicts[order])
 
 
-def _nearest(
+def _choose_nearest(
     labels: Ints, likeness: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
 ) -> list[int]:
     """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
@@ -116,7 +119,64 @@ def _nearest(
     return order[np.sort(np.unique(labels[order], return_index=True)[1])][:limit].tolist()  # type: ignore[no-any-return]
 
 
-def _counted(verdicts: NDArray[np.str_]) -> dict[str, int]:
+def _count_verdicts(verdicts: NDArray[np.str_]) -> dict[str, int]:
     """Count verdicts by name."""
     names, counts = np.unique(verdicts, return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+class ReviewList:
+    """The dropped documents with the largest losses; their sizes and texts are read together with other excerpts.
+
+    Parameters
+    ----------
+    result : NearDuplicates
+        Made with ``lost=True``.
+
+    Attributes
+    ----------
+    visits : mapping
+        As in `ndcore.report.model.read_excerpts`.
+    """
+
+    def __init__(self, result: NearDuplicates) -> None:
+        assert result.lost is not None
+        self._result, self._lost = result, result.lost
+        largest = np.argsort(-self._lost, kind="stable")[:ROWS]
+        self._positions: list[int] = largest[self._lost[largest] > 0].tolist()
+        self._classes = class_numbers(result)[self._positions].tolist()
+        self._sizes: dict[int, int] = {}
+        self._texts: Mapping[int, Excerpt] = {}
+        self.visits: dict[int, Callable[[Text], None]] = {
+            position: partial(self._measure, position) for position in self._positions
+        }
+
+    def _measure(self, position: int, text: Text) -> None:
+        """Count the shingles of a document."""
+        self._sizes[position] = len(np.unique(self._result.sources.shingling.fingerprints(text)))
+
+    def read_with(self, excerpts: Excerpts) -> Excerpts:
+        """Return `excerpts` as a function that also reads the texts of the largest losses."""
+
+        def both(positions: Ints) -> dict[int, Excerpt]:
+            viewed = np.array(self._positions[:VIEWS], np.int64)
+            texts = excerpts(np.unique(np.concatenate([positions, viewed, self._result.labels[viewed]])))
+            self._texts = texts
+            return texts
+
+        return both
+
+    def list_losses(self, name: Callable[[int], str]) -> Losses:
+        """Return the list, after the excerpts were read; `name` is from a position to a name."""
+        listed = [self._loss(rank, position, name) for rank, position in enumerate(self._positions)]
+        return Losses(int(self._lost.sum()), int(np.count_nonzero(self._lost)), tuple(listed))
+
+    def _loss(self, rank: int, position: int, name: Callable[[int], str]) -> Loss:
+        """Describe one loss."""
+        result, texts = self._result, self._texts
+        label = int(result.labels[position])
+        score = float(result.score[position]) if result.rules.scored else None
+        member = Member(name(position), CLASSES[self._classes[rank]], float(result.resemblance[position]), False, score)
+        shown = rank < VIEWS and position in texts and label in texts
+        view = View(name(label), texts[label], member, texts[position]) if shown else None
+        return Loss(member, name(label), int(self._lost[position]), self._sizes.get(position, 0), view)

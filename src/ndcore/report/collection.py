@@ -91,15 +91,15 @@ def from_clustering(
         estimated=lambda a, b: not _whole(found.segments, a, b),
         excerpts=read_excerpts(corpora or (None,), starts, n, common.visits),
     )
-    contained = [_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
+    contained = [_list_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
     sizes, read = cluster_sizes(found.labels), n + rejected
     return Report(
         title=f"{int(sizes.sum()):,} of {counted(read, 'document is', 'documents are')} in clusters of more than one",
         subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {describe_shingling(shingling)}, "
                  "estimated from sketches",
-        figures=_figures(found, sizes, rejected),
-        parts=_parts(found, rejected),
-        notes=(*notes, *_notes(found, corpora is not None)),
+        figures=_list_figures(found, sizes, rejected),
+        parts=_count_parts(found, rejected),
+        notes=(*notes, *_list_notes(found, corpora is not None)),
         sizes=sizes,
         resemblances=pairs.counts,
         pairs="Of documents with equal sketches the first alone is in pairs.",
@@ -107,8 +107,8 @@ def from_clustering(
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=shingling,
-        tables=(common.table(name_of), *contained, *_chains(found, name_of), *tables),
-        parameters=(*parameters, *_parameters(found)),
+        tables=(common.table(name_of), *contained, *_list_chains(found, name_of), *tables),
+        parameters=(*parameters, *_list_parameters(found)),
         recipe=(found.segments.recipe.id, found.segments.recipe.to_json()),
         command=command,
         made=made,
@@ -131,40 +131,40 @@ def _whole(segments: Segments, a: int, b: int) -> bool:
     return segments.recipe["kind"] == "mod" and segments.recipe["modulus"] == 1 and segments.recipe["size"] is None
 
 
-def _figures(found: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
+def _list_figures(result: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
     """Return the numbers at the top of the page."""
-    members = found.duplicates
-    differing = len(np.unique(found.labels[members[found.codes[members] != IDENTICAL]]))
+    members = result.duplicates
+    differing = len(np.unique(result.labels[members[result.codes[members] != IDENTICAL]]))
     inside = int(sizes.sum())
     return (
-        Figure(len(found) + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
+        Figure(len(result) + rejected, "read"), Figure(len(sizes), "clusters of more than one"),
         Figure(inside, "documents in them"), Figure(len(sizes) - differing, "clusters of identical documents only"),
-        Figure(len(found) - inside, "alone"), Figure(found.without_sample, "without a sample: too short"),
+        Figure(len(result) - inside, "alone"), Figure(result.without_sample, "without a sample: too short"),
         Figure(rejected, "rejected"),
     )
 
 
-def _parts(found: Clustering, rejected: int) -> tuple[Part, ...]:
+def _count_parts(result: Clustering, rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this clustering."""
     linked = {"components": ", or linked by others", "popular": " to what is popular in the cluster"}
     meaning = {
         **MEANING, "kept": "alone, or the first of its cluster", "shingle": "an equal sketch",
-        "near": MEANING["near"] + linked.get(found.cluster, ""),
-        "contained": "containment at or above the threshold, one way or the other" + linked.get(found.cluster, ""),
+        "near": MEANING["near"] + linked.get(result.cluster, ""),
+        "contained": "containment at or above the threshold, one way or the other" + linked.get(result.cluster, ""),
     }
-    counts = dict(zip(CLASSES, np.bincount(found.codes, minlength=len(CLASSES)).tolist(), strict=True))
-    if found.policy == "resemblance":
+    counts = dict(zip(CLASSES, np.bincount(result.codes, minlength=len(CLASSES)).tolist(), strict=True))
+    if result.policy == "resemblance":
         del counts["contained"]
-    if "one_per" not in found.parameters:
+    if "one_per" not in result.parameters:
         del counts["version"]
     names = {"kept": "representative"}  # nothing is dropped here
     counts["rejected"] = rejected
     return tuple(Part(names.get(each, each), count, meaning[each]) for each, count in counts.items())
 
 
-def _notes(found: Clustering, has_texts: bool) -> list[str]:
+def _list_notes(result: Clustering, has_texts: bool) -> list[str]:
     """Say what a reader should know before trusting the numbers."""
-    method, notes = found.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
+    method, notes = result.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
     if method != "shingles":
         notes.append(f"Pairs were looked for by {method}: documents that share too few of them were not compared.")
     if not has_texts:
@@ -172,12 +172,12 @@ def _notes(found: Clustering, has_texts: bool) -> list[str]:
     return notes
 
 
-def _parameters(found: Clustering) -> list[tuple[str, str]]:
+def _list_parameters(result: Clustering) -> list[tuple[str, str]]:
     """List the parameters of the clustering in words."""
     values = {
-        **found.parameters, "threshold": f"{found.threshold:g}", "policy": found.policy, "cluster": found.cluster,
-        "guard": None if found.guard is None else f"{found.guard:g}",
-        "floor": f"pairs are kept from containment {found.floor:g} on, one way or the other",
+        **result.parameters, "threshold": f"{result.threshold:g}", "policy": result.policy, "cluster": result.cluster,
+        "guard": None if result.guard is None else f"{result.guard:g}",
+        "floor": f"pairs are kept from containment {result.floor:g} on, one way or the other",
     }
     return [(name, str(value)) for name, value in values.items() if value is not None]
 
@@ -186,7 +186,7 @@ def _parameters(found: Clustering) -> list[tuple[str, str]]:
 
 
 class _PairSurvey(NamedTuple):
-    """What the report shows of the counted pairs.
+    """Figures of the counted pairs for the report.
 
     `counts`: accepted pairs, in hundredths. `containing`: pairs in which one document is contained in the other; in `apart`
     of them the two resemble each other less than the threshold. `first`: the first of these, as (inner, outer, containment,
@@ -199,17 +199,17 @@ class _PairSurvey(NamedTuple):
     first: list[tuple[int, int, float, float]]
 
 
-def _survey_pairs(found: Clustering) -> _PairSurvey:
+def _survey_pairs(result: Clustering) -> _PairSurvey:
     """Count the pairs by resemblance and by containment, part by part."""
     counts, first = np.zeros(100, np.int64), list[tuple[int, int, float, float]]()
     containing = apart = 0
-    for a, b, overlaps in counted_pairs(found.shelf, len(found)):
+    for a, b, overlaps in counted_pairs(result.shelf, len(result)):
         resemblance = overlaps.resemblance
-        weight = resemblance if found.policy == "resemblance" else overlaps.contained
-        counts += count_hundredths(weight[weight >= found.threshold])
+        weight = resemblance if result.policy == "resemblance" else overlaps.contained
+        counts += count_hundredths(weight[weight >= result.threshold])
         for inner, outer, containment in ((a, b, overlaps.a_in_b), (b, a, overlaps.b_in_a)):
             enough = containment >= CONTAINED
-            which = np.flatnonzero(enough & (resemblance < found.threshold))
+            which = np.flatnonzero(enough & (resemblance < result.threshold))
             containing, apart = containing + int(np.count_nonzero(enough)), apart + len(which)
             which = which[np.lexsort((outer[which], inner[which]))[:LISTED]]
             columns = (column[which].tolist() for column in (inner, outer, containment, resemblance))
@@ -217,17 +217,17 @@ def _survey_pairs(found: Clustering) -> _PairSurvey:
     return _PairSurvey(counts, containing, apart, first)
 
 
-def _contained(found: Clustering, pairs: _PairSurvey, name: Callable[[int], str]) -> ReportTable:
+def _list_contained(result: Clustering, pairs: _PairSurvey, name: Callable[[int], str]) -> ReportTable:
     """List the documents that are contained in larger ones."""
     rows = tuple(
-        (name(inner), _shingle_count(found.segments, inner), name(outer), _shingle_count(found.segments, outer), containment,
-         resemblance)
+        (name(inner), _shingle_count(result.segments, inner), name(outer), _shingle_count(result.segments, outer),
+         containment, resemblance)
         for inner, outer, containment, resemblance in pairs.first
     )
     return ReportTable(
         "Contained documents",
         f"{pairs.containing:,} containments of one document in another are at {CONTAINED:g} or more. In {pairs.apart:,} of "
-        f"them the two resemble each other less than {found.threshold:g}: those are parts of larger documents. Numbers of "
+        f"them the two resemble each other less than {result.threshold:g}: those are parts of larger documents. Numbers of "
         "shingles are estimates. Of documents with equal sketches the first stands for all.",
         ("Contained", "Shingles", "In", "Shingles", "Containment", "Resemblance"), rows, pairs.apart,
     )
@@ -239,9 +239,9 @@ def _shingle_count(segments: Segments, document: int) -> int:
     return round(float(segments.parts[part].sizes[document - segments.starts[part]]))
 
 
-def _chains(found: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
+def _list_chains(result: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
     """List the components with members that do not resemble their representative, if there are any."""
-    chains = found.chains
+    chains = result.chains
     total = len(chains.representative)
     if not total:
         return []
@@ -256,11 +256,12 @@ def _chains(found: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
         "linked to it by others, over the pairs on the way at most. At thresholds above the bottleneck there would be "
         "several clusters. Documents with equal sketches count once."
     )
-    columns = ["First document", "Documents", "Linked by others", f"Lowest {found.policy}", "Bottleneck", "Pairs on the way"]
-    if found.guard is not None:
-        text += f" Where one is below the guard, {found.guard:g}, stars were made of them."
+    columns = ["First document", "Documents", "Linked by others", f"Lowest {result.policy}", "Bottleneck",
+               "Pairs on the way"]
+    if result.guard is not None:
+        text += f" Where one is below the guard, {result.guard:g}, stars were made of them."
         columns.append("Became")
-        whole = (chains.least[order] >= found.guard).tolist()
+        whole = (chains.least[order] >= result.guard).tolist()
         rows = [(*row, "one cluster" if one else "stars") for row, one in zip(rows, whole, strict=True)]
     return [ReportTable("Chains", text, tuple(columns), tuple(rows), total)]
 
@@ -271,21 +272,21 @@ def _chains(found: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
 class _Common:
     """The values held by most documents and, after `visits` to some of these documents, the shingles in words."""
 
-    def __init__(self, found: Clustering, shingling: Shingling | None) -> None:
-        self.common, self.words = found.common, dict[int, str]()
-        self.method, self.most = found.parameters["method"], found.parameters["max_holders"]
+    def __init__(self, result: Clustering, shingling: Shingling | None) -> None:
+        self.common, self.words = result.common, dict[int, str]()
+        self.method, self.most = result.parameters["method"], result.parameters["max_holders"]
         self.visits: dict[int, Callable[[Text], None]] = {}
         if self.method == "shingles" and shingling is not None:
             values_of = defaultdict(list)
             for value, example in zip(self.common.value[:LISTED].tolist(), self.common.example.tolist(), strict=False):
                 values_of[example].append(value)
-            seed = found.segments.recipe["seed"]
+            seed = result.segments.recipe["seed"]
             self.visits = {example: partial(self._visit, values, shingling, seed) for example, values in values_of.items()}
 
     def _visit(self, values: list[int], shingling: Shingling, seed: int, text: Text) -> None:
         """Look for the shingles of these values in a text."""
         for value, tokens in shingles_of_values(text, values, shingling, seed).items():
-            self.words[value] = _joined(tokens, shingling)
+            self.words[value] = _join_tokens(tokens, shingling)
 
     def table(self, name: Callable[[int], str]) -> ReportTable:
         """Return the table of common values, with their shingles where visits found them."""
@@ -314,15 +315,15 @@ def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, 
     fingerprints = shingling.fingerprints(text)
     ends = np.arange(len(fingerprints) + 1)  # sets of one fingerprint, sampled whole: values in the order of the shingles
     permuted = ModSketcher(1, seed).sketch_hashes(fingerprints, ends).values
-    tokens, found = shingling.tokens(text), {}
+    tokens, shingles = shingling.tokens(text), {}
     for value in values:
         at = np.flatnonzero(permuted == np.uint64(value))
         if len(at):
-            found[value] = tuple(tokens[at[0] : at[0] + shingling.width])
-    return found
+            shingles[value] = tuple(tokens[at[0] : at[0] + shingling.width])
+    return shingles
 
 
-def _joined(tokens: Sequence[Any], shingling: Shingling) -> str:
-    """Join the tokens of a shingle as they stand in a text."""
+def _join_tokens(tokens: Sequence[Any], shingling: Shingling) -> str:
+    """Join the tokens of a shingle as in a text."""
     between = {"word": " ", "line": "\n", "paragraph": "\n\n", "sentence": " "}.get(str(shingling.unit), "")
     return between.join(token.decode("utf-8", "surrogateescape") if isinstance(token, bytes) else token for token in tokens)

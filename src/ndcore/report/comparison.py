@@ -9,9 +9,8 @@ from typing import Any
 
 from ndcore._types import Text
 from ndcore.alignment.passages import Passages, passages
-from ndcore.report.model import truncate
+from ndcore.report.model import never_refusing, truncate
 from ndcore.report.plain_values import plain
-from ndcore.report.views import never_refusing
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
@@ -133,10 +132,10 @@ class DocumentComparison:
         """Find the passages, and count the tokens of texts that are not cut."""
         cut = most is not None and max(len(self.a.text), len(self.b.text)) > most
         a, b = (replace(document, cut=most if cut else None) for document in (self.a, self.b))
-        found = passages(a.shown, b.shown, never_refusing(self.shingling) if cut else self.shingling)
+        aligned = passages(a.shown, b.shown, never_refusing(self.shingling) if cut else self.shingling)
         sides = [replace(document, tokens=None if document.note else own[-1].last if own else 0)
-                 for document, own in zip((a, b), found, strict=True)]
-        return replace(self, a=sides[0], b=sides[1], passages=found)
+                 for document, own in zip((a, b), aligned, strict=True)]
+        return replace(self, a=sides[0], b=sides[1], passages=aligned)
 
 
 def compare(
@@ -162,12 +161,12 @@ def compare(
     canonical = shingling.shingler.canonical(shingling.batch([a, b]), bytes)
     whole = [ComparedDocument(name, text, None, size)
              for name, text, size in zip(names, (a, b), (exact.size_a, exact.size_b), strict=True)]
-    found = DocumentComparison(
+    comparison = DocumentComparison(
         whole[0], whole[1], shingling, threshold,
         _verdict(_identical(a, b, exact), canonical[0] == canonical[1], exact, threshold), exact,
         [_estimate(name, sketcher(shingling=shingling), a, b) for name, sketcher in _SKETCHES.items()], Passages([], []),
     )
-    return found._with_passages(most)
+    return comparison._with_passages(most)
 
 
 def _identical(a: Text, b: Text, exact: Overlap) -> bool:
@@ -203,7 +202,7 @@ def _estimate(name: str, sketcher: MinHasher | BottomSketcher | ModSketcher, a: 
     )
 
 
-def as_json(found: DocumentComparison) -> dict[str, Any]:
+def as_json(comparison: DocumentComparison) -> dict[str, Any]:
     """Return a comparison as ``--json`` prints it: passages have offsets in the documents, and the text there."""
     documents = {
         side: {
@@ -214,16 +213,17 @@ def as_json(found: DocumentComparison) -> dict[str, Any]:
             "shingles": document.shingles,
             "passages": [{**p._asdict(), "text": as_text(document.text[p.start : p.end])} for p in own],
         }
-        for side, document, own in (("a", found.a, found.passages.a), ("b", found.b, found.passages.b))
+        for side, document, own in (("a", comparison.a, comparison.passages.a), ("b", comparison.b, comparison.passages.b))
     }
     result = {
-        "verdict": found.verdict,
-        "threshold": found.threshold,
-        "resemblance": found.exact.resemblance,
-        "containment": {"a": found.containment[0], "b": found.containment[1]},
-        "shared_shingles": found.exact.common,
-        "estimates": found.estimates,
-        "shingling": {"recipe": found.shingling.recipe.id, **{name: getattr(found.shingling, name) for name in _SHINGLING}},
+        "verdict": comparison.verdict,
+        "threshold": comparison.threshold,
+        "resemblance": comparison.exact.resemblance,
+        "containment": {"a": comparison.containment[0], "b": comparison.containment[1]},
+        "shared_shingles": comparison.exact.common,
+        "estimates": comparison.estimates,
+        "shingling": {"recipe": comparison.shingling.recipe.id,
+                      **{name: getattr(comparison.shingling, name) for name in _SHINGLING}},
         **documents,
     }
     converted: dict[str, Any] = plain(result)

@@ -5,68 +5,46 @@ from __future__ import annotations
 from ndcore.alignment.rows import visible
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison
-from ndcore.report.html import overview, page
-from ndcore.report.side_by_side import fragment
+from ndcore.report.html import draw_overview, read_beside, wrap_page
+from ndcore.report.side_by_side import show_side_by_side
 
-__all__ = ["STYLE", "compare_page", "comparison", "title_of"]
+__all__ = ["STYLE", "compare_page", "show_comparison", "title_of"]
 
-STYLE = """
-h1 { margin: 0 0 .25rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
-.verdict { margin: 0 0 1.25rem; color: var(--faint); }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem;
-  margin-bottom: 1rem; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; }
-.card h2 { margin: 0 0 .4rem; font-size: 1rem; overflow-wrap: anywhere; }
-.card p { margin: .2rem 0; color: var(--faint); }
-.estimates { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.estimates th, .estimates td { padding: .35rem 1rem .35rem 0; text-align: left; font-weight: 400; vertical-align: top; }
-.estimates thead th { color: var(--faint); font-size: .9em; }
-.estimates tbody tr { border-top: 1px solid var(--line); }
-.estimates .exact { font-weight: 650; font-size: 1.15em; }
-.estimates small { color: var(--faint); }
-.wide { overflow-x: auto; margin-bottom: 1rem; }
-.track { display: block; width: 100%; min-width: 8rem; height: 14px; margin-top: .15rem; overflow: visible; }
-.track .all { fill: var(--line); } .track .band { fill: var(--shared); opacity: .6; }
-.track .tick { stroke: var(--ink); stroke-width: 3px; }
-.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; margin: .3rem 0 .8rem; color: var(--faint); font-size: .9em; }
-.legend .nd-sign { display: inline-block; justify-self: auto; margin-right: .35em; }
-.legend .s { color: var(--shared); background: var(--shared-back); }
-.legend .m { color: var(--moved); background: var(--moved-back); }
-"""
+STYLE = read_beside(__file__, "comparison.css")
 
 
-def compare_page(found: DocumentComparison) -> str:
+def compare_page(compared: DocumentComparison) -> str:
     """Render a comparison as one page."""
-    return page(title_of(found), comparison(found), STYLE)
+    return wrap_page(title_of(compared), show_comparison(compared), STYLE)
 
 
-def title_of(found: DocumentComparison) -> str:
+def title_of(compared: DocumentComparison) -> str:
     """Return the title of the page."""
-    return f"{printable(found.a.name)} and {printable(found.b.name)}: {found.sentence}"
+    return f"{printable(compared.a.name)} and {printable(compared.b.name)}: {compared.sentence}"
 
 
-def comparison(found: DocumentComparison) -> str:
+def show_comparison(compared: DocumentComparison) -> str:
     """Render verdict, figures, a map of the shared passages, and the passages side by side."""
-    sentence = visible(found.sentence)
+    sentence = visible(compared.sentence)
     body = [
         f"<h1>{sentence[:1].upper()}{sentence[1:]}</h1>",
-        f'<p class="verdict">{_subtitle(found)}</p>',
-        f'<div class="cards">{_card("A", found.a)}{_card("B", found.b)}</div>',
+        f'<p class="verdict">{_show_subtitle(compared)}</p>',
+        f'<div class="cards">{_card("A", compared.a)}{_card("B", compared.b)}</div>',
     ]
-    if found.verdict != "none":
-        body.append(_figures(found))
-    body.append(f'<div class="card wide">{_legend()}{overview(found.passages)}</div>')
-    body.append(fragment(found.a.shown, found.b.shown, found.passages, (found.a.name, found.b.name)))
+    if compared.verdict != "none":
+        body.append(_show_figures(compared))
+    body.append(f'<div class="card wide">{_legend()}{draw_overview(compared.passages)}</div>')
+    body.append(show_side_by_side(compared.a.shown, compared.b.shown, compared.passages, (compared.a.name, compared.b.name)))
     return "\n".join(body)
 
 
-def _subtitle(found: DocumentComparison) -> str:
+def _show_subtitle(compared: DocumentComparison) -> str:
     """Return the line below the verdict: shared shingles, threshold, kind of shingles."""
-    sh = found.shingling
+    sh = compared.shingling
     labelled = "labelled " if sh.labelled else ""
     normal = f", {sh.normalize}" if sh.normalize else ""
-    shared = f"{found.exact.common:,} of {found.exact.union:,} {labelled}shingles are in both"
-    return f"{shared} · threshold {found.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
+    shared = f"{compared.exact.common:,} of {compared.exact.union:,} {labelled}shingles are in both"
+    return f"{shared} · threshold {compared.threshold:g} · shingles of {sh.width} {sh.unit}s{normal}"
 
 
 def _card(letter: str, document: ComparedDocument) -> str:
@@ -77,16 +55,16 @@ def _card(letter: str, document: ComparedDocument) -> str:
     )
 
 
-def _figures(found: DocumentComparison) -> str:
+def _show_figures(compared: DocumentComparison) -> str:
     """Render the table of exact and estimated figures."""
-    heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in found.estimates)
-    cells = "".join(_cell(e.resemblance, e.interval, found.exact.resemblance) for e in found.estimates)
-    lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{found.exact.resemblance:.4f}</td>{cells}</tr>']
+    heads = "".join(f'<th scope="col">from {estimate.sketch}, 95 % interval</th>' for estimate in compared.estimates)
+    cells = "".join(_cell(e.resemblance, e.interval, compared.exact.resemblance) for e in compared.estimates)
+    lines = [f'<tr><th scope="row">resemblance</th><td class="exact">{compared.exact.resemblance:.4f}</td>{cells}</tr>']
     for side, name in enumerate(("containment of A in B", "containment of B in A")):
         cells = "".join(
-            _cell(e.containment[side], e.containment_intervals[side], found.containment[side]) for e in found.estimates
+            _cell(e.containment[side], e.containment_intervals[side], compared.containment[side]) for e in compared.estimates
         )
-        lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{found.containment[side]:.4f}</td>{cells}</tr>')
+        lines.append(f'<tr><th scope="row">{name}</th><td class="exact">{compared.containment[side]:.4f}</td>{cells}</tr>')
     return (
         f'<div class="card wide"><table class="estimates"><thead><tr><td></td><th scope="col">exact</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"

@@ -12,8 +12,7 @@ from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.human import counted
-from ndcore.report.chosen_clusters import choose_clusters
-from ndcore.report.losses import ReviewList
+from ndcore.report.chosen_clusters import ReviewList, choose_clusters
 from ndcore.report.model import (
     MEANING,
     ROWS,
@@ -66,7 +65,7 @@ def from_near_duplicates(
     O(n log n). Documents that were given as sketches have no text to show.
     """
     sources, n, classes = result.sources, len(result), class_numbers(result)
-    name_of = name or (lambda position: _named(result, position))
+    name_of = name or (lambda position: _name_document(result, position))
     has_text = [corpus is not None for corpus in sources.corpora]
     review = None if result.lost is None else ReviewList(result)
     excerpts = read_excerpts(sources.corpora, (0, n), len(sources), None if review is None else review.visits)
@@ -75,18 +74,18 @@ def from_near_duplicates(
         name=name_of,
         note=lambda position: "in the collection compared against" if position >= n else "",
         estimated=lambda a, b: not (has_text[a >= n] and has_text[b >= n]),
-        excerpts=excerpts if review is None else review.joined(excerpts),
+        excerpts=excerpts if review is None else review.read_with(excerpts),
         score=result.score if result.rules.scored else None,
     )
     sizes, compared = cluster_sizes(result.labels), result.pair_scores[result.verified]
-    losses = None if review is None else review.losses(name_of)
-    title, subtitle = _headings(result, n + rejected)
+    losses = None if review is None else review.list_losses(name_of)
+    title, subtitle = _write_headings(result, n + rejected)
     return Report(
         title=title,
         subtitle=subtitle,
-        figures=_figures(result, rejected, len(sizes), len(compared), losses),
-        parts=_parts(result, classes, rejected),
-        notes=(*notes, *_notes(result, has_text)),
+        figures=_list_figures(result, rejected, len(sizes), len(compared), losses),
+        parts=_count_parts(result, classes, rejected),
+        notes=(*notes, *_list_notes(result, has_text)),
         sizes=sizes,
         resemblances=count_hundredths(compared),
         pairs="Of identical and lexically equivalent documents the first alone is compared with others."
@@ -95,8 +94,8 @@ def from_near_duplicates(
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=sources.shingling,
-        tables=(_common(result, name_of), *_chains(result, classes, name_of), *tables),
-        parameters=(*parameters, *_rules(result)),
+        tables=(_list_common_features(result, name_of), *_list_chains(result, classes, name_of), *tables),
+        parameters=(*parameters, *_list_rules(result)),
         recipe=(sources.recipe.id, sources.recipe.to_json()),
         command=command,
         made=made,
@@ -106,13 +105,13 @@ def from_near_duplicates(
     )
 
 
-def _named(result: NearDuplicates, position: int) -> str:
+def _name_document(result: NearDuplicates, position: int) -> str:
     """Name a document of the result, or of the collection compared against."""
     n = len(result)
     return f"against {position - n}" if position >= n else document_name(result.ids, position)
 
 
-def _figures(
+def _list_figures(
     result: NearDuplicates, rejected: int, clusters: int, pairs: int, losses: Losses | None
 ) -> tuple[Figure, ...]:
     """Return the numbers at the top of the page."""
@@ -122,7 +121,7 @@ def _figures(
             Figure(clusters, "clusters"), Figure(pairs, "pairs accepted"), *lost)
 
 
-def _headings(result: NearDuplicates, read: int) -> tuple[str, str]:
+def _write_headings(result: NearDuplicates, read: int) -> tuple[str, str]:
     """Return title and subtitle; `read` is the number of all documents."""
     dropped, contained = len(result.duplicates), result.rules.contained
     verbs = ("is contained in", "are contained in") if contained else ("duplicates", "duplicate")
@@ -146,7 +145,7 @@ def _score_name(rules: Rules) -> str | None:
     return "containment" if rules.contained else "score" if rules.scored else None
 
 
-def _parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: int) -> tuple[Part, ...]:
+def _count_parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: int) -> tuple[Part, ...]:
     """Count the documents by class, and say what each class means for this result."""
     documents = np.bincount(classes, minlength=len(CLASSES)).tolist()
     counts = {"rejected": rejected, **dict(zip(CLASSES, documents, strict=True))}
@@ -154,7 +153,7 @@ def _parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: int) ->
     return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
 
 
-def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
+def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     """Say what a reader should know before trusting the numbers."""
     miss, given = result.filter.miss, []
     if not all(has_text[: 1 + (len(result.sources) > len(result))]):
@@ -173,7 +172,7 @@ def _notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     return [missed if miss else "No pair at or above the threshold is missed: the filter is complete.", *given]
 
 
-def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
+def _list_rules(result: NearDuplicates) -> list[tuple[str, str]]:
     """List the rules of the verdict and the filter in words."""
     design, rules, filter_words = result.filter, result.rules, str(result.filter)
     if isinstance(design, FilterDesign):
@@ -193,7 +192,7 @@ def _rules(result: NearDuplicates) -> list[tuple[str, str]]:
     return [(name, value) for name, value in given.items() if value]
 
 
-def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
+def _list_common_features(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
     """List the features, or shingles, held by too many documents to list all their pairs."""
     lsh = isinstance(result.filter, FilterDesign)
     what = "Feature" if lsh else "Shingle"
@@ -208,7 +207,7 @@ def _common(result: NearDuplicates, name: Callable[[int], str]) -> ReportTable:
     )
 
 
-def _chains(result: NearDuplicates, classes: NDArray[np.uint8], name: Callable[[int], str]) -> list[ReportTable]:
+def _list_chains(result: NearDuplicates, classes: NDArray[np.uint8], name: Callable[[int], str]) -> list[ReportTable]:
     """List the clusters with members below the threshold to their representative; only components have such members."""
     linked = np.flatnonzero(classes == CLASSES.index("chained"))
     labels, counts = np.unique(result.labels[linked], return_counts=True)

@@ -6,12 +6,27 @@ import math
 from collections.abc import Callable, Sequence
 
 from ndcore._types import Text
-from ndcore.alignment.rows import decoded, elided, escaped, visible
+from ndcore.alignment.rows import decoded, elided, escape_text, visible
 from ndcore.report.model import Excerpt, Figure, Member, ReportTable, truncate
 
 __all__ = [
-    "NAME", "fitted", "grid", "header", "making_card", "plain_name", "right_class", "section", "shortened", "show_name",
-    "show_resemblance", "show_share", "show_snippet", "show_text", "show_value", "table_card", "three_decimals",
+    "NAME",
+    "fit",
+    "plain_name",
+    "right_class",
+    "shorten",
+    "show_grid",
+    "show_header",
+    "show_making",
+    "show_name",
+    "show_resemblance",
+    "show_section",
+    "show_share",
+    "show_snippet",
+    "show_table",
+    "show_text",
+    "show_value",
+    "three_decimals",
 ]
 
 NAME, NAME_BYTES = 100, 500  # characters of a name, bytes of its HTML
@@ -19,12 +34,12 @@ SNIPPET, SNIPPET_BYTES = 180, 1500
 VALUE, VALUE_BYTES = 12_000, 60_000  # of a parameter, the command line, the recipe
 
 
-def section(name: str, title: str, body: str) -> str:
+def show_section(name: str, title: str, body: str) -> str:
     """Render a section under a heading."""
     return f'<section id="{name}" aria-labelledby="{name}-heading"><h2 id="{name}-heading">{title}</h2>\n{body}</section>'
 
 
-def grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str = "") -> str:
+def show_grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str = "") -> str:
     """Render a table of rows that are HTML already; `heads` are names of columns, and whether they hold numbers."""
     names = "".join(f'<th scope="col"{right_class(right)}>{name}</th>' for name, right in heads)
     about = f' class="{kind}"' if kind else ""
@@ -36,7 +51,7 @@ def right_class(right: bool) -> str:
     return ' class="number"' if right else ""
 
 
-def header(title: str, subtitle: str, figures: Sequence[Figure]) -> str:
+def show_header(title: str, subtitle: str, figures: Sequence[Figure]) -> str:
     """Render the head of the page: title, subtitle, and numbers with what they count."""
     numbers = "".join(f"<div><dd>{each.number:,}</dd><dt>{show_text(each.label)}</dt></div>" for each in figures)
     return (
@@ -45,7 +60,7 @@ def header(title: str, subtitle: str, figures: Sequence[Figure]) -> str:
     )
 
 
-def table_card(table: ReportTable) -> str:
+def show_table(table: ReportTable) -> str:
     """Render a table of the report."""
     text = f'<p class="faint">{show_text(table.text)}</p>'
     if not table.rows:
@@ -58,7 +73,7 @@ def table_card(table: ReportTable) -> str:
     rows = len(table.rows)
     extent = f"{rows:,} in all" if rows == table.total else f"the first {rows:,} of {table.total:,}"
     heads = tuple(zip(map(show_text, table.columns), numeric, strict=True))
-    return f'{text}<div class="card wide">{grid(f"{show_text(table.title)}: {extent}", heads, lines)}</div>'
+    return f'{text}<div class="card wide">{show_grid(f"{show_text(table.title)}: {extent}", heads, lines)}</div>'
 
 
 def _cell(value: str | int | float) -> str:
@@ -68,18 +83,18 @@ def _cell(value: str | int | float) -> str:
     return f"{value:,}" if isinstance(value, int) else three_decimals(value)
 
 
-def making_card(rows: Sequence[tuple[str, str]]) -> str:
+def show_making(rows: Sequence[tuple[str, str]]) -> str:
     """Render the parameters that decide the result, as names and values."""
     lines = "".join(f'<tr><th scope="row">{show_text(name)}</th><td>{show_value(value)}</td></tr>' for name, value in rows)
     heads = ("Parameter", False), ("Value", False)
-    made = grid("What decides the result: equal inputs give it again", heads, lines, "making")
+    made = show_grid("What decides the result: equal inputs give it again", heads, lines, "making")
     return f'<div class="card wide">{made}</div>'
 
 
 # ---- texts of others, escaped and bounded
 
 
-def fitted(make: Callable[[int], str], limit: int, size: int) -> str:
+def fit(make: Callable[[int], str], limit: int, size: int) -> str:
     """Call `make` with limit, limit / 2, … characters until the result has at most `size` bytes; return it."""
     body = make(limit)
     while len(body.encode()) > size and limit > 8:
@@ -88,26 +103,26 @@ def fitted(make: Callable[[int], str], limit: int, size: int) -> str:
     return body
 
 
-def shortened(text: Text, limit: int) -> str:
+def shorten(text: Text, limit: int) -> str:
     """Escape a text, and cut the middle of a long one."""
     head, middle, tail = elided(decoded(text), limit)
-    before, after = (escaped(part, isinstance(text, bytes)) for part in (head, tail))
+    before, after = (escape_text(part, isinstance(text, bytes)) for part in (head, tail))
     return f'{before}<span class="cut">… {len(middle):,} characters …</span>{after}' if middle else before
 
 
 def show_name(name: str) -> str:
     """Render the name of a document."""
-    return f"<bdi>{fitted(lambda limit: shortened(name, limit), NAME, NAME_BYTES)}</bdi>"
+    return f"<bdi>{fit(lambda limit: shorten(name, limit), NAME, NAME_BYTES)}</bdi>"
 
 
 def show_text(text: str) -> str:
     """Render a short text, cut where it is long."""
-    return fitted(lambda limit: shortened(text, limit), 600, 3000)
+    return fit(lambda limit: shorten(text, limit), 600, 3000)
 
 
 def show_value(text: str) -> str:
     """Render the value of a parameter."""
-    return f"<code>{fitted(lambda limit: shortened(text, limit), VALUE, VALUE_BYTES)}</code>"
+    return f"<code>{fit(lambda limit: shorten(text, limit), VALUE, VALUE_BYTES)}</code>"
 
 
 def show_snippet(excerpt: Excerpt) -> str:
@@ -121,7 +136,7 @@ def show_snippet(excerpt: Excerpt) -> str:
         whole: Text = head.rpartition(b" ")[0] if isinstance(head, bytes) else head.rpartition(" ")[0]
         return f'{visible(whole or head)}<span class="cut">&nbsp;…</span>'
 
-    return fitted(first, SNIPPET, SNIPPET_BYTES)
+    return fit(first, SNIPPET, SNIPPET_BYTES)
 
 
 def show_resemblance(member: Member) -> str:

@@ -1,4 +1,4 @@
-"""A page of texts with passages marked, and where these passages stand in other documents."""
+"""A page of texts with marked passages, and of other documents that have these passages."""
 
 from __future__ import annotations
 
@@ -9,30 +9,22 @@ from typing import NamedTuple
 from ndcore._types import Text
 from ndcore.human import counted
 from ndcore.report.elements import (
-    fitted,
-    header,
-    making_card,
+    fit,
     plain_name,
-    section,
-    shortened,
+    shorten,
+    show_header,
+    show_making,
     show_name,
+    show_section,
+    show_table,
     show_text,
-    table_card,
 )
-from ndcore.report.html import page
+from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, read_beside, wrap_page
 from ndcore.report.model import Figure, ReportTable, versions
-from ndcore.report.style import SCRIPT
-from ndcore.report.style import STYLE as REPORT_STYLE
 
 __all__ = ["Marked", "MarkedPage", "MarkedText", "Standing", "excerpt", "marked_page"]
 
-STYLE = """
-.marked { margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
-.marked mark { color: inherit; background: var(--shared-on); border-radius: 3px; box-decoration-break: clone;
-  -webkit-box-decoration-break: clone; }
-.standing { margin: .6rem 0 0; padding-left: .9rem; border-left: 3px solid var(--line); }
-.standing p { margin: .1rem 0; } .standing .marked { font-size: .92em; }
-"""
+STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
 
 MARKS = 60  # of a text
 AROUND = 160  # characters, or bytes, of a document on both sides of a passage
@@ -55,7 +47,7 @@ class Marked(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A document in which a passage stands: its name, a note, and the passage with what stands around it."""
+    """A document that has a passage: its name, a note, and the passage with its context."""
 
     name: str
     note: str
@@ -63,7 +55,7 @@ class Standing(NamedTuple):
 
 
 class MarkedText(NamedTuple):
-    """A text with its passages, a note, and some of the `total` documents in which they stand."""
+    """A text with its passages, a note, and some of the `total` documents that have them."""
 
     name: str
     note: str
@@ -85,9 +77,9 @@ class MarkedPage:
         Of the texts.
     texts : sequence of MarkedText
     total : int
-        Texts that there are; the page may show some.
+        Number of all texts, of which the page may show some.
     parameters : sequence of (str, str)
-        Names and values of what decides the result.
+        Names and values of the parameters that decide the result.
     """
 
     title: str
@@ -103,17 +95,18 @@ class MarkedPage:
 def marked_page(content: MarkedPage) -> str:
     """Render a page of HTML: one file that loads nothing. Texts are escaped, and long ones cut, which the page says."""
     sections = [
-        *(section(f"table-{i}", show_text(table.title), table_card(table)) for i, table in enumerate(content.tables, 1)),
-        section("texts", show_text(content.heading), _texts(content)),
-        section("making", "How this was made", making_card([*content.parameters, *versions()])),
+        *(show_section(f"table-{i}", show_text(table.title), show_table(table))
+          for i, table in enumerate(content.tables, 1)),
+        show_section("texts", show_text(content.heading), _show_texts(content)),
+        show_section("making", "How this was made", show_making([*content.parameters, *versions()])),
     ]
-    head = header(content.title, content.subtitle, content.figures)
+    head = show_header(content.title, content.subtitle, content.figures)
     body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
-    return page(plain_name(content.title), body, REPORT_STYLE + STYLE, SCRIPT)
+    return wrap_page(plain_name(content.title), body, STYLE, REPORT_SCRIPT)
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:
-    """Cut a passage, with what stands around it, out of a text. `start` and `end` are in its own characters or bytes."""
+    """Cut a passage with its context out of a text. `start` and `end` are in its own characters or bytes."""
     first, last = max(0, start - AROUND), min(len(text), end + AROUND, start + PASSAGE)
     if isinstance(text, bytes):
         while first < start and text[first] & 0xC0 == 0x80:
@@ -123,17 +116,17 @@ def excerpt(text: Text, start: int, end: int) -> Marked:
     return Marked(text[first:last], [(start - first, min(end, last) - first)], first, len(text) - last)
 
 
-def _texts(content: MarkedPage) -> str:
+def _show_texts(content: MarkedPage) -> str:
     """Render the texts, which unfold."""
     if not content.texts:
         return '<p class="faint">There are none.</p>'
     more = content.total - len(content.texts)
     note = f'<p class="faint">The first {len(content.texts):,} of {content.total:,} are shown.</p>' if more > 0 else ""
-    return note + "\n".join(_text(number, text) for number, text in enumerate(content.texts))
+    return note + "\n".join(_show_text(number, text) for number, text in enumerate(content.texts))
 
 
-def _text(number: int, text: MarkedText) -> str:
-    """Render a text and the documents in which its passages stand."""
+def _show_text(number: int, text: MarkedText) -> str:
+    """Render a text and the documents that have its passages."""
     standing = "".join(
         f'<div class="standing"><p><strong>{show_name(each.name)}</strong> <span class="faint">{show_text(each.note)}</span>'
         f"</p>{_show_marked(each.excerpt)}</div>" for each in text.standing
@@ -148,16 +141,16 @@ def _text(number: int, text: MarkedText) -> str:
 
 def _show_marked(part: Marked) -> str:
     """Render a text with its marks, within TEXT_BYTES."""
-    return f'<div class="marked" dir="auto">{fitted(lambda limit: _pieces(part, limit), LONGEST, TEXT_BYTES)}</div>'
+    return f'<div class="marked" dir="auto">{fit(lambda limit: _show_pieces(part, limit), LONGEST, TEXT_BYTES)}</div>'
 
 
-def _pieces(part: Marked, limit: int) -> str:
+def _show_pieces(part: Marked, limit: int) -> str:
     """Render the pieces between the bounds of marks, each within `limit` characters; of many marks the first."""
     text, at, pieces, marks = part.text, 0, list[str](), part.marks[: min(MARKS, limit)]
     for start, end in marks:
-        pieces += [shortened(text[at:start], limit), f"<mark>{shortened(text[start:end], limit)}</mark>"]
+        pieces += [shorten(text[at:start], limit), f"<mark>{shorten(text[start:end], limit)}</mark>"]
         at = end
     more = len(part.marks) - len(marks)
-    pieces.append(f'<span class="cut">… {counted(more, "passage")} more …</span>' if more else shortened(text[at:], limit))
+    pieces.append(f'<span class="cut">… {counted(more, "passage")} more …</span>' if more else shorten(text[at:], limit))
     before, after = ('<span class="cut"> … </span>' if left else "" for left in (part.before, part.after))
     return f"{before}{''.join(pieces)}{after}"

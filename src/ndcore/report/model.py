@@ -14,13 +14,14 @@ from ndcore._version import __version__
 from ndcore.collection.ids import Names
 from ndcore.dedup.classes import describe_classes
 from ndcore.plots import histogram
+from ndcore.recipe import Recipe
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
 __all__ = [
     "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Loss", "Losses", "Member", "Part", "Report", "ReportTable",
-    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "read_excerpts",
-    "truncate", "versions",
+    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "never_refusing",
+    "read_excerpts", "truncate", "versions",
 ]
 
 MEMBERS = 20  # listed of a cluster, the least similar to the representative
@@ -67,7 +68,7 @@ Excerpts = Callable[[Ints], dict[int, Excerpt]]
 class Member(NamedTuple):
     """A document that another represents; `resemblance` is to the representative, nan where undefined.
 
-    `score` is what was compared with the threshold, None where that is the resemblance.
+    `score` was compared with the threshold; None where the resemblance was.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownCluster:
-    """A representative and the documents that it stands for, as the report shows them.
+    """A representative and the documents that it represents, as the report shows them.
 
     `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance, or score, of a member.
     `members` are the least similar ones. `note` says what is special about the representative. `excerpt` is of its text;
@@ -116,7 +117,7 @@ class Loss(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What the drops cost: shingles that no kept document has, in how many documents, and the largest losses."""
+    """The cost of the drops: shingles that no kept document has, in how many documents, and the largest losses."""
 
     shingles: int
     documents: int
@@ -131,7 +132,7 @@ class ChosenClusters(NamedTuple):
 
 
 class ReportTable(NamedTuple):
-    """Some of `total` rows, under a heading, with a sentence about them; ints and floats stand to the right."""
+    """Some of `total` rows, under a heading, with a sentence about them; ints and floats are aligned to the right."""
 
     title: str
     text: str
@@ -208,8 +209,8 @@ def count_hundredths(values: Floats) -> Ints:
     """Count the resemblances in [i / 100, (i + 1) / 100), the last interval closed; int64 (100,)."""
     counts = np.zeros(100, np.int64)
     if len(values):
-        found = histogram(values, 1 / 100).counts
-        counts[len(counts) - len(found) :] = found
+        occupied = histogram(values, 1 / 100).counts
+        counts[len(counts) - len(occupied) :] = occupied
     return counts
 
 
@@ -223,6 +224,13 @@ def describe_shingling(shingling: Shingling | None) -> str:
     if shingling is None:
         return "shingles"
     return f"shingles of {shingling.width} {'tokens' if callable(shingling.unit) else f'{shingling.unit}s'}"
+
+
+def never_refusing(shingling: Shingling) -> Shingling:
+    """Return the shingling with a rule that refuses no short text, as excerpts may be."""
+    if shingling.short != "error":
+        return shingling
+    return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
 def truncate(text: Text, limit: int) -> Text:
@@ -250,15 +258,15 @@ def read_excerpts(
     def excerpts(positions: Ints) -> dict[int, Excerpt]:
         asked, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
         wanted[[*asked, *visits]] = True
-        found: dict[int, Excerpt] = {}
+        kept: dict[int, Excerpt] = {}
         if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
                     if position in asked:
-                        found[position] = Excerpt(truncate(text, EXCERPT), len(text))
+                        kept[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)
-        return found
+        return kept
 
     return excerpts
 

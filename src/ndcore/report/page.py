@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ndcore.alignment.rows import spelt
+from ndcore.alignment.passages import passages
+from ndcore.alignment.rows import spell_text
 from ndcore.human import counted
-from ndcore.report.charts import Bar, chart, resemblance_bars, size_bars, stacked
+from ndcore.report.charts import Bar, draw_histogram, draw_stack, resemblance_bars, size_bars
 from ndcore.report.elements import (
     NAME,
-    grid,
-    header,
-    making_card,
+    fit,
     plain_name,
-    section,
+    show_grid,
+    show_header,
+    show_making,
     show_name,
     show_resemblance,
+    show_section,
     show_share,
     show_snippet,
+    show_table,
     show_text,
-    table_card,
     three_decimals,
 )
-from ndcore.report.html import page
-from ndcore.report.model import MEANING, MEMBERS, Loss, Losses, Member, Part, Report, ShownCluster, versions
-from ndcore.report.style import SCRIPT, STYLE
-from ndcore.report.views import side_by_side
+from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, draw_overview, wrap_page
+from ndcore.report.model import (
+    EXCERPT,
+    MEANING,
+    MEMBERS,
+    Loss,
+    Losses,
+    Member,
+    Part,
+    Report,
+    ShownCluster,
+    View,
+    never_refusing,
+    truncate,
+    versions,
+)
+from ndcore.report.side_by_side import LEGEND, show_side_by_side
+from ndcore.text.shingling import Shingling
 
-__all__ = ["render"]
-
+__all__ = ["render", "side_by_side"]
 
 def render(report: Report) -> str:
     """Render a report as a page: one file that loads nothing, works without its script, and can be printed.
@@ -47,16 +62,18 @@ def render(report: Report) -> str:
         HTML.
     """
     sections = [
-        section("outcome", "Outcome", _outcome(report)),
-        section("sizes", "Sizes and resemblances", _charts(report)),
-        section("clusters", "Clusters", _clusters(report)),
-        *([] if report.losses is None else [section("losses", "What the drops cost", _losses(report.losses, report.score))]),
-        section("views", "Side by side", side_by_side(report)),
-        *(section(f"table-{i}", show_text(table.title), table_card(table)) for i, table in enumerate(report.tables, 1)),
-        section("making", "How this was made", _making(report)),
+        show_section("outcome", "Outcome", _outcome(report)),
+        show_section("sizes", "Sizes and resemblances", _charts(report)),
+        show_section("clusters", "Clusters", _clusters(report)),
+        *([] if report.losses is None else
+          [show_section("losses", "What the drops cost", _losses(report.losses, report.score))]),
+        show_section("views", "Side by side", side_by_side(report)),
+        *(show_section(f"table-{i}", show_text(table.title), show_table(table)) for i, table in enumerate(report.tables, 1)),
+        show_section("making", "How this was made", _making(report)),
     ]
-    head = header(report.title, report.subtitle, report.figures)
-    return page(plain_name(report.title), f"{head}\n<main>\n{chr(10).join(sections)}\n</main>", STYLE, SCRIPT)
+    head = show_header(report.title, report.subtitle, report.figures)
+    body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
+    return wrap_page(plain_name(report.title), body, REPORT_STYLE, REPORT_SCRIPT)
 
 
 # ---- outcome and charts
@@ -66,11 +83,11 @@ def _outcome(report: Report) -> str:
     """Render the classes of all documents, as a bar and a table, and the notes."""
     total = max(1, sum(part.documents for part in report.parts))
     documents, colours = {part.name: part.documents for part in report.parts}, _in_order_of_colours(report)
-    counts = [(spelt(name[:NAME]), documents.get(name, 0)) for name in colours]
-    bar = stacked(counts, "stack", "Documents by what became of them")
+    counts = [(spell_text(name[:NAME]), documents.get(name, 0)) for name in colours]
+    bar = draw_stack(counts, "stack", "Documents by what became of them")
     lines = "".join(_part(part, colours.index(part.name), total) for part in report.parts)
     heads = ("Class", False), ("Documents", True), ("Share", True), ("Meaning", False)
-    table = grid("All documents by what became of them", heads, lines)
+    table = show_grid("All documents by what became of them", heads, lines)
     notes = "".join(f"<li>{show_text(note)}</li>" for note in report.notes)
     listed = f'<ul class="notes">{notes}</ul>' if notes else ""
     return f'<div class="card">{bar}<div class="wide">{table}</div></div>{listed}'
@@ -116,9 +133,9 @@ def _chart(
 ) -> str:
     """Render a histogram with its numbers in a table."""
     lines = "".join(f'<tr><td>{bar.label}</td><td class="number">{bar.number:,}</td></tr>' for bar in bars if bar.number)
-    numbers = grid(title, ((what, False), (counted, True)), lines)
+    numbers = show_grid(title, ((what, False), (counted, True)), lines)
     return (
-        f'<figure class="card"><figcaption>{title}</figcaption>{chart(f"chart-{name}", title, bars, mark, end)}'
+        f'<figure class="card"><figcaption>{title}</figcaption>{draw_histogram(f"chart-{name}", title, bars, mark, end)}'
         + (f'<p class="faint small">{show_text(note)}</p>' if note else "")
         + f"<details><summary>The numbers</summary>{numbers}</details></figure>"
     )
@@ -141,13 +158,13 @@ def _clusters(report: Report) -> str:
     return (
         '<div class="card"><p class="filter" hidden><label>Filter <input type="search" autocomplete="off" '
         'placeholder="words of a name or a text"></label> <output></output></p>'
-        f'<div class="wide">{grid(caption, heads, lines, "sortable")}</div></div>'
+        f'<div class="wide">{show_grid(caption, heads, lines, "sortable")}</div></div>'
     )
 
 
 def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | None) -> str:
     """Render the row of a cluster."""
-    bar = stacked([(name, cluster.verdicts.get(name, 0)) for name in names], "mini")
+    bar = draw_stack([(name, cluster.verdicts.get(name, 0)) for name in names], "mini")
     classes = ", ".join(f"{cluster.verdicts[name]:,} {show_text(name)}" for name in names if name in cluster.verdicts)
     snippet = f'<p class="snippet" dir="auto">{show_snippet(cluster.excerpt)}</p>' if cluster.excerpt else ""
     note = f'<p class="faint small">{show_text(cluster.note)}</p>' if cluster.note else ""
@@ -177,7 +194,7 @@ def _members(cluster: ShownCluster, score: str | None) -> str:
     heads += [] if score is None else [(score.capitalize(), True)]
     return (
         f"<details><summary>{counted(total, 'member')}{below}</summary>"
-        f"{grid(f'Members of {show_name(cluster.name)}{more}', heads, lines)}</details>"
+        f"{show_grid(f'Members of {show_name(cluster.name)}{more}', heads, lines)}</details>"
     )
 
 
@@ -200,7 +217,7 @@ def _losses(losses: Losses, score: str | None) -> str:
              ("Resemblance", True), *([] if score is None else [(score.capitalize(), True)])]
     listed = len(losses.largest)
     extent = "all" if listed == losses.documents else f"the {listed:,} largest of {losses.documents:,}"
-    table = grid(f"What the drops cost: {extent}. Share: of the document's own shingles", heads, lines)
+    table = show_grid(f"What the drops cost: {extent}. Share: of the document's own shingles", heads, lines)
     return f'<p class="faint">{text}</p><div class="card wide">{table}</div>'
 
 
@@ -226,4 +243,77 @@ def _making(report: Report) -> str:
         rows.insert(0, ("command", report.command))
     if report.made is not None:
         rows.insert(0, ("made", report.made))
-    return making_card(rows)
+    return show_making(rows)
+
+
+VIEWS_BYTES = 2_500_000  # of all texts side by side
+
+
+def side_by_side(report: Report) -> str:
+    """Render the pairs of documents side by side."""
+    if not report.clusters:
+        return '<p class="faint">There is nothing to compare.</p>'
+    if report.shingling is None or callable(report.shingling.unit):
+        return '<p class="faint">Where tokens of this unit stand in a text is not known: passages cannot be shown.</p>'
+    least_alike = [
+        (str(i), View(cluster.name, cluster.excerpt, cluster.members[0], cluster.view))
+        for i, cluster in enumerate(report.clusters, 1) if cluster.view is not None and cluster.excerpt is not None
+    ]
+    nearest = [(f"near-{i}", view) for i, view in enumerate(report.nearest, 1)]
+    lost = [] if report.losses is None else [
+        (f"lost-{i}", loss.view) for i, loss in enumerate(report.losses.largest, 1) if loss.view is not None
+    ]
+    if not least_alike and not nearest and not lost:
+        only = all(set(cluster.verdicts) == {"identical"} for cluster in report.clusters)
+        reason = "The clusters above are of identical documents." if only else "The texts are not at hand."
+        return f'<p class="faint">{reason}</p>'
+    shingling, size = never_refusing(report.shingling), VIEWS_BYTES // (len(least_alike) + len(nearest) + len(lost))
+    to = "in" if report.measure.startswith("containment") else "to"
+
+    def views(chosen: list[tuple[str, View]], back: Callable[[str], tuple[str, str] | None]) -> list[str]:
+        return [_view(place, view, shingling, size, report.score, back(place)) for place, view in chosen]
+
+    return (
+        f'<p class="faint">{LEGEND}</p>'
+        + _show_views("Least alike", "The representative and the member least like it, of the largest clusters with a "
+                  "difference to see.", views(least_alike, lambda place: (f"cluster-{place}", "the cluster")))
+        + _show_views("Nearest the threshold", f"Documents whose {report.measure} {to} their representative is "
+                  f"{report.threshold:g} or little more: a slightly higher threshold would keep them apart.",
+                  views(nearest, lambda place: None))
+        + _show_views("What the drops cost", "The dropped documents with most shingles that no kept document has.",
+                  views(lost, lambda place: ("losses", "the list")))
+    )
+
+
+def _show_views(title: str, text: str, views: Sequence[str]) -> str:
+    """Render views under a heading."""
+    return f'<h3>{title}</h3><p class="faint">{text}</p>{"".join(views)}' if views else ""
+
+
+def _view(
+    place: str, view: View, shingling: Shingling, size: int, score: str | None, back: tuple[str, str] | None
+) -> str:
+    """Render two documents side by side, which unfold; `back` is the id and the name of where they are listed."""
+    sides, member = (view.excerpt, view.view), view.member
+    names = plain_name(view.name), plain_name(member.name)
+
+    def compare_beginnings(limit: int) -> str:
+        a, b = (truncate(side.text, limit) for side in sides)
+        aligned = passages(a, b, shingling)
+        notes = [
+            f"Of {side}, the first {len(text):,} of {whole.length:,} {'bytes' if isinstance(text, bytes) else 'characters'} "
+            "are compared and shown."
+            for side, text, whole in zip(("the representative", "the member"), (a, b), sides, strict=True)
+            if len(text) < whole.length
+        ]
+        note = f'<p class="cut-note">{" ".join(notes)}</p>' if notes else ""
+        return note + draw_overview(aligned) + show_side_by_side(a, b, aligned, names, f"v{place}-")
+
+    link = "" if back is None else f'<p class="small"><a href="#{back[0]}">back to {back[1]}</a></p>'
+    its_score = "" if member.score is None else f", {score} {three_decimals(member.score)}"
+    return (
+        f'<details class="card view" id="view-{place}"><summary><strong>{show_name(view.name)}</strong> and '
+        f'<strong>{show_name(member.name)}</strong> <span class="faint">{show_text(member.verdict)}, resemblance '
+        f"{show_resemblance(member)}{its_score}</span></summary>\n{fit(compare_beginnings, EXCERPT, size)}"
+        f"{link}</details>\n"
+    )

@@ -1,21 +1,26 @@
-"""What the server answers: each answer is JSON as it is, and a page shows the same.
+"""The answers of the server: one dataclass a route, sent as JSON, or rendered as a page.
 
-The description of a field stands in its annotation: the OpenAPI document is made of it (`ndcore.serve.openapi`).
+The annotation of a field holds its description, from which `ndcore.serve.openapi` makes the OpenAPI document.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
+from ndcore._types import Text
 from ndcore.files.json_values import to_json
-from ndcore.report.comparison import DocumentComparison, as_json
+from ndcore.report.comparison import DocumentComparison, as_json, as_text
+from ndcore.report.model import truncate
 from ndcore.report.plain_values import plain
-from ndcore.serve.keys import Key, key_value
+from ndcore.serve.keys import Key, key_as_json
 
 __all__ = [
+    "EXCERPT",
     "About",
+    "Asked",
     "Cluster",
     "ClusterMember",
     "Clusters",
@@ -28,10 +33,13 @@ __all__ = [
     "Located",
     "Match",
     "Peeked",
+    "ServedSource",
     "TextExcerpt",
     "TextJudgement",
-    "encoded",
-    "iso",
+    "cut_excerpt",
+    "cut_page",
+    "encode",
+    "write_iso",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -39,7 +47,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True)
 class ListPage:
-    """A part of a long list."""
+    """One page of a long list."""
 
     number: Annotated[int, "number of the page, from 1"]
     size: Annotated[int, "most entries of a page"]
@@ -49,7 +57,7 @@ class ListPage:
 
 @dataclass(frozen=True)
 class About:
-    """What is served."""
+    """The store or collection that is served."""
 
     kind: Annotated[str, "store or collection"]
     name: Annotated[str, "name of its directory"]
@@ -148,7 +156,7 @@ class Match:
 
 @dataclass(frozen=True)
 class DocumentAnswer:
-    """What is known of a key."""
+    """A document: its cluster, versions and text, or the documents that resemble it."""
 
     key: Annotated[Key, "key of the document"]
     cluster: Annotated[Cluster, "the first page of its cluster"]
@@ -180,7 +188,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Peeked:
-    """What is known of a text that is only looked at."""
+    """The verdict on a text that is not kept, or the documents of a collection that resemble it."""
 
     judgement: Annotated[TextJudgement | None, "its verdict; null in a collection"]
     cluster: Annotated[Cluster | None, "the first page of the cluster that it belongs to; null where it is new"]
@@ -189,28 +197,28 @@ class Peeked:
     differences: Annotated[Compared | None, "marked differences to the representative, if asked for and its text is stored"]
 
 
-def encoded(answer: Any) -> bytes:
+def encode(answer: Any) -> bytes:
     """Encode an answer as JSON."""
     return to_json(answer, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold, one level deep: `json.dumps` asks again for what is inside."""
+    """Convert a value to JSON types, one level deep: `json.dumps` calls again for nested values."""
     if isinstance(value, Compared):
         return as_json(value.found)
     if isinstance(value, bytes):
-        return key_value(value)
+        return key_as_json(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: _finite(getattr(value, each.name)) for each in fields(value)}
     return plain(value)
 
 
 def _finite(value: Any) -> Any:
-    """Return None for nan, and other values as they are."""
+    """Replace nan by None."""
     return None if isinstance(value, float) and value != value else value
 
 
-def iso(date: Any) -> str | None:
+def write_iso(date: Any) -> str | None:
     """Return a date as ISO 8601 in UTC: microseconds since 1970, or a datetime; None for None, or a date out of range."""
     if date is None:
         return None
@@ -219,3 +227,32 @@ def iso(date: Any) -> str | None:
         return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, TypeError):
         return None
+
+
+Asked = Mapping[str, Any]  # the values of a request by name, checked by the table of routes
+
+EXCERPT = 5_000  # characters or bytes of a text beside its key
+
+T = TypeVar("T")
+
+
+class ServedSource(Protocol):
+    """The interface of a served store or collection: each method answers the route of its name."""
+
+    kind: str
+    name: str
+
+
+def cut_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
+    """Return the entries of the requested page, and its number and size."""
+    page, size = asked.get(number, 1), asked["size"]
+    part = list(entries[(page - 1) * size : page * size])
+    return part, ListPage(page, size, len(entries), page * size < len(entries))
+
+
+def cut_excerpt(text: Text | None) -> TextExcerpt | None:
+    """Return the beginning of a text."""
+    if text is None:
+        return None
+    part = truncate(text, EXCERPT)
+    return TextExcerpt(as_text(part), len(text), "byte" if isinstance(text, bytes) else "character", len(part) < len(text))

@@ -1,12 +1,14 @@
-"""The application: routes of the table, as pages and as JSON, behind the guard."""
+"""The ASGI application: each route as a page and as JSON, behind the guard, answered on bounded threads."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,18 +17,15 @@ from starlette.responses import Response
 from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
-from ndcore.serve.answers import encoded
-from ndcore.serve.bodies import check_texts, query_values, read_body, values_of
+from ndcore.serve.answers import ServedSource, encode
+from ndcore.serve.bodies import check_texts, parse_body, parse_query, read_body
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
-from ndcore.serve.pages import SHOW, problem_page
-from ndcore.serve.parts import PAGE_POLICY
+from ndcore.serve.pages import PAGE_POLICY, SHOW, show_problem
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route, paths_of
-from ndcore.serve.source import ServedSource
-from ndcore.serve.work import WorkerThreads
 
-__all__ = ["MOST_TEXT", "SECONDS", "Limits", "application"]
+__all__ = ["MOST_TEXT", "SECONDS", "Limits", "WorkerThreads", "application"]
 
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
@@ -35,7 +34,7 @@ log = logging.getLogger("ndcore.serve")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may take: bytes of a text, seconds of an answer and of the reading of a body."""
+    """Limits of a request: bytes of a text, and seconds to read a body or to answer."""
 
     text: int = MOST_TEXT
     seconds: float = SECONDS
@@ -58,34 +57,34 @@ def application(source: ServedSource, limits: Limits | None = None, hosts: Itera
         by_method = {route.method: route for route in named}
         methods = list(by_method)
         for path, as_page in ((named[0].page, True), (named[0].api, False)):
-            routes.append(Path(path, _endpoint(source, by_method, as_page, limits, work), methods=methods))
+            routes.append(Path(path, _make_endpoint(source, by_method, as_page, limits, work), methods=methods))
     document = to_json(openapi(source.kind), indent=1)
 
     async def described(request: Request) -> Response:
         return Response(document, media_type="application/json")
 
     routes.append(Path("/openapi.json", described))
-    handlers: Any = {HTTPException: _not_found, Refused: _refused, ClientDisconnect: _gone}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), lambda scope, error: _problem(scope["path"], error),
-                 hosts)
+    handlers: Any = {HTTPException: _answer_wrong_path, Refused: _answer_refusal, ClientDisconnect: _answer_nobody}
+    site = Starlette(routes=routes, exception_handlers=handlers)
+    return Guard(site, lambda scope, error: _answer_problem(scope["path"], error), hosts)
 
 
-def _endpoint(
+def _make_endpoint(
     source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads
 ) -> Callable[[Request], Any]:
-    """Make what answers a page or its JSON."""
+    """Make the endpoint of a page or of its JSON."""
     def answered(route: Route, asked: dict[str, Any]) -> bytes:
         answer = getattr(source, route.name)(asked)
         if not as_page:
-            return encoded(answer)
+            return encode(answer)
         return SHOW[route.name](answer, asked).encode("utf-8", "replace")
 
     async def endpoint(request: Request) -> Response:
         route = routes["GET" if request.method == "HEAD" else request.method]
-        given = query_values(request.scope["query_string"])
+        given = parse_query(request.scope["query_string"])
         if route.posted:
             body = await work.within(read_body(request.stream(), request.headers.get("content-length"), limits.text))
-            given += values_of(route, request.headers.get("content-type", ""), body, as_page)
+            given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
         asked = route.values(given)
         check_texts(asked, limits.text)
         try:
@@ -102,34 +101,77 @@ def _endpoint(
     return endpoint
 
 
-# ---- what is not answered
+# ---- requests without an answer
 
 
-def _problem(path: str, error: Refused, headers: dict[str, str] | None = None) -> Response:
+def _answer_problem(path: str, error: Refused, headers: dict[str, str] | None = None) -> Response:
     """Answer with a problem, as a page or as JSON (RFC 9457)."""
     title = HTTPStatus(error.status).phrase
     given = dict(headers or {})
     if path.startswith("/api/") or path == "/openapi.json":
         content = to_json({"title": title, "status": error.status, "detail": error.message})
         return Response(content, error.status, given, "application/problem+json")
-    page = problem_page(error.status, title, error.message).encode("utf-8", "replace")
+    page = show_problem(error.status, title, error.message).encode("utf-8", "replace")
     return Response(page, error.status, {**given, "content-security-policy": PAGE_POLICY}, "text/html")
 
 
-async def _refused(request: Request, error: Refused) -> Response:
-    return _problem(request.scope["path"], error)
+async def _answer_refusal(request: Request, error: Refused) -> Response:
+    """Answer a request that was refused."""
+    return _answer_problem(request.scope["path"], error)
 
 
-async def _not_found(request: Request, error: HTTPException) -> Response:
+async def _answer_wrong_path(request: Request, error: HTTPException) -> Response:
     """Answer requests for other paths, or by other methods."""
     words = {
         404: "there is no page of this name; keys are looked up by their value, not by a path",
         405: f"the method {request.method:.20} is not accepted here",
     }
     message = words.get(error.status_code, str(error.detail))
-    return _problem(request.scope["path"], Refused(error.status_code, message), dict(error.headers or {}))
+    return _answer_problem(request.scope["path"], Refused(error.status_code, message), dict(error.headers or {}))
 
 
-async def _gone(request: Request, error: ClientDisconnect) -> Response:
+async def _answer_nobody(request: Request, error: ClientDisconnect) -> Response:
     """Answer nobody: the client has left while its request was read."""
     return Response(status_code=400)
+
+
+T = TypeVar("T")
+
+THREADS, WAITING = 4, 32
+
+
+class WorkerThreads:
+    """Threads that answer requests.
+
+    Parameters
+    ----------
+    seconds : float
+        A request that takes longer is refused. Its thread ends when its step does; as long as all threads are busy and the
+        queue is full, further requests are refused at once.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore-serve")
+        self._running = 0
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a function on a thread, and return its result. Raises Refused if that takes too long."""
+        if self._running >= THREADS + WAITING:
+            raise Refused(503, f"the server is busy with {self._running} requests; ask again in a few seconds")
+        self._running += 1
+        future = self._threads.submit(function, *arguments)
+        loop = asyncio.get_running_loop()
+        future.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(self._finished))
+        return await self.within(asyncio.wrap_future(future))
+
+    async def within(self, work: Awaitable[T]) -> T:
+        """Await something for the time that a request may take. Raises Refused if it takes longer."""
+        try:
+            return await asyncio.wait_for(work, self.seconds)
+        except TimeoutError:
+            raise Refused(503, f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server "
+                               "with a larger --timeout") from None
+
+    def _finished(self) -> None:
+        self._running -= 1

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route
 
-__all__ = ["FORM", "JSON", "PLAIN", "check_texts", "query_values", "read_body", "values_of"]
+__all__ = ["FORM", "JSON", "PLAIN", "check_texts", "parse_body", "parse_query", "read_body"]
 
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
@@ -48,7 +48,7 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
     return b"".join(parts)
 
 
-def query_values(query: bytes) -> list[tuple[str, Any]]:
+def parse_query(query: bytes) -> list[tuple[str, Any]]:
     """Parse a query or a form. Raises Refused where it is not UTF-8, or has too many values."""
     try:
         return list(parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogatepass",
@@ -59,32 +59,32 @@ def query_values(query: bytes) -> list[tuple[str, Any]]:
         raise Refused(400, f"a request has at most {MOST_FIELDS} values") from None
 
 
-def values_of(route: Route, content_type: str, body: bytes, from_page: bool) -> list[tuple[str, Any]]:
+def parse_body(route: Route, content_type: str, body: bytes, from_page: bool) -> list[tuple[str, Any]]:
     """Parse the body of a request by its Content-Type.
 
     Forms of pages write ends of lines as CR LF: they become LF. Other bodies are taken to the byte.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == FORM:
-        values = query_values(body)
+        values = parse_query(body)
         return [(name, value.replace("\r\n", "\n")) for name, value in values] if from_page else values
     if kind == JSON:
-        return _json_values(body)
+        return _parse_json(body)
     if kind == PLAIN and any(p.name == "text" for p in route.parameters):
         return [("text", body)]
     accepted = f"{JSON}, {FORM}" + (f", {PLAIN}" if any(p.name == "text" for p in route.parameters) else "")
     raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {accepted}")
 
 
-def _json_values(body: bytes) -> list[tuple[str, Any]]:
+def _parse_json(body: bytes) -> list[tuple[str, Any]]:
     """Parse an object of JSON."""
     try:
-        found = json.loads(body)
+        values = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise Refused(400, f"the body is JSON of type {type(found).__name__}; it must be an object with the values")
-    return list(found.items())
+    if not isinstance(values, dict):
+        raise Refused(400, f"the body is JSON of type {type(values).__name__}; it must be an object with the values")
+    return list(values.items())
 
 
 def check_texts(values: dict[str, Any], most: int) -> None:

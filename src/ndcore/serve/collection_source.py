@@ -1,4 +1,4 @@
-"""Answers from a collection: what resembles a text or a document, and clusters. A collection keeps no texts and no dates."""
+"""Answer requests from a collection: similar documents, and clusters. A collection keeps no texts and no dates."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from ndcore.collection.collection import Collection, Resembling
 from ndcore.collection.shelf import CLASSES
 from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
-from ndcore.serve.answers import About, Cluster, ClusterMember, Clusters, DocumentAnswer, ListedCluster, Match, Peeked
-from ndcore.serve.keys import Key, possible_keys
+from ndcore.serve.answers import (
+    About,
+    Asked,
+    Cluster,
+    ClusterMember,
+    Clusters,
+    DocumentAnswer,
+    ListedCluster,
+    Match,
+    Peeked,
+    cut_page,
+)
+from ndcore.serve.keys import Key, read_keys
 from ndcore.serve.refusal import Refused
-from ndcore.serve.source import Asked, one_page
 from ndcore.serve.store_source import LISTED
 
 __all__ = ["CollectionSource"]
 
 
 class CollectionSource:
-    """A collection as the server asks it.
+    """The answers of a collection.
 
     Parameters
     ----------
@@ -34,30 +44,30 @@ class CollectionSource:
 
     def about(self, asked: Asked) -> About:
         """Describe the collection."""
-        made, found = self._collection, self._collection.clustering
-        settings = {"threshold": found.threshold, "policy": found.policy, "clustering": found.cluster,
+        made, clustering = self._collection, self._collection.clustering
+        settings = {"threshold": clustering.threshold, "policy": clustering.policy, "clustering": clustering.cluster,
                     **plain(made.parameters), "recipe": made.recipe.to_json()}
-        figures = {"clusters": len(found.representatives),
-                   "documents in clusters besides their first": len(found.duplicates),
-                   "documents without a sample": found.without_sample}
+        figures = {"clusters": len(clustering.representatives),
+                   "documents in clusters besides their first": len(clustering.duplicates),
+                   "documents without a sample": clustering.without_sample}
         return About(self.kind, self.name, len(made), settings, figures)
 
     def peek(self, asked: Asked) -> Peeked:
         """Find the documents that resemble a text."""
         try:
-            found = self._collection.query(asked["text"], limit=asked["size"])
+            resembling = self._collection.query(asked["text"], limit=asked["size"])
         except ValueError as error:
             raise Refused(400, str(error)) from error
-        return Peeked(None, None, None, [_match(each) for each in found], None)
+        return Peeked(None, None, None, [_match(each) for each in resembling], None)
 
     def document(self, asked: Asked) -> DocumentAnswer:
         """Return the cluster of an id, and the documents that resemble it."""
         key, position = self._find(asked)
-        found, names = self._collection.clustering, self._collection.names
-        label = int(found.labels[position])
-        positions = np.flatnonzero(found.labels == label)
-        places, page = one_page(range(len(positions)), asked)
-        members = [ClusterMember(names[at], None, None, CLASSES[found.codes[at]], finite(found.resemblance[at]))
+        clustering, names = self._collection.clustering, self._collection.names
+        label = int(clustering.labels[position])
+        positions = np.flatnonzero(clustering.labels == label)
+        places, page = cut_page(range(len(positions)), asked)
+        members = [ClusterMember(names[at], None, None, CLASSES[clustering.codes[at]], finite(clustering.resemblance[at]))
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
@@ -65,18 +75,18 @@ class CollectionSource:
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, the largest first."""
-        found, names = self._collection.clustering, self._collection.names
-        kept = found.keep_indices
-        sizes = found.cluster_sizes[kept]
+        clustering, names = self._collection.clustering, self._collection.names
+        kept = clustering.keep_indices
+        sizes = clustering.cluster_sizes[kept]
         order = np.lexsort((kept, -sizes))
-        places, page = one_page(range(int((sizes >= asked["least"]).sum())), asked)
-        members = [np.flatnonzero(found.labels == label) for label in kept[order[places]].tolist()]
+        places, page = cut_page(range(int((sizes >= asked["least"]).sum())), asked)
+        members = [np.flatnonzero(clustering.labels == label) for label in kept[order[places]].tolist()]
         return Clusters([ListedCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
                          for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:
-        """Find the id that a word stands for, and the first document with it. Raises Refused without one."""
-        for key in possible_keys(asked["key"], asked.get("kind")):
+        """Find the first document whose id a word may denote. Return both; raise Refused if there is none."""
+        for key in read_keys(asked["key"], asked.get("kind")):
             try:
                 return key, int(self._collection.names.positions(key)[0])
             except (KeyError, TypeError):
@@ -84,5 +94,5 @@ class CollectionSource:
         raise Refused(404, f"the collection has no document with the id {asked['key']!r:.200}")
 
 
-def _match(found: Resembling) -> Match:
-    return Match(found.id, found.resemblance, found.text_in_document, found.document_in_text, found.cluster)
+def _match(document: Resembling) -> Match:
+    return Match(document.id, document.resemblance, document.text_in_document, document.document_in_text, document.cluster)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ndcore.serve.refusal import Refused
 
-__all__ = ["Guard", "check_request", "host_name"]
+__all__ = ["Guard", "check_request", "read_host"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -60,7 +60,7 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _completed(message.get("headers", ()))
+                message["headers"] = _add_headers(message.get("headers", ()))
             await send(message)
 
         app = self.app
@@ -73,24 +73,24 @@ class Guard:
 
 def check_request(headers: Iterable[tuple[bytes, bytes]], hosts: Iterable[str]) -> None:
     """Raise Refused unless a request names this computer, and does not come from another site."""
-    found: dict[bytes, list[str]] = {}
+    given_headers: dict[bytes, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name.lower(), []).append(value.decode("latin-1"))
-    named = found.get(b"host", [])
-    if len(named) != 1 or host_name(named[0]) not in hosts:
+        given_headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+    named = given_headers.get(b"host", [])
+    if len(named) != 1 or read_host(named[0]) not in hosts:
         given = ", ".join(named) or "none"
         raise Refused(421, f"the request names the host {given!r:.100}; this server answers as localhost only: open it at "
                            "the address that it printed")
-    for origin in found.get(b"origin", []):
+    for origin in given_headers.get(b"origin", []):
         if origin.lower() != f"http://{named[0]}".lower():
             raise Refused(403, f"the request comes from the site {origin!r:.100}; only pages of this server may ask it")
-    for site in found.get(b"sec-fetch-site", []):
+    for site in given_headers.get(b"sec-fetch-site", []):
         if site not in OWN:
             raise Refused(403, f"the request comes from another site ({site!r:.40}); only pages of this server may ask it: "
                                "type its address in the browser")
 
 
-def host_name(host: str) -> str:
+def read_host(host: str) -> str:
     """Return the name in a header Host, without its port, in lower case; empty where it is not well-formed."""
     name, colon, port = host.rpartition(":")
     if host.endswith("]") or not colon:
@@ -98,11 +98,11 @@ def host_name(host: str) -> str:
     return name.lower() if port.isascii() and port.isdigit() else ""
 
 
-def _completed(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _add_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Add the headers that every answer has; a page has brought its own policy."""
-    found = list(headers)
-    names = {name.lower() for name, _ in found}
+    completed = list(headers)
+    names = {name.lower() for name, _ in completed}
     for name, value in (*HEADERS, ("content-security-policy", NOTHING)):
         if name.encode() not in names:
-            found.append((name.encode(), value.encode()))
-    return found
+            completed.append((name.encode(), value.encode()))
+    return completed

@@ -1,6 +1,6 @@
 """Keys of documents in addresses, in JSON and on pages.
 
-A key stands in the query of an address, never in its path: it is looked up, and names no file.
+A key is in the query of an address, never in its path: it is looked up, and never names a file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from ndcore.serve.refusal import Refused
 
-__all__ = ["KINDS", "Key", "address", "key_value", "name_of", "possible_keys"]
+__all__ = ["KINDS", "Key", "key_as_json", "name_of", "read_keys", "write_address"]
 
 Key: TypeAlias = str | int | bytes
 
@@ -19,8 +19,8 @@ KINDS = ("str", "int", "bytes")
 MOST_ADDRESS = 200_000  # characters of an address that servers and browsers take
 
 
-def possible_keys(word: Any, kind: str | None = None) -> list[Key]:
-    """Return the keys that a word of a request may stand for.
+def read_keys(word: Any, kind: str | None = None) -> list[Key]:
+    """Return the keys that a word of a request may denote.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def possible_keys(word: Any, kind: str | None = None) -> list[Key]:
     return [word] if kind == "str" or number is None else [word, number]
 
 
-def key_value(key: Key) -> Any:
+def key_as_json(key: Key) -> Any:
     """Return a key as a value of JSON."""
     return {"bytes": key.hex()} if isinstance(key, bytes) else key
 
@@ -64,7 +64,7 @@ def name_of(key: Key) -> str:
     return key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else str(key)
 
 
-def address(route: str, **values: Key | None) -> str | None:
+def write_address(route: str, **values: Key | None) -> str | None:
     """Return the address of a page with keys and other values in its query; None if it is too long to be asked for."""
     words: dict[str, str] = {}
     for name, value in values.items():

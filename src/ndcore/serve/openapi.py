@@ -36,7 +36,7 @@ def openapi(kind: str) -> dict[str, Any]:
     """Return the OpenAPI document of a server of a store or of a collection."""
     schemas: dict[str, Any] = {"Problem": PROBLEM, "Key": KEY, "Compared": COMPARED}
     paths = {
-        routes[0].api: {route.method.lower(): _operation(route, schemas) for route in routes}
+        routes[0].api: {route.method.lower(): _describe_operation(route, schemas) for route in routes}
         for routes in paths_of(kind).values()
     }
     return {
@@ -49,30 +49,32 @@ def openapi(kind: str) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+def _describe_operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     """Describe one route."""
     described: dict[str, Any] = {"operationId": f"{route.method.lower()}_{route.name}", "summary": route.about}
     if route.posted:
-        described["requestBody"] = {"required": True, "content": _bodies(route)}
+        described["requestBody"] = {"required": True, "content": _describe_bodies(route)}
     else:
         described["parameters"] = [
-            {"name": p.name, "in": "query", "required": p.required, "description": p.about, "schema": _value(p, "query")}
+            {"name": p.name, "in": "query", "required": p.required, "description": p.about,
+             "schema": _describe_value(p, "query")}
             for p in route.parameters
         ]
     problem = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    answer = {"application/json": {"schema": make_schema(route.answer, schemas)}}
     described["responses"] = {
-        "200": {"description": "the answer", "content": {"application/json": {"schema": schema_of(route.answer, schemas)}}},
+        "200": {"description": "the answer", "content": answer},
         **{status: {"description": words, **problem} for status, words in REFUSALS.items()},
     }
     return described
 
 
-def _bodies(route: Route) -> dict[str, Any]:
+def _describe_bodies(route: Route) -> dict[str, Any]:
     """Describe the bodies that a route accepts."""
     required = [p.name for p in route.parameters if p.required]
 
     def form(where: str) -> dict[str, Any]:
-        fields = {p.name: {**_value(p, where), "description": p.about} for p in route.parameters}
+        fields = {p.name: {**_describe_value(p, where), "description": p.about} for p in route.parameters}
         return {"schema": {"type": "object", "properties": fields, "additionalProperties": False,
                            **({"required": required} if required else {})}}
 
@@ -82,7 +84,7 @@ def _bodies(route: Route) -> dict[str, Any]:
     return bodies
 
 
-def _value(p: Parameter, where: str) -> dict[str, Any]:
+def _describe_value(p: Parameter, where: str) -> dict[str, Any]:
     """Describe the value of a parameter."""
     if p.kind == "integer":
         default = {} if p.default is None else {"default": p.default}
@@ -92,35 +94,35 @@ def _value(p: Parameter, where: str) -> dict[str, Any]:
     return {"$ref": "#/components/schemas/Key"} if p.kind == "key" and where == "json" else {"type": "string"}
 
 
-def schema_of(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+def make_schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a type of a field; a dataclass is added to `schemas`, and referred to."""
     if kind is answers.Compared:
         return {"$ref": "#/components/schemas/Compared"}
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         if kind.__name__ not in schemas:
             schemas[kind.__name__] = {}  # a reference to itself ends here
-            schemas[kind.__name__] = _object(kind, schemas)
+            schemas[kind.__name__] = _describe_object(kind, schemas)
         return {"$ref": f"#/components/schemas/{kind.__name__}"}
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         if set(parts) >= {str, int, bytes}:
             key = {"$ref": "#/components/schemas/Key"}
             return {"anyOf": [key, {"type": "null"}]} if type(None) in parts else key
-        return {"anyOf": [schema_of(part, schemas) for part in parts]}
+        return {"anyOf": [make_schema(part, schemas) for part in parts]}
     if origin is list:
-        return {"type": "array", "items": schema_of(parts[0], schemas)}
+        return {"type": "array", "items": make_schema(parts[0], schemas)}
     if origin is dict:
         return {"type": "object"}
     names = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     return {"type": names[kind]}
 
 
-def _object(kind: type, schemas: dict[str, Any]) -> dict[str, Any]:
+def _describe_object(kind: type, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a dataclass."""
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = dataclasses.fields(kind)
     properties = {
-        each.name: {**schema_of(hints[each.name].__origin__, schemas), "description": hints[each.name].__metadata__[0]}
+        each.name: {**make_schema(hints[each.name].__origin__, schemas), "description": hints[each.name].__metadata__[0]}
         for each in fields
     }
     return {"type": "object", "description": (kind.__doc__ or "").partition("\n")[0], "properties": properties,

@@ -1,4 +1,4 @@
-"""Requests that are refused: a status of HTTP, and what to do instead."""
+"""The exception for a request that is refused: a status of HTTP, and a message with advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of routes: pages, the API beside them and its OpenAPI document are made from it."""
+"""The table of routes, from which the pages, the JSON API and its OpenAPI document are made."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Route:
     posted : bool
         The method is POST: a text does not fit in an address. No route changes anything.
     kinds : tuple of str
-        What must be served.
+        The kinds of sources that have this route.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Route:
             A name is unknown or repeated, a value is not accepted, or one is missing.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
-        found: dict[str, Any] = {p.name: p.default for p in self.parameters if p.default is not None}
+        values: dict[str, Any] = {p.name: p.default for p in self.parameters if p.default is not None}
         seen: set[str] = set()
         for name, value in given:
             if name not in known:
@@ -121,26 +121,26 @@ class Route:
             seen.add(name)
             if value is None or (value == "" and known[name].kind != "text" and not known[name].required):
                 continue  # an empty field of a form
-            found[name] = known[name].checked(value)
+            values[name] = known[name].checked(value)
         for parameter in self.parameters:
-            if parameter.required and parameter.name not in found:
+            if parameter.required and parameter.name not in values:
                 raise Refused(400, f"the parameter {parameter.name} is missing: {parameter.about}")
-        return found
+        return values
 
 
-def _kind(name: str, of: str) -> Parameter:
+def _kind_of_key(name: str, of: str) -> Parameter:
     return Parameter(name, f"what {of} is; without it a str, or else the int that it writes. Bytes are written in "
                      "hexadecimal", "choice", choices=KINDS)
 
 
 LEAST = Parameter("least", "fewest documents of a cluster; 1 lists documents that stand alone, too", "integer", default=2,
                   most=1_000_000_000)
-KEY = (Parameter("key", "key of a document", "key", required=True), _kind("kind", "key"))
+KEY = (Parameter("key", "key of a document", "key", required=True), _kind_of_key("kind", "key"))
 PAGE = Parameter("page", "page of the list", "integer", default=1, most=100_000)
 VERSIONS = Parameter("versions", "page of the list of versions", "integer", default=1, most=100_000)
 SIZE = Parameter("size", "most entries of a list", "integer", default=50, most=500)
-SIDES = (Parameter("a", "key of text A", "key"), _kind("a_kind", "a"), Parameter("b", "key of text B", "key"),
-         _kind("b_kind", "b"))
+SIDES = (Parameter("a", "key of text A", "key"), _kind_of_key("a_kind", "a"), Parameter("b", "key of text B", "key"),
+         _kind_of_key("b_kind", "b"))
 TEXTS = tuple(Parameter(f"text_{side}", f"text {side.upper()} itself, instead of its key", "text") for side in ("a", "b"))
 
 ROUTES = (
@@ -172,7 +172,7 @@ def routes_of(kind: str) -> list[Route]:
 
 def paths_of(kind: str) -> Mapping[str, list[Route]]:
     """Group the routes by name: the methods of a path."""
-    found: dict[str, list[Route]] = {}
+    paths: dict[str, list[Route]] = {}
     for route in routes_of(kind):
-        found.setdefault(route.name, []).append(route)
-    return found
+        paths.setdefault(route.name, []).append(route)
+    return paths

@@ -1,4 +1,4 @@
-"""A server on this computer only: what is served, its address, and uvicorn."""
+"""Open a store or a collection, bind an address of this computer, and serve with uvicorn."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.checks import imported
 from ndcore.collection.collection import Collection
+from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
-from ndcore.serve.source import ServedSource
 from ndcore.serve.store_source import StoreSource
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
-__all__ = ["bind", "check_installed", "opened", "serve", "url_of"]
+__all__ = ["bind", "check_installed", "host_of", "opened", "run", "serve", "write_url"]
 
 PURPOSE = "ndcore serve"
-MOST_HEADERS = 256 << 10  # bytes; a key stands in an address
+MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
 
 
 def check_installed() -> Any:
@@ -88,7 +88,7 @@ def bind(host: str, port: int) -> socket.socket:
     return made
 
 
-def url_of(bound: socket.socket) -> str:
+def write_url(bound: socket.socket) -> str:
     """Return the address of a bound socket for a browser."""
     host, port = bound.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -111,15 +111,25 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
     ImportError
         As `check_installed`.
     """
-    uvicorn = check_installed()
+    check_installed()
     from ndcore.serve.app import application
 
-    host = url_of(bound).removeprefix("http://").rpartition(":")[0]
+    run(application(source, limits, [host_of(bound)]), bound, ready)
+
+
+def host_of(bound: socket.socket) -> str:
+    """Return the name of this computer in the address of a bound socket."""
+    return write_url(bound).removeprefix("http://").rpartition(":")[0]
+
+
+def run(application: Any, bound: socket.socket, ready: Callable[[str], None]) -> None:
+    """Run an application on a bound socket until a signal ends the process; `ready` as in `serve`."""
+    uvicorn = check_installed()
     config = uvicorn.Config(
-        application(source, limits, [host]), http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
+        application, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
         access_log=False, proxy_headers=False, server_header=False, date_header=False, limit_concurrency=256,
         timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEADERS,
     )
     bound.listen(128)  # whoever reads the address may ask at once
-    ready(url_of(bound))
+    ready(write_url(bound))
     uvicorn.Server(config).run(sockets=[bound])

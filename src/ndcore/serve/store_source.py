@@ -1,4 +1,4 @@
-"""Answers from a store, opened read-only: each first follows what the writer has acknowledged since."""
+"""Answer requests from a store, opened read-only; each request first reads the writer's latest acknowledged changes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ndcore.recipe import Recipe
 from ndcore.report.comparison import compare
 from ndcore.serve.answers import (
     About,
+    Asked,
     Cluster,
     ClusterMember,
     Clusters,
@@ -25,11 +26,12 @@ from ndcore.serve.answers import (
     Located,
     Peeked,
     TextJudgement,
-    iso,
+    cut_excerpt,
+    cut_page,
+    write_iso,
 )
-from ndcore.serve.keys import Key, name_of, possible_keys
+from ndcore.serve.keys import Key, name_of, read_keys
 from ndcore.serve.refusal import Refused
-from ndcore.serve.source import Asked, excerpt, one_page
 from ndcore.store.keys import normalised
 from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling
@@ -45,20 +47,20 @@ CHANGED = ("near", "other")  # changes of the text; other changes are lexical on
 
 
 class StoreSource:
-    """A store as the server asks it.
+    """The answers of a store.
 
     Parameters
     ----------
     store : Store
         Opened with read_only=True.
     name : str
-        What pages call it.
+        Its name on pages.
     seconds : float
-        After this time a walk over all clusters ends.
+        Time after which a walk over all clusters ends.
 
     Notes
     -----
-    One request asks the store at a time; texts are compared outside of the lock.
+    One request at a time reads the store; texts are compared outside of the lock.
     """
 
     kind = "store"
@@ -71,7 +73,7 @@ class StoreSource:
 
     def about(self, asked: Asked) -> About:
         """Describe the store."""
-        with self._reading() as store:
+        with self._follow_writer() as store:
             settings = {name: getattr(store.settings, name) for name in SETTINGS}
             figures = {name: value for name, value in store.stats().items() if name != "settings"}
             return About(self.kind, self.name, len(store), settings, figures)
@@ -79,109 +81,110 @@ class StoreSource:
     def peek(self, asked: Asked) -> Peeked:
         """Give the verdict on a text, and keep nothing."""
         text = asked["text"]
-        with self._reading() as store:
+        with self._follow_writer() as store:
             try:
-                verdict = store.peek(text, key=_one(asked.get("key")))
+                verdict = store.peek(text, key=_first_key(asked.get("key")))
             except (TypeError, ValueError) as error:
                 raise Refused(400, str(error)) from error
             judgement = TextJudgement(verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
                                   verdict.containing, verdict.exact)
             if verdict.of is None:
                 return Peeked(judgement, None, None, None, None)
-            cluster, located = self._cluster(store, verdict.of, asked), self._located(store, verdict.of)
-            other = _text(store, verdict.of) if asked.get("differences") else None
-        found = None if other is None else self._compared(text, other, ("the text", name_of(verdict.of)))
-        return Peeked(judgement, cluster, located, None, found)
+            cluster, located = self._list_members(store, verdict.of, asked), self._locate(store, verdict.of)
+            other = _read_text(store, verdict.of) if asked.get("differences") else None
+        differences = None if other is None else self._compare(text, other, ("the text", name_of(verdict.of)))
+        return Peeked(judgement, cluster, located, None, differences)
 
     def document(self, asked: Asked) -> DocumentAnswer:
-        """Return what is known of a key."""
-        with self._reading() as store:
-            key = _find(store, asked["key"], asked.get("kind"))
-            cluster, located = self._cluster(store, key, asked), self._located(store, key)
-            return DocumentAnswer(key, cluster, located, _history(store, key, asked), excerpt(_text(store, key)), None)
+        """Return the cluster, the versions and the text of a key."""
+        with self._follow_writer() as store:
+            key = _find_key(store, asked["key"], asked.get("kind"))
+            cluster, located = self._list_members(store, key, asked), self._locate(store, key)
+            history, text = _list_versions(store, key, asked), cut_excerpt(_read_text(store, key))
+            return DocumentAnswer(key, cluster, located, history, text, None)
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, in the order of the store."""
         page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
-        found: list[ListedCluster] = []
+        listed: list[ListedCluster] = []
         passed, first = 0, (page - 1) * size
-        with self._reading() as store:
+        with self._follow_writer() as store:
             for members in store.clusters(asked["least"]):
                 if time.monotonic() > end:
                     raise Refused(503, f"the clusters before page {page} take longer than {self._seconds:g} seconds; "
                                        "ask for an earlier page")
                 passed += 1
                 if passed > first + size:
-                    return Clusters(found, ListPage(page, size, None, True))
+                    return Clusters(listed, ListPage(page, size, None, True))
                 if passed > first:
-                    found.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
-        return Clusters(found, ListPage(page, size, passed, False))
+                    listed.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
+        return Clusters(listed, ListPage(page, size, passed, False))
 
     def history(self, asked: Asked) -> History:
         """List the versions of a key, the latest first."""
-        with self._reading() as store:
-            return _history(store, _find(store, asked["key"], asked.get("kind")), asked)
+        with self._follow_writer() as store:
+            return _list_versions(store, _find_key(store, asked["key"], asked.get("kind")), asked)
 
     def locate(self, asked: Asked) -> Located:
         """Find where the content of a key was seen last."""
-        with self._reading() as store:
-            return self._located(store, _find(store, asked["key"], asked.get("kind")))
+        with self._follow_writer() as store:
+            return self._locate(store, _find_key(store, asked["key"], asked.get("kind")))
 
     def compare(self, asked: Asked) -> Compared:
         """Mark the differences of two texts: stored ones by their keys, or given ones."""
         texts, names = [], []
         for side in ("a", "b"):
-            text, name = self._side(side, asked)
+            text, name = self._read_side(side, asked)
             texts.append(text)
             names.append(name)
-        return self._compared(texts[0], texts[1], (names[0], names[1]))
+        return self._compare(texts[0], texts[1], (names[0], names[1]))
 
-    def _side(self, side: str, asked: Asked) -> tuple[Text, str]:
+    def _read_side(self, side: str, asked: Asked) -> tuple[Text, str]:
         """Return the text of a side of a comparison, and its name."""
         word, text = asked.get(side), asked.get(f"text_{side}")
         if (word is None) == (text is None):
             raise Refused(400, f"give {side}, the key of a stored text, or else text_{side}")
         if text is not None:
             return text, f"text {side.upper()}"
-        with self._reading() as store:
-            key = _find(store, word, asked.get(f"{side}_kind"))
-            found = _text(store, key)
-        if found is None:
+        with self._follow_writer() as store:
+            key = _find_key(store, word, asked.get(f"{side}_kind"))
+            stored = _read_text(store, key)
+        if stored is None:
             raise Refused(404, "the store keeps no texts: it was created with other evidence than text")
-        return found, name_of(key)
+        return stored, name_of(key)
 
-    def _compared(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
+    def _compare(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
         try:
             return Compared(compare(a, b, names, self._shingling, self._threshold, PASSAGES))
         except ValueError as error:  # a unit without places, a text that is too short
             raise Refused(400, f"the texts cannot be compared: {error}") from error
 
     @contextmanager
-    def _reading(self) -> Iterator[Store]:
-        """Wait for other requests, and follow the writer."""
+    def _follow_writer(self) -> Iterator[Store]:
+        """Wait for other requests, then read the writer's latest changes."""
         with self._lock:
             self._store.refresh()
             yield self._store
 
-    def _cluster(self, store: Store, key: Key, asked: Asked) -> Cluster:
+    def _list_members(self, store: Store, key: Key, asked: Asked) -> Cluster:
         """Return one page of the cluster of a key."""
         members = store.cluster(key)
-        part, page = one_page(members, asked)
-        return Cluster(members[0], len(members), [_member(store, each) for each in part], page)
+        part, page = cut_page(members, asked)
+        return Cluster(members[0], len(members), [_describe_member(store, each) for each in part], page)
 
-    def _located(self, store: Store, key: Key) -> Located:
-        found = store.locate(key)
-        return Located(key, found, iso(store.history(found)[-1].date))
-
-
-def _one(word: Any) -> Key | None:
-    """Return the first key that a word may stand for, if there is a word."""
-    return None if word is None or word == "" else possible_keys(word)[0]
+    def _locate(self, store: Store, key: Key) -> Located:
+        latest = store.locate(key)
+        return Located(key, latest, write_iso(store.history(latest)[-1].date))
 
 
-def _find(store: Store, word: Any, kind: str | None) -> Key:
-    """Find the key of the store that a word stands for, as the store writes it. Raises Refused without one."""
-    for key in possible_keys(word, kind):
+def _first_key(word: Any) -> Key | None:
+    """Return the first key that a word may denote; None without a word."""
+    return None if word is None or word == "" else read_keys(word)[0]
+
+
+def _find_key(store: Store, word: Any, kind: str | None) -> Key:
+    """Find the stored key that a word denotes, in its normal form. Raises Refused if there is none."""
+    for key in read_keys(word, kind):
         try:
             key = normalised(key) if store.settings.keys == "url" else key
             if key in store:
@@ -191,7 +194,7 @@ def _find(store: Store, word: Any, kind: str | None) -> Key:
     raise Refused(404, f"the store has no document with the key {word!r:.200}")
 
 
-def _text(store: Store, key: Key) -> Text | None:
+def _read_text(store: Store, key: Key) -> Text | None:
     """Return the text of the last version of a document; None where the store keeps none."""
     try:
         return store.text(key)
@@ -199,19 +202,21 @@ def _text(store: Store, key: Key) -> Text | None:
         return None
 
 
-def _member(store: Store, key: Key) -> ClusterMember:
+def _describe_member(store: Store, key: Key) -> ClusterMember:
+    """Describe a document of a cluster by its versions."""
     versions = store.history(key)
-    return ClusterMember(key, len(versions), iso(versions[-1].date), None, None)
+    return ClusterMember(key, len(versions), write_iso(versions[-1].date), None, None)
 
 
-def _history(store: Store, key: Key, asked: Asked) -> History:
+def _list_versions(store: Store, key: Key, asked: Asked) -> History:
     """Return one page of the versions of a key, the latest first."""
     versions = store.history(key)
-    part, page = one_page(range(len(versions) - 1, -1, -1), asked, "versions")
-    return History(key, [_version(number, versions[number]) for number in part], page)
+    part, page = cut_page(range(len(versions) - 1, -1, -1), asked, "versions")
+    return History(key, [_describe_version(number, versions[number]) for number in part], page)
 
 
-def _version(number: int, version: Any) -> ComparedVersion:
+def _describe_version(number: int, version: Any) -> ComparedVersion:
+    """Describe a version by its date and its change."""
     change = version.change
     real = None if change is None else change in CHANGED
-    return ComparedVersion(number + 1, iso(version.date), change, real, version.resemblance)
+    return ComparedVersion(number + 1, write_iso(version.date), change, real, version.resemblance)

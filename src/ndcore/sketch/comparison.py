@@ -103,7 +103,7 @@ class Comparison(Frozen):
 
         The containment of signatures is computed from the resemblance and the sizes. The errors of estimated sizes, which
         come from the same minima, widen the interval (Zou and Donner 2008, MOVER) with both methods, so that "exact" keeps
-        its promise for exact sizes only. DESIGN.md §5 has the formulas.
+        its promise for exact sizes only. DESIGN.md §6 has the formulas.
 
         References
         ----------
@@ -116,7 +116,7 @@ class Comparison(Frozen):
         if quantity not in ("resemblance", "containment"):
             raise ValueError(f'quantity is {quantity!r}; accepted are "resemblance" and "containment"')
         if self.signatures:
-            low, high = _binomial(self.common, self.total, confidence, method)
+            low, high = _compute_binomial(self.common, self.total, confidence, method)
             if quantity == "containment":
                 low, high = self._contained_between(low, high, confidence)
         else:
@@ -138,13 +138,13 @@ class Comparison(Frozen):
             of_union=of_union, confidence=confidence, share=0.5 if method == "midp" else 1.0,
         )
         guessed = ~sure & (trials > 0) & ~known & (method == "midp")
-        error_a, error_b = (_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
+        error_a, error_b = (_find_size_error(*size, self.total.ravel()) for size in ((size_a, known_a), (size_b, known_b)))
         shared = common / np.maximum(1, self.total.ravel())  # the correlation of both errors
         error = np.sqrt(error_a**2 + error_b**2 + 2.0 * error_a * error_b * shared) if of_union else error_a
         low[guessed], high[guessed] = estimated_intervals(
             common[guessed], trials[guessed], whole[guessed], error[guessed], of_union=of_union, confidence=confidence)
         rest = ~sure & ~finite & ~guessed
-        low[rest], high[rest] = _binomial(common[rest], trials[rest], confidence, method)
+        low[rest], high[rest] = _compute_binomial(common[rest], trials[rest], confidence, method)
         return low.reshape(self.common.shape), high.reshape(self.common.shape)
 
     def _contained(self, resemblance: Floats) -> Floats:
@@ -160,15 +160,15 @@ class Comparison(Frozen):
         middle, lower, upper = self._share(self.resemblance), self._share(low), self._share(high)
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = self.size_b / (self.size_a + self.size_b)
-            sizes, together = _ratio_error((self.resemblance + low) / 2.0, weight, self.known_a, self.known_b)
+            sizes, together = _estimate_ratio_error((self.resemblance + low) / 2.0, weight, self.known_a, self.known_b)
             error = NormalDist().inv_cdf((1.0 + confidence) / 2.0) * weight * sizes / np.sqrt(np.maximum(1, self.total - 2))
             down, up = middle * -np.expm1(-error), middle * np.expm1(error)
-            lower = middle - _combined(middle - lower, down, together)
-            upper = middle + _combined(upper - middle, up, together)
+            lower = middle - _combine(middle - lower, down, together)
+            upper = middle + _combine(upper - middle, up, together)
         return np.clip(lower, 0.0, 1.0), np.minimum(1.0, upper)
 
 
-def _ratio_error(r: Floats, weight: Floats, known_a: Bools, known_b: Bools) -> tuple[Floats, Floats]:
+def _estimate_ratio_error(r: Floats, weight: Floats, known_a: Bools, known_b: Bools) -> tuple[Floats, Floats]:
     """Compute √k times the standard error of log(|B| / |A|) from k minima, and its correlation with the resemblance.
 
     The sums of the exponential minima of A and B have relative variance 1/k and correlation r. The sum of A has covariance
@@ -183,12 +183,12 @@ def _ratio_error(r: Floats, weight: Floats, known_a: Bools, known_b: Bools) -> t
     return np.sqrt(variance), np.where(np.isfinite(correlation), np.clip(correlation, -1.0, 1.0), 0.0)
 
 
-def _combined(first: Floats, second: Floats, correlation: Floats) -> Floats:
+def _combine(first: Floats, second: Floats, correlation: Floats) -> Floats:
     """Compute the deviation of a sum from the deviations of its terms."""
     return np.sqrt(np.maximum(0.0, first**2 + second**2 + 2.0 * correlation * first * second))
 
 
-def _size_error(size: Floats, known: Bools, total: Ints) -> Floats:
+def _find_size_error(size: Floats, known: Bools, total: Ints) -> Floats:
     """Compute one standard error, at least one element, of a size estimated from `total` members; 0 where it is known."""
     unseen = np.maximum(1.0, size - total + 1.0)
     return np.where(known, 0.0, np.maximum(1.0, np.sqrt(size * unseen / np.maximum(1, total - 2))))
@@ -199,12 +199,12 @@ def _ratio(numerator: Ints, denominator: Ints) -> Floats:
         return np.where(denominator > 0, np.float64(numerator) / np.float64(denominator), np.nan)
 
 
-def _binomial(successes: Ints, trials: Ints, confidence: float, method: Method) -> tuple[Floats, Floats]:
+def _compute_binomial(successes: Ints, trials: Ints, confidence: float, method: Method) -> tuple[Floats, Floats]:
     """Compute the binomial interval of each different outcome once."""
     outcomes, which = np.unique(np.stack([successes.ravel(), trials.ravel()], axis=1), axis=0, return_inverse=True)
     ends = np.array([interval(x, n, confidence, method) for x, n in outcomes.tolist()]).reshape(-1, 2)
-    found: Any = ends[which.ravel()].reshape(*successes.shape, 2)
-    return found[..., 0], found[..., 1]
+    intervals: Any = ends[which.ravel()].reshape(*successes.shape, 2)
+    return intervals[..., 0], intervals[..., 1]
 
 
 def positions_among(which: Positions | None, n: int) -> Ints:

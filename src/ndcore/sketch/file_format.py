@@ -187,7 +187,7 @@ def _pack_values(recipe: Recipe, values: AnyArray) -> AnyArray:
 
 
 def _unpack_values(recipe: Recipe, values: AnyArray) -> AnyArray:
-    """Return values as uint64 again. ValueError where they do not lie as `_pack_values` lays them."""
+    """Restore values that `_pack_values` packed, as uint64. ValueError if their layout differs."""
     if recipe["kind"] != "bottom" or recipe["bits"] == 64:
         return values
     if recipe["bits"] not in (32, 40):

@@ -1,17 +1,23 @@
-"""Load sketches of every kind from files."""
+"""Load sketches of every kind from files, and make the sketcher that a recipe describes."""
 
 from __future__ import annotations
 
 import os
 
 from ndcore._types import AnyPath
+from ndcore.recipe import Recipe
+from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.file_format import NEWEST, unpack_arrays
-from ndcore.sketch.simhash import Simhashes
+from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.simhash import SimHasher, Simhashes
+from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import KIND, Sketches
-from ndcore.sketch.winnow import Winnowed
+from ndcore.sketch.winnow import Winnowed, Winnower
 from ndcore.storage import container
+from ndcore.text.shingling import Shingling
 
-__all__ = ["load"]
+__all__ = ["load", "sketcher_of"]
 
 # kinds of recipes whose sketches are of a class of their own
 CLASSES: dict[str, type[Sketches]] = {"simhash": Simhashes, "winnow": Winnowed}
@@ -51,3 +57,20 @@ def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
         return CLASSES.get(recipe["kind"], Sketches)(recipe=recipe, **fields)
     except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:
         raise container.CorruptFile(f"{os.fspath(path)}: the sketches in it do not fit together: {error}") from error
+
+
+def sketcher_of(recipe: Recipe) -> Sketcher:
+    """Make the sketcher of a recipe. ValueError where a recipe alone does not determine one."""
+    kind = recipe["kind"]
+    if kind == "minhash":
+        return MinHasher.from_recipe(recipe)
+    if kind == "simhash":
+        return SimHasher.from_recipe(recipe)
+    shingling = Shingling.from_recipe(Recipe(recipe["shingling"]))
+    if kind == "mod":
+        return ModSketcher(recipe["modulus"], recipe["seed"], shingling, recipe["size"])
+    if kind == "bottom":
+        return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
+    if kind == "winnow":
+        return Winnower(recipe["window"], shingling, recipe["robust"], recipe["seed"])
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash and winnow")

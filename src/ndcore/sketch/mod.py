@@ -76,7 +76,7 @@ class ModSketcher(Sketcher):
         size: int | None = None,
         exact_sizes: bool = False,
     ) -> None:
-        self.modulus = _checked_modulus(modulus)
+        self.modulus = _check_modulus(modulus)
         self.size = None if size is None else checked_count("size", size)
         if self.size is not None and self.modulus == "adaptive":
             raise ValueError(f"size={size} needs a modulus that is a number; an adaptive sample is bounded as it is")
@@ -109,15 +109,15 @@ def _fields(values: UInts, offsets: Ints, flags: bytes, moduli: UInts | None, re
     valid, size = np.frombuffer(flags, np.bool_), recipe["size"]
     everything = recipe["modulus"] == 1 if moduli is None else moduli == 1
     uncut = True if size is None else np.diff(offsets) < size
-    return valid, ~valid | (everything & uncut), partial(_sizes, values, offsets, valid, moduli, recipe)
+    return valid, ~valid | (everything & uncut), partial(_estimate_sizes, values, offsets, valid, moduli, recipe)
 
 
-def _sizes(values: UInts, offsets: Ints, valid: Bools, moduli: UInts | None, recipe: Recipe) -> Floats:
+def _estimate_sizes(values: UInts, offsets: Ints, valid: Bools, moduli: UInts | None, recipe: Recipe) -> Floats:
     """Estimate numbers of distinct shingles; 0 without shingles."""
     return np.where(valid, sample_sizes(values, offsets, recipe, moduli), 0.0)
 
 
-def _checked_modulus(modulus: int | Literal["adaptive"]) -> int | Literal["adaptive"]:
+def _check_modulus(modulus: int | Literal["adaptive"]) -> int | Literal["adaptive"]:
     if isinstance(modulus, str) and modulus == "adaptive":
         return "adaptive"
     if not is_int(modulus) or not 1 <= modulus < 1 << 64:

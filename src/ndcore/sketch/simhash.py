@@ -152,7 +152,7 @@ class SimHasher(Sketcher):
         self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
         self.shingling = given_shingling(weights.shingling if isinstance(weights, Idf) and shingling is None else shingling)
-        self.weights, self._weights_named = _checked_weights(weights, self.shingling)
+        self.weights, self._weights_named = _check_weights(weights, self.shingling)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
         self._permutations = Permutations(self.seed, 0)
         self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
@@ -211,7 +211,7 @@ class SimHasher(Sketcher):
             return super().sketch_piece(piece, rows)
         first, texts = piece
         values, offsets, invalid = self.shingling.shingler.fingerprints(self.shingling.batch(texts), first)
-        units = [_weighed(self.weights, self._runs(text), first + i) for i, text in enumerate(stoppable(texts))]
+        units = [_weigh(self.weights, self._runs(text), first + i) for i, text in enumerate(stoppable(texts))]
         sink = WeightedSums(len(texts), self._table, self._permutations)
         sink.take_weighted_sets(values, offsets, np.concatenate([*units, np.empty(0, np.int32)]))
         sink.invalid_bytes = invalid
@@ -285,16 +285,16 @@ def _fields(flags: bytes, weights: bytes, counted: bytes | None) -> Fields:
     """Return the fields of `Sketches.trusted`; counted: int64, the numbers of shingles, if they were counted."""
     has_shingles, valid = np.frombuffer(flags, np.bool_), np.frombuffer(weights, np.bool_)
     if counted is None:
-        return valid, ~has_shingles, partial(_uncounted, has_shingles)
+        return valid, ~has_shingles, partial(_skip_sizes, has_shingles)
     return valid, np.ones(len(valid), np.bool_), np.frombuffer(counted, np.int64).astype(np.float64)
 
 
-def _uncounted(has_shingles: Bools) -> Floats:
+def _skip_sizes(has_shingles: Bools) -> Floats:
     """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
 
 
-def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
+def _check_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
     """Return weights that nobody else can change, and their entry in the recipe."""
     if weights is None or (isinstance(weights, str) and weights == "distinct"):
         return weights, weights
@@ -312,7 +312,7 @@ def _checked_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
                     f"got {weights!r:.80}")
 
 
-def _weighed(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:
+def _weigh(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:
     """Weigh shingles by a callable, in units."""
     given = [weights(run) for run in runs]
     try:

@@ -73,7 +73,7 @@ class Sketcher(ABC):
     def sketch(self, text: Text) -> Sketches:
         """Sketch one text, as `sketch_many` does; Sketches of length 1."""
         texts = [text] if isinstance(text, (str, bytes)) else as_texts([text])  # which raises TypeError
-        return self._completed(self._gather([self.sketch_piece((0, texts))]), texts, 1)
+        return self._add_sizes(self._gather([self.sketch_piece((0, texts))]), texts, 1)
 
     def sketch_many(
         self, texts: Iterable[Text], threads: int | None = None, progress: bool | Progress | None = None
@@ -109,9 +109,9 @@ class Sketcher(ABC):
                 done.append(piece)
                 finished += len(piece)
                 report("sketching", finished, len(listed))
-        return self._completed(self.gather(done), listed, threads)
+        return self._add_sizes(self.gather(done), listed, threads)
 
-    def _completed(self, sketches: Sketches, texts: Sequence[Text], threads: int | None) -> Sketches:
+    def _add_sizes(self, sketches: Sketches, texts: Sequence[Text], threads: int | None) -> Sketches:
         """Add exact sizes where they are wanted."""
         if self.exact_sizes:
             _count(sketches, *self.shingling.fingerprints_many(texts, threads))

@@ -121,8 +121,8 @@ def meta_sketches(sk: Sketches, run: int = RUN, sketcher: SetSketcher | None = N
     ----------
     As in `super_shingles`.
     """
-    found = super_shingles(sk, run)
-    meta = (sketcher or BottomSketcher()).sketch_hashes(found.values, found.offsets)
+    runs = super_shingles(sk, run)
+    meta = (sketcher or BottomSketcher()).sketch_hashes(runs.values, runs.offsets)
     below = {
         "kind": "super-shingling", "version": 1, "unit": sk.recipe["shingling"]["unit"], "run": run,
         "polynomial": FEATURE_POLYNOMIAL, "sketch": sk.recipe.parameters,

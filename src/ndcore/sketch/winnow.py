@@ -38,7 +38,7 @@ class Winnowed(Sketches):
     """Winnowed fingerprints of n documents: `values` and `positions`, end to end, in the order of the text.
 
     Document i has values[offsets[i] : offsets[i + 1]] at the positions in the same slice of `positions`. Position p is the
-    shingle that begins at token p, counted from 0. A value stands as often as it was selected.
+    shingle that begins at token p, counted from 0. A value is listed as often as it was selected.
 
     `compare`, `resemblance` and `containment` are the shares of distinct fingerprints that two documents have in common.
     They rank pairs; as estimates of the resemblance of shingle sets they are biased (Belbasi et al. 2022), and have
@@ -122,7 +122,7 @@ class Winnower(Sketcher):
     Notes
     -----
     O(1) for each shingle, for any values and window; 16 bytes for each fingerprint. With robust winnowing the common
-    fingerprint of a run may stand at other positions within its windows where values repeat there.
+    fingerprint of a run may be selected at other positions within its windows where values repeat there.
 
     Stable: a recipe and a text always give the same values.
 

@@ -1,4 +1,4 @@
-"""Find the items of benchmarks that stand in a corpus."""
+"""Find the items of benchmarks that occur in a corpus."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from ndcore._types import Text
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.contamination_hits import Hits
-from ndcore.spans.contamination_reading import IdSearch, ItemSearch, TextSearch
+from ndcore.spans.contamination_reading import Hits, IdSearch, ItemSearch, TextSearch
 from ndcore.spans.contamination_result import Contamination
-from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
+from ndcore.spans.reading import Ids, are_ids, check_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import as_texts
 from ndcore.text.shingling import Shingling, given_shingling
@@ -30,7 +29,7 @@ def contamination(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Contamination:
-    """Find the items, such as the questions of a benchmark, whose tokens stand in a corpus, exactly.
+    """Find the items, such as the questions of a benchmark, whose tokens occur in a corpus, exactly.
 
     A window of `min_tokens` consecutive tokens of an item occurs if a document of the corpus has the same tokens one after
     another. An item with fewer tokens is one window. Windows are compared token by token, so there are neither false
@@ -83,23 +82,23 @@ def contamination(
     """
     length = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH)
     thread_count(threads)
-    search = _search(items, corpus, length, shingling, threads)
+    search = _open_search(items, corpus, length, shingling, threads)
     hits = Hits(search)
     with reporting(progress) as report:
-        for found in map_pieces(search.look_up, search.pieces(), threads):
-            hits.add(found)
+        for piece in map_pieces(search.look_up, search.pieces(), threads):
+            hits.add(piece)
             report("looking for the items", hits.documents, None)
         hits.settle()
         report("looking for the items", hits.documents, hits.documents)
     return Contamination.of(hits, length, search.shingling)
 
 
-def _search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
-    """Return the items, ready to be looked for, and the corpus."""
+def _open_search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
+    """Open the search of the items in the corpus."""
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:
             raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
-    if all_ids(items=items, corpus=corpus):
+    if are_ids(items=items, corpus=corpus):
         refuse_shingling(shingling)
-        return IdSearch(checked_ids("items", items), checked_ids("corpus", corpus), length)
+        return IdSearch(check_ids("items", items), check_ids("corpus", corpus), length)
     return TextSearch(as_texts(items), corpus, given_shingling(shingling), length, threads)

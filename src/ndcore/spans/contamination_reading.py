@@ -1,7 +1,8 @@
-"""Items that are ready to be looked for, and the documents of a corpus that are looked through: texts, or token ids."""
+"""Search the documents of a corpus for windows of items, as texts or as token ids, and collect the hits."""
 
 from __future__ import annotations
 
+import mmap
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -15,17 +16,17 @@ from ndcore._samples import Symbols
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
-from ndcore.text.corpus import Corpus, pieces_once
+from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
-__all__ = ["IdSearch", "ItemSearch", "TextSearch", "WindowHits"]
+__all__ = ["Hits", "IdSearch", "ItemSearch", "TextSearch", "WindowHits", "unite_ranges"]
 
 NONE = np.zeros(0, np.int64)
 
 
 class WindowHits(NamedTuple):
-    """The windows of items that were found in consecutive documents; documents are numbered in the corpus."""
+    """Hits in consecutive documents: windows that equal a window of an item. Documents are numbered in the corpus."""
 
     documents: int  # all of them
     tokens: int
@@ -37,10 +38,10 @@ class WindowHits(NamedTuple):
 
     @classmethod
     def of(cls, sink: GramHits, first: int, same: Bools | None = None) -> Self:
-        """Return what a sink found in documents; `first` is the position of the first of them.
+        """Return the hits that a sink collected in documents; `first` is the position of the first document.
 
         same : ndarray of bool, optional
-            Hits that are to be kept; None: all.
+            Whether to keep each hit; None: keep all.
         """
         tokens = np.frombuffer(sink.counted, np.int64)
         if not len(sink.numbers):  # of most documents
@@ -55,7 +56,7 @@ class WindowHits(NamedTuple):
 
 
 class ItemSearch(Protocol):
-    """Items that are looked for in a corpus.
+    """A search of a corpus for items.
 
     Attributes
     ----------
@@ -75,11 +76,11 @@ class ItemSearch(Protocol):
         """Yield the documents of the corpus in pieces of work, once."""
 
     def look_up(self, piece: Any) -> WindowHits:
-        """Look through the documents of a piece, in any thread; return the windows that have the tokens of an item."""
+        """Search the documents of a piece, in any thread; return the hits."""
 
 
 class TextSearch:
-    """Texts, and the texts that they are looked for in; see `ItemSearch`.
+    """A search of texts for texts; see `ItemSearch`.
 
     The polynomials are secret, and such that different tokens of items have different symbols.
     """
@@ -104,10 +105,10 @@ class TextSearch:
 
     def pieces(self) -> Iterator[tuple[int, Sequence[Text]]]:
         """Yield (position of the first, texts); see `ItemSearch`."""
-        return pieces_once(self._corpus)
+        return corpus_pieces(self._corpus)
 
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
-        """Look through texts; see `ItemSearch`."""
+        """Search texts; see `ItemSearch`."""
         first, texts = piece
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
@@ -127,7 +128,7 @@ class TextSearch:
 
 
 class IdSearch:
-    """Token ids, and the token ids that they are looked for in; see `ItemSearch`.
+    """A search of token ids for token ids; see `ItemSearch`.
 
     Ids are their own symbols, so windows with equal symbols are equal.
     """
@@ -143,7 +144,7 @@ class IdSearch:
         return self._reading.pieces(None)
 
     def look_up(self, piece: tuple[int, Ints]) -> WindowHits:
-        """Look through documents; see `ItemSearch`."""
+        """Search documents; see `ItemSearch`."""
         positions, ids, offsets = self._reading.symbols(piece, 0)
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
@@ -162,3 +163,90 @@ def _differ(symbols: UInts, numbers: AnyArray, count: int) -> bool:
     symbol_of = np.zeros(count, np.uint64)
     symbol_of[numbers] = symbols
     return len(np.unique(symbol_of)) == count
+
+
+WAITING = 1 << 18  # hits that are gathered before they are recorded
+
+
+class Hits:
+    """The hits in the documents so far, by window of an item and by document.
+
+    Attributes
+    ----------
+    grams : Grams
+    offsets : ndarray of int64
+        Of the tokens of the items.
+    documents, tokens : int
+        Documents so far, and their tokens.
+    document, position : ndarray of int64
+        Of each window: 1 + the first document that has it (0: none), and where the window begins there.
+    spans : list of tuples of arrays
+        Document, first and last token + 1 of each span, number of its first window.
+    holding : list of tuples of arrays
+        Document and number of tokens, of documents that have a window.
+    """
+
+    def __init__(self, search: ItemSearch) -> None:
+        self.grams, self.offsets = search.grams, search.offsets
+        self.documents = self.tokens = 0
+        count = len(search.grams.places)
+        self.document, self.position = _allocate_sparse(count), _allocate_sparse(count)
+        self.spans: list[tuple[Ints, Ints, Ints, Ints]] = []
+        self.holding: list[tuple[Ints, Ints]] = []
+        self._waiting: list[WindowHits] = []
+        self._hits = 0
+
+    def add(self, hits: WindowHits) -> None:
+        """Add the hits of the next documents. They are recorded many at a time, the last ones by `settle`."""
+        self.documents += hits.documents
+        self.tokens += hits.tokens
+        if len(hits.holders):
+            self._waiting.append(hits)
+            self._hits += len(hits.numbers)
+            if self._hits >= WAITING:
+                self.settle()
+
+    def settle(self) -> None:
+        """Record the hits that were gathered."""
+        waiting, self._waiting, self._hits = self._waiting, [], 0
+        if not waiting:
+            return
+        documents, sizes, counts, positions, numbers = (
+            np.concatenate([getattr(hits, name) for hits in waiting])
+            for name in ("holders", "sizes", "counts", "positions", "numbers"))
+        rows = np.repeat(np.arange(len(documents)), counts)
+        if not ((np.diff(rows) > 0) | (np.diff(positions) > 0)).all():  # windows of several lengths
+            order = np.lexsort((positions, rows))
+            rows, positions, numbers = rows[order], positions[order], numbers[order]
+        self._note(documents, sizes, rows, positions, numbers)
+
+    def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
+        """Record hits, in order of documents and positions. rows: the index in `documents` of the document of each hit."""
+        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # the first hit of a number is written last, and stays
+        self.document[numbers[new]] = 1 + documents[rows[new]]
+        self.position[numbers[new]] = positions[new]
+        self.holding.append((documents, sizes))
+        starts, ends, begun = unite_ranges(rows, positions, positions + self.grams.length_of(numbers))
+        self.spans.append((documents[rows[begun]], starts, ends, numbers[begun]))
+
+
+def _allocate_sparse(count: int) -> Ints:
+    """Allocate zeros, int64, of which only written pages take memory: 4 KiB each, not 2 MiB as huge pages would."""
+    memory = mmap.mmap(-1, max(1, count) * 8)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.int64, count)
+
+
+def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
+    """Unite ranges that overlap or touch: (starts, ends, the first range of each union).
+
+    rows: the document of each range; ranges ascend by document and start.
+    """
+    if not len(rows):
+        return starts, ends, np.zeros(0, np.int64)
+    apart = np.int64(1) + ends.max()  # shifts a document's ranges behind all ranges of the one before
+    last = np.maximum.accumulate(ends + rows * apart)
+    begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
+    finals = np.concatenate([begun[1:], [len(rows)]]) - 1
+    return starts[begun], last[finals] - rows[finals] * apart, begun

@@ -1,4 +1,4 @@
-"""What is known about items after a corpus was looked through."""
+"""The result of `contamination`: counts of each item, its places, and the spans of the corpus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen, NamedColumns
-from ndcore.spans.contamination_hits import Hits, merged
+from ndcore.spans.contamination_reading import Hits, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
@@ -41,7 +41,7 @@ class _ContaminatedPlaces(NamedTuple):
 
 
 class ContaminatedPlaces(NamedColumns, _ContaminatedPlaces):  # type: ignore[misc]
-    """Where items stand first in the corpus: the windows of an item that stand there one after another are one place.
+    """The first places of items in the corpus: consecutive windows of an item at consecutive positions are one place.
 
     int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
     """
@@ -80,7 +80,7 @@ class ContaminatedDocuments(NamedColumns, _ContaminatedDocuments):  # type: igno
 
 
 class Benchmark(NamedTuple):
-    """The items with one label: how many there are and are contaminated, their tokens, and how many of them are covered."""
+    """The items with one label: their number, how many are contaminated, their tokens, and how many tokens are covered."""
 
     label: str
     items: int
@@ -126,24 +126,24 @@ class Contamination(Frozen):
 
     @classmethod
     def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
-        """Count what was found."""
+        """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
         numbers = grams.numbers[begins].astype(np.int64) - 1
-        again = _repeated(grams, offsets, begins, numbers)
-        distinct = np.diff(grams.starts) - np.bincount(_items(offsets, begins[again]), minlength=n)
+        again = _find_repeated(grams, offsets, begins, numbers)
+        distinct = np.diff(grams.starts) - np.bincount(_find_items(offsets, begins[again]), minlength=n)
         occurring = hits.document[numbers] > 0
         begins, numbers = begins[occurring], numbers[occurring]
-        items = _items(offsets, begins)
+        items = _find_items(offsets, begins)
         new = np.ones(len(occurring), np.bool_)
         new[again] = False
-        starts, ends, first = merged(items, begins, begins + grams.length_of(numbers))
+        starts, ends, first = unite_ranges(items, begins, begins + grams.length_of(numbers))
         longest = np.zeros(n, np.int64)
         np.maximum.at(longest, items[first], ends - starts)
         return cls(
             min_tokens, np.diff(offsets), np.bincount(items[first], ends - starts, n).astype(np.int64), distinct,
-            np.bincount(items[new[occurring]], minlength=n), longest, _places(hits, items, begins, numbers), _spans(hits),
-            _documents(hits), hits.documents, hits.tokens, shingling,
+            np.bincount(items[new[occurring]], minlength=n), longest, _join_places(hits, items, begins, numbers),
+            _join_spans(hits), _sum_documents(hits), hits.documents, hits.tokens, shingling,
         )
 
     def __len__(self) -> int:
@@ -232,16 +232,16 @@ class Contamination(Frozen):
         return (joined(pieces, of_str) for of_str, pieces in left)
 
 
-def _items(offsets: Ints, places: Ints) -> Ints:
+def _find_items(offsets: Ints, places: Ints) -> Ints:
     """Return the items that have the tokens at these places."""
     return np.searchsorted(offsets, places, "right") - 1
 
 
-def _repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
+def _find_repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
     """Find the windows, which begin at `begins`, that an earlier window of their item equals."""
     firsts = grams.places[numbers].astype(np.int64)
     others = np.flatnonzero(firsts != begins)
-    items = _items(offsets, begins[others])
+    items = _find_items(offsets, begins[others])
     inside = firsts[others] >= offsets[items]
     outside, items = others[~inside], items[~inside]  # their first places are in earlier items
     order = np.lexsort((numbers[outside], items))
@@ -250,7 +250,7 @@ def _repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
     return np.concatenate([others[inside], outside[same + 1]])
 
 
-def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> ContaminatedPlaces:
+def _join_places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> ContaminatedPlaces:
     """Join windows that follow each other in an item and, at their first places, in a document."""
     documents, positions = hits.document[numbers] - 1, hits.position[numbers]
     goes_on = (np.diff(items) == 0) & (np.diff(begins) == 1) & (np.diff(documents) == 0) & (np.diff(positions) == 1)
@@ -261,17 +261,17 @@ def _places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Contaminate
     return ContaminatedPlaces(items[first], begins[first] - base, ends - base, documents[first], positions[first])
 
 
-def _spans(hits: Hits) -> Spans:
+def _join_spans(hits: Hits) -> Spans:
     """Join the spans of all pieces, and name an item for each."""
     empty = np.zeros(0, np.int64)
     document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
         if hits.spans else (empty,) * 4
     places = hits.grams.places[number].astype(np.int64)
-    items = _items(hits.offsets, places)
+    items = _find_items(hits.offsets, places)
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 
-def _documents(hits: Hits) -> ContaminatedDocuments:
+def _sum_documents(hits: Hits) -> ContaminatedDocuments:
     """Sum up the spans of each document."""
     empty = np.zeros(0, np.int64)
     document = np.concatenate([empty, *(part[0] for part in hits.holding)])

@@ -16,7 +16,7 @@ from ndcore.spans.token_places import Ranges, place_bytes, place_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["cut_corpus", "cut_text", "joined", "spans_of_corpus", "spans_of_text"]
+__all__ = ["cut_corpus", "cut_text", "find_corpus_spans", "find_cut_spans", "joined"]
 
 # White space of ASCII; other white space may be a part of a line or paragraph.
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
@@ -26,7 +26,7 @@ Kind = TypeVar("Kind")
 
 
 def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> list[Text]:
-    """Return what is left of a text without ranges of tokens, ascending and apart, and the blanks that follow each.
+    """Cut ranges of tokens, ascending and apart, out of a text, with the blanks that follow each; return the pieces left.
 
     The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
     stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
@@ -43,13 +43,13 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole:
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         if start < end:
             pieces.append(text[at:start])
-            at = end if shingling.unit in BLANK_TOKENS else _behind(text, end)
+            at = end if shingling.unit in BLANK_TOKENS else _skip_blanks(text, end)
     pieces.append(text[at:])
     return [piece for piece in pieces if piece]
 
 
-def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[tuple[int, int]]:
-    """Return where cutting ranges of tokens begins and ends, in characters (code points): what `cut_text` leaves out.
+def find_cut_spans(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[tuple[int, int]]:
+    """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans that `cut_text` removes.
 
     The ranges ascend and do not overlap. Where one follows another without a token between them, the first goes up to it.
     A range is empty where nothing is cut. Of bytes the whole characters are listed.
@@ -59,13 +59,13 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
     follows = lasts[:-1] == firsts[1:]
     ends = lasts[np.append(np.flatnonzero(~follows), len(lasts) - 1)]  # of ranges without a token between
     group = np.append(0, np.cumsum(~follows))
-    found = place_ranges(text, shingling, firsts, ends[group])
+    placed = place_ranges(text, shingling, firsts, ends[group])
     heads = np.flatnonzero(np.append(True, ~follows))
-    starts, stops = found.start_char, found.end_char[heads]
+    starts, stops = placed.start_char, placed.end_char[heads]
     reached = stops.copy()
     if shingling.unit not in BLANK_TOKENS:
-        inside = found.end_char if isinstance(text, str) else found.end_byte
-        reached += [_behind(text, at) - at if begin < end else 0 for at, begin, end in zip(
+        inside = placed.end_char if isinstance(text, str) else placed.end_byte
+        reached += [_skip_blanks(text, at) - at if begin < end else 0 for at, begin, end in zip(
             inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
     starts = np.minimum(starts, stops[group])
     behind = np.append(starts[1:], 0)
@@ -73,10 +73,10 @@ def spans_of_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -
     return list(zip(starts.tolist(), behind.tolist(), strict=True))
 
 
-def _behind(text: Any, at: int) -> int:
+def _skip_blanks(text: Any, at: int) -> int:
     """Return the end of the blanks that begin at a position."""
-    found = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
-    return at if found is None else int(found.end())
+    blanks = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
+    return at if blanks is None else int(blanks.end())
 
 
 def joined(pieces: list[Text], of_str: bool) -> Text:
@@ -84,7 +84,7 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
     blank: Any = " " if of_str else b" "
     parts: list[Any] = []
     for piece in pieces:
-        if parts and not _behind(parts[-1][-1:], 0) and not _behind(piece[:1], 0):
+        if parts and not _skip_blanks(parts[-1][-1:], 0) and not _skip_blanks(piece[:1], 0):
             parts.append(blank)
         parts.append(piece)
     whole: Text = blank[:0].join(parts)
@@ -104,14 +104,14 @@ def cut_corpus(
         The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
         has more or fewer documents, or one with fewer tokens than are to be cut.
     """
-    return _of_corpus(partial(_cut, whole), corpus, n, shingling, ranges, threads)
+    return _map_corpus(partial(_cut, whole), corpus, n, shingling, ranges, threads)
 
 
-def spans_of_corpus(
+def find_corpus_spans(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[list[tuple[int, int]]]:
-    """Yield for each of the n documents of a corpus what `spans_of_text` says, in order. Raises as `cut_corpus` does."""
-    return _of_corpus(spans_of_text, corpus, n, shingling, ranges, threads)
+    """Yield for each of the n documents of a corpus what `find_cut_spans` says, in order. Raises as `cut_corpus` does."""
+    return _map_corpus(find_cut_spans, corpus, n, shingling, ranges, threads)
 
 
 def _cut(whole: bool, text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
@@ -119,20 +119,20 @@ def _cut(whole: bool, text: Text, shingling: Shingling, firsts: Ints, lasts: Int
     return isinstance(text, str), cut_text(text, shingling, firsts, lasts, whole)
 
 
-def _of_corpus(
+def _map_corpus(
     work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges,
     threads: int | None,
 ) -> Iterator[Kind]:
-    """Yield what `work` makes of each document and its ranges of tokens, in order. See `cut_corpus`."""
+    """Apply `work` to each document and its ranges of tokens; yield the results in order. See `cut_corpus`."""
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
                          "at tokens")
-    on_piece = partial(_of_piece, work, shingling, ranges)
-    return _all(chain.from_iterable(map_pieces(on_piece, corpus_pieces(corpus), threads)), n)
+    on_piece = partial(_map_piece, work, shingling, ranges)
+    return _yield_all(chain.from_iterable(map_pieces(on_piece, corpus_pieces(corpus), threads)), n)
 
 
-def _all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
-    """Yield what was made of documents, and raise ValueError at the end if there were not n."""
+def _yield_all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
+    """Yield the results of documents, and raise ValueError at the end if there were not n."""
     count = 0
     for each in made:
         yield each
@@ -141,11 +141,11 @@ def _all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
         raise ValueError(f"the corpus has {count} documents, and {n} were looked through")
 
 
-def _of_piece(
+def _map_piece(
     work: Callable[[Text, Shingling, Ints, Ints], Kind], shingling: Shingling, ranges: Ranges,
     piece: tuple[int, Sequence[Text]],
 ) -> list[Kind]:
-    """Return what `work` makes of the texts of a piece."""
+    """Apply `work` to the texts of a piece."""
     documents, firsts, lasts = ranges
     first, texts = piece
     positions = np.arange(first, first + len(texts))

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ndcore._repeats import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
@@ -16,7 +16,10 @@ from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.inputs import as_bytes, take
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Cover", "IdReading", "TextReading", "TokenReading", "UInt32s", "symbol_shingling"]
+__all__ = [
+    "Cover", "IdReading", "Ids", "TextReading", "TokenReading", "UInt32s", "are_ids", "check_ids", "refuse_shingling",
+    "symbol_shingling",
+]
 
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
 Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
@@ -47,7 +50,7 @@ class TokenReading(Protocol):
         """Return a checksum (CRC-32) of the content of each document of a piece; in any thread."""
 
     def symbols(self, piece: Any, secret: int) -> Symbols:
-        """Return 64-bit values that stand for the tokens of a piece; in any thread.
+        """Return a 64-bit value for each token of a piece; in any thread.
 
         Different tokens may have the same value, with a probability of about 2^-64 for a random secret.
         """
@@ -199,3 +202,63 @@ def _tokens_at_a_time(documents: Ints, offsets: Ints) -> Iterator[Ints]:
     ends = np.cumsum(offsets[documents + 1] - offsets[documents])
     parts: Any = np.flatnonzero(np.diff(ends // PIECE_TOKENS)) + 1
     return (part for part in np.split(documents, parts) if len(part))
+
+
+Ids: TypeAlias = tuple[AnyArray, ArrayLike]
+
+
+def are_ids(**given: Any) -> bool:
+    """Tell whether all arguments, by their names, are token ids; None is either.
+
+    Raises
+    ------
+    TypeError
+        Some are token ids, and others are texts.
+    """
+    named = {name: _is_ids(value) for name, value in given.items() if value is not None}
+    if len(set(named.values())) > 1:
+        ids, texts = (next(name for name, is_ids in named.items() if is_ids is kind) for kind in (True, False))
+        raise TypeError(f"{ids} are token ids, and {texts} is of type {type(given[texts]).__name__}; give a pair "
+                        "(ids, offsets) for both, or texts for both")
+    return any(named.values())
+
+
+def _is_ids(given: Any) -> bool:
+    """Tell whether an argument is a pair of arrays of numbers."""
+    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], np.ndarray) and given[0].dtype.kind in "uif"
+
+
+def check_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
+    """Return token ids and their offsets, int64; none for None. Raises TypeError or ValueError for others."""
+    if given is None:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)  # the narrowest type: others keep theirs
+    ids, offsets = given[0], _as_array(name, given[1])
+    if ids.dtype.kind != "u" or ids.ndim != 1:
+        raise TypeError(f"{name}: token ids are an array of uint8, 16, 32 or 64 in one dimension, got {ids.dtype} of shape "
+                        f"{ids.shape}; convert them by astype")
+    if offsets.ndim != 1 or offsets.dtype.kind not in "ui" or not len(offsets):
+        raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets.dtype} of shape "
+                         f"{offsets.shape}")
+    if offsets[0] != 0 or offsets[-1] != len(ids):
+        raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}, the number of ids; these go from {offsets[0]} to "
+                         f"{offsets[-1]}")
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if len(falls):
+        at = int(falls[0])
+        raise ValueError(f"{name}: offsets ascend from 0 to {len(ids)}; offsets[{at + 1}] is {offsets[at + 1]}, below "
+                         f"offsets[{at}], which is {offsets[at]}")
+    return ids, offsets.astype(np.int64)
+
+
+def _as_array(name: str, offsets: ArrayLike) -> AnyArray:
+    """Return offsets as an array. Raises ValueError where they are sequences of different lengths."""
+    try:
+        return np.asarray(offsets)
+    except ValueError as error:
+        raise ValueError(f"{name}: offsets are integers, one more than documents; got {offsets!r:.80}") from error
+
+
+def refuse_shingling(shingling: object) -> None:
+    """Raise ValueError where a shingling is given with token ids."""
+    if shingling is not None:
+        raise ValueError("shingling=… is for texts; token ids are tokens already")

@@ -11,16 +11,15 @@ from numpy.typing import ArrayLike
 from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints
 from ndcore.checks import checked_int, checked_memory_limit
-from ndcore.pairs.representatives import number_labels, ordered
+from ndcore.pairs.representatives import KeepOrder, number_labels
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.reading import IdReading, TextReading, TokenReading
+from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
 from ndcore.spans.repeats_windows import WindowCounts, find_runs
 from ndcore.spans.repeats_work import WorkPlace, working
-from ndcore.spans.token_ids import Ids, all_ids, checked_ids, refuse_shingling
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -49,12 +48,12 @@ def repeats(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Repeats:
-    """Find the passages of a collection that stand at an earlier place too, exactly.
+    """Find the passages of a collection that occur at an earlier place too, exactly.
 
     A token is repeated if one of the windows of `min_tokens` tokens that cover it equals a window at an earlier place: in an
     earlier document in keep order, or in the same document before it, without overlap. No window crosses the bounds of a
     document. The repeated tokens of a document are cut into rows from left to right: each is the longest run from there that
-    stands at an earlier place, and its source is the earliest of these places.
+    occurs at an earlier place, and its source is the earliest of these places.
 
     Parameters
     ----------
@@ -77,10 +76,10 @@ def repeats(
     within : bool
         False: only places in other documents are sources.
     min_copies, max_copies : int, optional
-        The fewest and the most places in the collection of a window that counts. A run counts if it stands at `min_copies`
+        The fewest and the most places in the collection of a window that counts. A run counts if it occurs at `min_copies`
         or more.
     exceptions : as texts, optional
-        Windows that stand in one of these do not count: licences, for example.
+        Windows that occur in one of these do not count: licences, for example.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
     work : path, optional
@@ -111,7 +110,7 @@ def repeats(
     -----
     Fingerprints with secret polynomials find the windows, and tokens confirm them, so there are neither false positives nor
     false negatives. Texts are read once, and twice more if they have windows that may be repeated. Takes O(tokens) time, and
-    O(n log n) for n units, which are windows that stand together at all of their places. Memory: 1.2 bytes a token at L = 50
+    O(n log n) for n units, which are windows that occur together at all of their places. Memory: 1.2 bytes a token at L = 50
     to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on disk.
 
     References
@@ -129,15 +128,16 @@ def repeats(
         raise TypeError(f"within is True or False, got {within!r:.80}")
     if by is not None and (against is not None or exceptions is not None):
         raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
-    limit = _shared_limit(memory_limit)
+    limit = _divide_limit(memory_limit)
     thread_count(threads)
-    reading = _reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
+    reading = _open_reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
     exempt: list[int] = []
 
     def lay_out(sizes: Ints) -> Layout:
         n, others = reading.counts[0], reading.counts[1]
         exempt.append(len(sizes) - n - others)
-        order = np.concatenate([np.arange(n + others, len(sizes)), np.arange(n, n + others), ordered(keep, n, sizes[:n])])
+        kept = KeepOrder.of(keep, n, others, sizes[:n])
+        order = np.concatenate([np.arange(n + others, len(sizes)), kept.order])
         codes = number_labels("by", by, n)
         labels = np.zeros(len(sizes), np.uint64) if codes is None else codes.astype(np.uint64)
         return Layout.of(sizes, order, labels, exempt[0])
@@ -150,22 +150,22 @@ def repeats(
         counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
         layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
         sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
-        found = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
-    return Repeats(found, layout, reading.counts[0], min_tokens, texts_read, threads)
+        ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+    return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
-def _shared_limit(memory_limit: int | str | None) -> int | None:
+def _divide_limit(memory_limit: int | str | None) -> int | None:
     """Return a third of the limit: entries by fingerprint, entries by place and numbers of tokens get one each."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 3)
 
 
-def _reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
-    """Return what reads the documents: texts, against, exceptions."""
+def _open_reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:
+    """Open the documents for reading: texts, against, exceptions."""
     if collections["texts"] is None:
         raise TypeError("texts is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
-    if not all_ids(**collections):
+    if not are_ids(**collections):
         return TextReading([as_corpus([] if given is None else given, name) for name, given in collections.items()],
                            given_shingling(shingling))
     refuse_shingling(shingling)
-    return IdReading([checked_ids(name, given) for name, given in collections.items()])
+    return IdReading([check_ids(name, given) for name, given in collections.items()])

@@ -1,4 +1,4 @@
-"""Places of the tokens of a collection, and what must be true of ranges and runs of its windows."""
+"""The layout of a collection: a place for each token, end to end in keep order; and checks of ranges and runs in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ndcore._repeats import RANGE_BITS
 from ndcore._types import Ints, UInts
 
-__all__ = ["MAX_PLACES", "Layout", "bases_of", "ranges_fault", "runs_fault"]
+__all__ = ["MAX_PLACES", "Layout", "bases_of", "find_ranges_fault", "find_runs_fault"]
 
 MAX_PLACES = 1 << 48
 STEP = 1 << 20  # ranges or runs that are checked at a time
@@ -31,7 +31,7 @@ class Layout:
     labels : ndarray of uint64, shape (n,)
         A number for the label of each document.
     exempt : int
-        Windows that stand at a place below it do not count.
+        Windows that occur at a place below it do not count.
     """
 
     sizes: Ints
@@ -43,9 +43,9 @@ class Layout:
     @property
     def places(self) -> UInts:
         """The place of the first token of each document, by its position."""
-        found = np.empty(len(self.order), np.uint64)
-        found[self.order] = self.bases[:-1]
-        return found
+        places = np.empty(len(self.order), np.uint64)
+        places[self.order] = self.bases[:-1]
+        return places
 
     @staticmethod
     def of(sizes: Ints, order: Ints, labels: UInts, exempt: int) -> Layout:
@@ -59,10 +59,10 @@ def bases_of(sizes: Ints) -> Ints:
     return np.cumsum(sizes + 1) - sizes - 1
 
 
-def ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
-    """Find ranges that do not ascend, or one that is not of windows of a document; say so in words. Linear."""
+def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
+    """Check that ranges ascend and lie within documents; return the first fault in words, or None. Linear."""
     bases = bases_of(sizes)
-    for some in _steps(ranges):
+    for some in _yield_steps(ranges):
         if not len(sizes) or (some[1:] < some[:-1]).any():
             return "its ranges of windows do not ascend"
         firsts, windows = (some >> np.uint64(RANGE_BITS)).astype(np.int64), (some & np.uint64((1 << RANGE_BITS) - 1)) + 1
@@ -72,10 +72,10 @@ def ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
     return None
 
 
-def runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
-    """Find runs that overlap, or one that is not of windows of a document with an earlier place; say so in words. Linear."""
+def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
+    """Check that runs lie apart, within documents, with earlier places; return the first fault in words, or None. Linear."""
     total = int(layout.bases[-1])
-    for some in _steps(runs):
+    for some in _yield_steps(runs):
         places, firsts, windows = some.T
         if (places >= total).any() or (firsts > places).any() or (windows < 1).any() or (windows > total).any():
             return f"a run is not among {total} places, or begins before its first place"
@@ -88,6 +88,6 @@ def runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
     return None
 
 
-def _steps(rows: UInts) -> Iterator[UInts]:
+def _yield_steps(rows: UInts) -> Iterator[UInts]:
     """Yield rows in parts that overlap by one."""
     return (rows[start : start + STEP + 1] for start in range(0, len(rows), STEP))

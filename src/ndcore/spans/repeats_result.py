@@ -10,11 +10,11 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
-from ndcore.spans.cuts import cut_corpus, joined, spans_of_corpus
+from ndcore.spans.cuts import cut_corpus, find_corpus_spans, joined
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_rows import RepeatedRanges
-from ndcore.spans.repeats_windows import merged
+from ndcore.spans.repeats_windows import merge_ranges
 from ndcore.spans.token_places import Ranges, place_all
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
@@ -35,10 +35,10 @@ class Repeats:
         Row i is the tokens starts[i] to ends[i] − 1 of documents[i]; ascending. Rows do not overlap, and cover exactly the
         repeated tokens.
     sources, source_starts : ndarray of int64, shape (rows,)
-        The same tokens stand in sources[i] from source_starts[i] on, earlier in keep order. Documents of `against` have the
+        sources[i] has the same tokens from source_starts[i] on, earlier in keep order. Documents of `against` have the
         numbers n, n + 1, …
     copies : ndarray of int64, shape (rows,)
-        Places in the collection where the row's run stands. A row of fewer than `min_tokens` tokens is the end of a longer
+        Places in the collection at which the row's run occurs. A row of fewer than `min_tokens` tokens ends a longer
         run, whose places are counted.
     sizes, repeated : ndarray of int64, shape (n,)
         Tokens, and repeated tokens, of each document.
@@ -119,9 +119,9 @@ class Repeats:
             return {}
         wanted = np.zeros(sum(self._reading.counts), np.bool_)
         wanted[ranges[0]] = True
-        found = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
+        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
         keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
-        return dict(zip(keys, found, strict=True))
+        return dict(zip(keys, placed, strict=True))
 
     def cuts(self, copies: Copies = "one") -> Ranges:
         """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
@@ -130,7 +130,7 @@ class Repeats:
         ----------
         copies : "one" or "none"
             "one": the rows. Each token that is cut has an equal token at an earlier place that is not; a passage may be left
-            in pieces, at different places. "none": all places of what stands at several places.
+            in pieces, at different places. "none": all places of each passage that occurs at several places.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Repeats:
         bases = np.cumsum(self.sizes + 1) - self.sizes - 1
         sequence = np.lexsort([firsts, documents])
         base = bases[documents[sequence]]
-        begins, ends = merged(base + firsts[sequence], base + lasts[sequence])
+        begins, ends = merge_ranges(base + firsts[sequence], base + lasts[sequence])
         of = np.searchsorted(bases, begins, "right") - 1
         return of, begins - bases[of], ends - bases[of]
 
@@ -155,8 +155,8 @@ class Repeats:
         """Return the positions of documents with tokens of which cutting leaves none, int64. See `cuts`."""
         documents, firsts, lasts = self.cuts(copies)
         cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
-        found: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
-        return found
+        emptied: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
+        return emptied
 
     def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
         """Tell which tokens of token ids are left: bool (total,), and offsets int64 (n + 1,) of what is left.
@@ -172,7 +172,7 @@ class Repeats:
         return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[bases]
 
     def pieces(self, copies: Copies = "one") -> Iterator[list[Text]]:
-        """Yield what is left of each text, in order: pieces between the cuts, none of them empty.
+        """Yield the rest of each text, in order: the pieces between the cuts, none of them empty.
 
         As documents of their own the pieces are bounds for later runs: no passage of the result crosses a cut. A cut takes
         the blanks that follow it. See `cuts`.
@@ -194,8 +194,8 @@ class Repeats:
     def spans(self, copies: Copies = "one") -> Iterator[list[tuple[int, int, int]]]:
         """Yield what cutting removes from each text, in order: (first character, last character + 1, score).
 
-        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. What is outside of them
-        is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
+        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. The text outside of
+        them is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
         The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
         """
         ranges: Ranges = (self.documents, self.starts, self.ends)
@@ -203,8 +203,8 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        found, score = spans_of_corpus(*self._texts(), ranges, self._threads), iter(scores.tolist())
-        scored = ([(start, end, next(score)) for start, end in spans] for spans in found)
+        bounds, score = find_corpus_spans(*self._texts(), ranges, self._threads), iter(scores.tolist())
+        scored = ([(start, end, next(score)) for start, end in spans] for spans in bounds)
         return ([span for span in spans if span[0] < span[1]] for spans in scored)
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:

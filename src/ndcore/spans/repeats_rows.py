@@ -1,4 +1,4 @@
-"""From runs of windows that stand at several places to rows, and to what is cut."""
+"""Make rows of the runs of windows that occur at several places, and the ranges that cutting removes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ndcore._repeats import Rows, units
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout
-from ndcore.spans.repeats_windows import merged
+from ndcore.spans.repeats_windows import merge_ranges
 
 __all__ = ["Choice", "RepeatedRanges", "find_rows"]
 
@@ -21,7 +21,7 @@ EVERYWHERE = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Choice:
-    """Which places are sources.
+    """Which places may be sources.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RepeatedRanges:
     rows : ndarray of uint64, shape (m, 5)
         (rank of the document, first token, last token + 1, place of the source, copies).
     everywhere : tuple of ndarray
-        (ranks, first tokens, last tokens + 1) of what stands at another place, earlier or later.
+        (ranks, first tokens, last tokens + 1) of the passages that occur at another place, earlier or later.
     """
 
     rows: UInts
@@ -60,8 +60,8 @@ class RepeatedRanges:
 def find_rows(layout: Layout, runs: UInts, choice: Choice) -> RepeatedRanges:
     """Find the rows of runs of windows: see `nd_repeats_rows` in repeats.h. O(n log n) for n units."""
     cut = units(runs, int(layout.bases[-1]) + 1)
-    ends = _ends(cut)
-    order = _sorted_suffixes(cut, ends)
+    ends = _find_ends(cut)
+    order = _sort_suffixes(cut, ends)
     rank = np.empty_like(order)
     rank[order.astype(np.int64)] = np.arange(len(order), dtype=np.uint64)
     bases = layout.bases[:-1].astype(np.uint64) if len(layout.order) else np.zeros(1, np.uint64)
@@ -70,18 +70,18 @@ def find_rows(layout: Layout, runs: UInts, choice: Choice) -> RepeatedRanges:
     parts = [np.empty((0, 5), np.uint64)]
     while len(part := rows.next(ROOM)):
         parts.append(part)
-    return RepeatedRanges(np.concatenate(parts), _everywhere(layout, cut, choice))
+    return RepeatedRanges(np.concatenate(parts), _list_everywhere(layout, cut, choice))
 
 
-def _ends(cut: UInts) -> UInts:
+def _find_ends(cut: UInts) -> UInts:
     """Find for each unit the first one behind it whose place does not follow."""
     n = len(cut)
     breaks = np.append(np.flatnonzero(cut[1:, 0] != cut[:-1, 0] + cut[:-1, 2]) + 1, n) if n else np.empty(0, np.int64)
-    found: UInts = breaks[np.searchsorted(breaks, np.arange(n), "right")].astype(np.uint64)
-    return found
+    ends: UInts = breaks[np.searchsorted(breaks, np.arange(n), "right")].astype(np.uint64)
+    return ends
 
 
-def _sorted_suffixes(cut: UInts, ends: UInts) -> UInts:
+def _sort_suffixes(cut: UInts, ends: UInts) -> UInts:
     """Sort the suffixes of units that follow each other, equal ones by position: prefix doubling.
 
     Manber, Myers, "Suffix arrays: a new method for on-line string searches", 1993, DOI 10.1137/0222058.
@@ -106,8 +106,8 @@ def _sorted_suffixes(cut: UInts, ends: UInts) -> UInts:
         distinct, length = int(number[-1]), 2 * length
 
 
-def _everywhere(layout: Layout, cut: UInts, choice: Choice) -> tuple[Ints, Ints, Ints]:
-    """Return the tokens of units that stand at another place, earlier or later, which may be a source."""
+def _list_everywhere(layout: Layout, cut: UInts, choice: Choice) -> tuple[Ints, Ints, Ints]:
+    """Return the tokens of units that occur at another allowed place, earlier or later."""
     places, first = cut[:, 0].astype(np.int64), cut[:, 1].astype(np.int64)
     ranks = np.searchsorted(layout.bases, places, "right") - 1
     _, inverse = np.unique(first, return_inverse=True)
@@ -121,6 +121,6 @@ def _everywhere(layout: Layout, cut: UInts, choice: Choice) -> tuple[Ints, Ints,
         taken: Bools = earlier | later
     else:
         taken = (places >= choice.sources) & (first < choice.sources)
-    begins, ends = merged(places[taken], places[taken] + cut[taken, 2].astype(np.int64) + choice.tokens - 1)
+    begins, ends = merge_ranges(places[taken], places[taken] + cut[taken, 2].astype(np.int64) + choice.tokens - 1)
     of = np.searchsorted(layout.bases, begins, "right") - 1
     return of, begins - layout.bases[of], ends - layout.bases[of]

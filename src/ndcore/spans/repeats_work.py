@@ -1,17 +1,18 @@
-"""What a search for repeated passages has finished: in a directory, so that it goes on there after an interruption.
+"""The finished steps of a search for repeated passages, in a directory, so that an interrupted search can go on there.
 
 | file | content | until |
 |---|---|---|
 | ``repeats.json`` | parameters of the search, and the source that its caller describes | the end |
 | ``secrets`` | the polynomial and the numbers that the search has drawn | the end |
-| ``anchors/…`` | tokens and checksums of documents that were read, the anchors of their windows; in parts | ``ranges`` |
+| ``anchors/…`` | numbers of tokens and checksums of the documents read so far, and anchors of their windows | ``ranges`` |
 | ``ranges`` | the same of all documents, and the ranges of windows whose anchor is not alone | the end |
 | ``layout`` | digests of the order of the documents and of their labels | the end |
 | ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
-| ``runs`` | runs of windows that stand at several places | the end |
-| ``confirmed`` | nothing: its being there says that tokens have confirmed the runs | the end |
+| ``runs`` | runs of windows that occur at several places | the end |
+| ``confirmed`` | empty; it exists once tokens have confirmed the runs | the end |
 
-Files may be forged: checksums tell damage, not who wrote a file. So names, types, lengths and bounds are checked here.
+Checksums detect damage, but not forgery: anyone can write a file with a right checksum. So names, types, lengths and bounds
+are checked here.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ import numpy as np
 from ndcore._rabin import random_irreducible
 from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore._version import __version__
-from ndcore.spans.parts import PARTS, Grouped, KeptParts, Parts, Put, SpooledParts
 from ndcore.spans.reading import UInt32s
-from ndcore.spans.repeats_layout import MAX_PLACES, Layout, ranges_fault, runs_fault
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
+from ndcore.spans.window_entries import GROUPS, Grouped, KeptEntries, Put, SpooledEntries, WindowEntries
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.file_shelf import FileShelf, Form, consecutive, find_misfit, part_name
+from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.job_description import REPEATS
 
 __all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]
@@ -41,7 +42,7 @@ __all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "
 SECRETS, ANCHORS, RANGES, LAYOUT = "secrets", "anchors", "ranges", "layout"
 WINDOWS, RUNS, CONFIRMED = "windows", "runs", "confirmed"
 
-ENTRIES: Form = {"entries": (np.uint64, "e 2"), "starts": (np.int64, str(PARTS + 1))}
+ENTRIES: Form = {"entries": (np.uint64, "e 2"), "starts": (np.int64, str(GROUPS + 1))}
 DOCUMENTS: Form = {"sizes": (np.int64, "n"), "sums": (np.uint32, "n")}
 FORMS: Mapping[str, Form] = {
     SECRETS: {}, ANCHORS: {**DOCUMENTS, **ENTRIES}, RANGES: {**DOCUMENTS, "ranges": (np.uint64, "r")}, LAYOUT: {},
@@ -51,7 +52,7 @@ FORMS: Mapping[str, Form] = {
 
 @dataclass(frozen=True)
 class Secrets:
-    """What a search draws at random: a number behind the values of tokens, a key of anchors, an irreducible polynomial."""
+    """The random choices of a search: a seed for the values of tokens, a key for anchors, and an irreducible polynomial."""
 
     symbols: int
     key: int
@@ -59,12 +60,12 @@ class Secrets:
 
     @staticmethod
     def drawn() -> Secrets:
-        """Draw new ones."""
+        """Draw new secrets."""
         return Secrets(secrets.randbits(64), secrets.randbits(64), random_irreducible(64, secrets.randbits(64)))
 
 
 class ReadDocuments:
-    """The tokens of documents that were read, and checksums of their contents where these are asked for.
+    """The documents read so far: their numbers of tokens, and checksums of their contents if the search keeps its work.
 
     Attributes
     ----------
@@ -75,7 +76,7 @@ class ReadDocuments:
     """
 
     def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False, path: Path | None = None) -> None:
-        """Take what an earlier call has read, in a work directory; `whole`: these are all documents."""
+        """Take the documents that an earlier call has read, from a work directory; `whole`: they are all documents."""
         self._path = path
         self._sizes: list[Ints] = [part["sizes"] for part in known]
         self._sums: list[UInt32s] = [part["sums"] for part in known]
@@ -85,7 +86,7 @@ class ReadDocuments:
         self.places = sum(int(sizes.sum()) + len(sizes) for sizes in self._sizes)
 
     def compare(self, positions: Ints, sums: UInt32s) -> None:
-        """Take known documents that are read again. Raises ValueError where their contents are other ones."""
+        """Compare known documents, read again, with their checksums. Raises ValueError if a document has changed."""
         self._seen += len(positions)
         other = np.flatnonzero(self._before[positions] != sums)
         if len(other):
@@ -93,7 +94,7 @@ class ReadDocuments:
                              f"go on with the same documents, or remove {self._path}")
 
     def append(self, sizes: Ints, sums: UInt32s) -> None:
-        """Take new documents."""
+        """Add new documents."""
         if self._whole:
             raise self._others(f"more than {self.known}")
         self._sizes.append(sizes)
@@ -101,22 +102,22 @@ class ReadDocuments:
         self.places += int(sizes.sum()) + len(sizes)
 
     def end(self) -> None:
-        """Raise ValueError where known documents were not read again."""
+        """Raise ValueError if known documents are missing from this reading."""
         if self._seen < self.known:
             raise self._others(str(self._seen))
 
     def _others(self, count: str) -> ValueError:
-        """Make the error of another number of documents."""
+        """Return the error for another number of documents."""
         return ValueError(f"{self.known} documents were read before the interruption, and {count} are given; go on with the "
                           f"same documents, or remove {self._path}")
 
     def unsaved(self) -> Arrays:
-        """Return the documents since the last call that are not known."""
+        """Return the documents that no file holds yet."""
         sizes, sums = self._sizes[self._saved :], self._sums[self._saved :]
         return {"sizes": np.concatenate([np.empty(0, np.int64), *sizes]), "sums": np.concatenate([self._before[:0], *sums])}
 
     def saved(self) -> None:
-        """Note that `unsaved` was saved."""
+        """Note that the documents of `unsaved` are now in a file."""
         self._saved = len(self._sizes)
 
     @property
@@ -131,59 +132,59 @@ class ReadDocuments:
 
 
 class RepeatsWork:
-    """What a search has finished. This one keeps nothing: everything is still to do."""
+    """The finished steps of a search. This class keeps nothing: every step is still to do."""
 
     keeps = False
 
     def secrets(self) -> Secrets:
-        """Return what the search draws at random, drawn before or now."""
+        """Return the secrets of the search, drawn before or now."""
         return Secrets.drawn()
 
-    def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
-        """Return the anchors of the documents that were read, and these documents."""
-        return SpooledParts(64, limit), ReadDocuments([])
+    def anchors(self, limit: int | None) -> tuple[WindowEntries, ReadDocuments]:
+        """Return the anchors collected so far, and the documents that they come from."""
+        return SpooledEntries(64, limit), ReadDocuments([])
 
     def ranges(self, read: ReadDocuments) -> UInts | None:
-        """Return the ranges of windows whose anchor is not alone, once all documents were read."""
+        """Return the ranges of windows whose anchor occurs more than once; None before all documents were read."""
         return None
 
     def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
-        """Keep ranges."""
+        """Store the ranges."""
 
     def fix(self, layout: Layout) -> None:
-        """Keep the order and the labels of the documents. Raises ValueError where a search with others was begun."""
+        """Store the order and the labels of the documents. Raises ValueError if the search was begun with others."""
 
-    def windows(self, layout: Layout, limit: int | None) -> tuple[Parts, int]:
-        """Return the entries of windows, and the number of the documents before which they are complete."""
-        return SpooledParts(64, limit), 0
+    def windows(self, layout: Layout, limit: int | None) -> tuple[WindowEntries, int]:
+        """Return the entries of windows collected so far, and the first document whose entries are missing."""
+        return SpooledEntries(64, limit), 0
 
     def runs(self, layout: Layout) -> UInts | None:
-        """Return the runs of windows that stand at several places."""
+        """Return the runs of windows that occur at several places; None if they are still to find."""
         return None
 
     def put_runs(self, layout: Layout, runs: UInts) -> None:
-        """Keep runs."""
+        """Store the runs."""
 
     def confirmed(self) -> bool:
         """Tell whether tokens have confirmed the runs."""
         return False
 
     def put_confirmed(self) -> None:
-        """Keep that tokens have confirmed the runs."""
+        """Store that tokens have confirmed the runs."""
 
     def clear(self) -> None:
-        """Forget everything: the search is begun anew."""
+        """Remove everything, for a search that begins anew."""
 
 
 class KeptWork(RepeatsWork):
-    """What a search has finished, in the files of a directory.
+    """The finished steps of a search, in the files of a directory.
 
     Parameters
     ----------
     path : Path
-        With the description of this search.
+        A directory with the description of this search.
     tokens : int
-        Of a window.
+        Tokens of a window.
     """
 
     keeps = True
@@ -205,30 +206,30 @@ class KeptWork(RepeatsWork):
         return self._secrets
 
     def _read_secrets(self) -> Secrets:
-        """Return the secrets that are there. Raises CorruptFile."""
+        """Read the stored secrets. Raises CorruptFile."""
         header, _ = self._get(SECRETS)
         if header.keys() != {"symbols", "key", "polynomial"} or not all(type(value) is int for value in header.values()):
             raise self._corrupt(SECRETS, "it does not hold three numbers")
-        found = Secrets(**header)
-        if not (0 <= found.symbols < 1 << 64 and 0 <= found.key < 1 << 64 and 1 << 64 < found.polynomial < 1 << 65):
+        stored = Secrets(**header)
+        if not (0 <= stored.symbols < 1 << 64 and 0 <= stored.key < 1 << 64 and 1 << 64 < stored.polynomial < 1 << 65):
             raise self._corrupt(SECRETS, "a number is out of range")
-        return found
+        return stored
 
-    def anchors(self, limit: int | None) -> tuple[Parts, ReadDocuments]:
+    def anchors(self, limit: int | None) -> tuple[WindowEntries, ReadDocuments]:
         if self._shelf.has(RANGES):
-            return KeptParts(64, [], self._put_entries(ANCHORS)), self._read([RANGES], whole=True)
-        names = consecutive(self._shelf, ANCHORS)
+            return KeptEntries(64, [], self._put_entries(ANCHORS)), self._read([RANGES], whole=True)
+        names = self._shelf.consecutive(ANCHORS)
         read = self._read(names)
         if read.places >= MAX_PLACES:
             raise self._corrupt(names[-1], f"there are more than {MAX_PLACES} tokens")
-        return KeptParts(64, [self._entries(name) for name in names], self._put_entries(ANCHORS)), read
+        return KeptEntries(64, [self._entries(name) for name in names], self._put_entries(ANCHORS)), read
 
     def _read(self, names: Iterable[str], *, whole: bool = False) -> ReadDocuments:
-        """Return the documents of files; `whole`: these are all documents."""
+        """Read the documents of files; `whole`: they are all documents."""
         return ReadDocuments([self._documents(name) for name in names], whole, self._shelf.path)
 
     def _documents(self, name: str) -> dict[str, AnyArray]:
-        """Return the documents of a file."""
+        """Read and check the documents of a file."""
         _, arrays = self._get(name)
         sizes = arrays["sizes"]
         if len(sizes) and not (sizes.min() >= 0 and sizes.max() < MAX_PLACES):
@@ -236,7 +237,7 @@ class KeptWork(RepeatsWork):
         return arrays
 
     def _entries(self, name: str) -> Grouped:
-        """Return what maps the entries of a file, and the starts of their groups."""
+        """Return a function that maps the entries of a file, and the starts of their groups."""
 
         def entries() -> UInts:
             return self._get(name)[1]["entries"]
@@ -247,7 +248,7 @@ class KeptWork(RepeatsWork):
         return entries, starts
 
     def _put_entries(self, folder: str) -> Put:
-        """Return what puts the next part of entries there."""
+        """Return a function that writes the next file of entries to a folder."""
 
         def put(header: Mapping[str, Any], arrays: Arrays) -> Grouped:
             name = part_name(folder, len(self._shelf.names(folder)))
@@ -260,11 +261,11 @@ class KeptWork(RepeatsWork):
         if not self._shelf.has(RANGES):
             return None
         ranges: UInts = self._get(RANGES)[1]["ranges"]
-        self._refuse(RANGES, ranges_fault(read.sizes, ranges, self._tokens))
+        self._refuse(RANGES, find_ranges_fault(read.sizes, ranges, self._tokens))
         return ranges
 
     def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
-        self._refuse(ANCHORS, ranges_fault(read.sizes, ranges, self._tokens))
+        self._refuse(ANCHORS, find_ranges_fault(read.sizes, ranges, self._tokens))
         self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, "ranges": ranges})
         self._drop(ANCHORS)
 
@@ -279,9 +280,9 @@ class KeptWork(RepeatsWork):
         if not self._shelf.has(LAYOUT):
             self._put(LAYOUT, now, {})
 
-    def windows(self, layout: Layout, limit: int | None) -> tuple[Parts, int]:
+    def windows(self, layout: Layout, limit: int | None) -> tuple[WindowEntries, int]:
         n, done, kept = len(layout.sizes), 0, []
-        for name in consecutive(self._shelf, WINDOWS):
+        for name in self._shelf.consecutive(WINDOWS):
             kept.append(self._entries(name))
             ends = self._get(name)[0].get("documents")
             if type(ends) is not int or not done < ends <= n:
@@ -289,17 +290,17 @@ class KeptWork(RepeatsWork):
             done, places = ends, kept[-1][0]()[:, 1]
             if len(places) and places.max() >= layout.bases[-1]:
                 raise self._corrupt(name, f"place {places.max()} is not among {layout.bases[-1]}")
-        return KeptParts(64, kept, self._put_entries(WINDOWS)), done
+        return KeptEntries(64, kept, self._put_entries(WINDOWS)), done
 
     def runs(self, layout: Layout) -> UInts | None:
         if not self._shelf.has(RUNS):
             return None
         runs: UInts = self._get(RUNS)[1]["runs"]
-        self._refuse(RUNS, runs_fault(layout, runs, self._tokens))
+        self._refuse(RUNS, find_runs_fault(layout, runs, self._tokens))
         return runs
 
     def put_runs(self, layout: Layout, runs: UInts) -> None:
-        self._refuse(WINDOWS, runs_fault(layout, runs, self._tokens))
+        self._refuse(WINDOWS, find_runs_fault(layout, runs, self._tokens))
         self._put(RUNS, {}, {"runs": runs})
         self._drop(WINDOWS)
 
@@ -314,30 +315,30 @@ class KeptWork(RepeatsWork):
         self._secrets = None
 
     def _put(self, name: str, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Put a file there, after the secrets that it depends on."""
+        """Write a file, after the secrets that it depends on."""
         if not self._shelf.has(SECRETS):
             self._shelf.put(SECRETS, asdict(self.secrets()), {})
         self._shelf.put(name, header, arrays)
 
     def _get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return header and arrays of a file, whose names, types and dimensions are right."""
+        """Read the header and the arrays of a file, and check the names, types and dimensions."""
         header, arrays = self._shelf.get(name)
         self._refuse(name, find_misfit(FORMS[name.partition("/")[0]], arrays, {}, "the other arrays"))
         return header, arrays
 
     def _drop(self, *names: str) -> None:
-        """Drop files, and the parts of files, of these names."""
+        """Remove the files of these names, and the files in folders of these names."""
         for name in names:
             for each in (name, *self._shelf.names(name)):
                 self._shelf.drop(each)
 
     def _refuse(self, name: str, fault: str | None) -> None:
-        """Raise CorruptFile where there is a fault."""
+        """Raise CorruptFile if a fault is given."""
         if fault is not None:
             raise self._corrupt(name, fault)
 
     def _corrupt(self, name: str, fault: str) -> CorruptFile:
-        """Make the error of a file that cannot be."""
+        """Return the error for a file with a fault."""
         return CorruptFile(f"{self._shelf.where(name)}: {fault}; remove {self._shelf.path} and begin anew")
 
 

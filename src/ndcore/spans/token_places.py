@@ -1,4 +1,4 @@
-"""Where ranges of tokens stand in a text: in characters and in bytes."""
+"""Find the characters and the bytes of ranges of tokens in a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._text import characters, places
 from ndcore._types import Ints, Text
-from ndcore.alignment.offsets import Spans, locate
+from ndcore.alignment.offsets import Spans, locate_tokens
 from ndcore.parallel import map_pieces
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
@@ -32,7 +32,7 @@ class TokenPlaces(NamedTuple):
 
 
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> TokenPlaces:
-    """Find where the tokens firsts[i] to lasts[i] − 1 of a text stand, for all i, without characters that others share.
+    """Find the places of the tokens firsts[i] to lasts[i] − 1 of a text, for all i, without characters that others share.
 
     Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
     is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels
@@ -55,7 +55,7 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, wh
     """
     if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
             or (shingling.unit == "byte" and whole)):
-        begins, ends = _of_bytes(data) if shingling.unit == "byte" else locate(data, shingling)
+        begins, ends = _find_characters(data) if shingling.unit == "byte" else locate_tokens(data, shingling)
         starts = np.maximum(begins[firsts], np.append(0, ends)[firsts])
         return starts, np.maximum(starts, np.minimum(ends[lasts - 1], np.append(begins, len(data))[lasts]))
     if shingling.unit == "byte":
@@ -67,7 +67,7 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, wh
     return begins[: len(firsts)], ends[len(firsts) :]
 
 
-def _of_bytes(data: bytes) -> Spans:
+def _find_characters(data: bytes) -> Spans:
     """Find where the character of UTF-8 begins and ends that each byte is in."""
     at = np.arange(len(data) + 1)
     inside = np.append((np.frombuffer(data, np.uint8) & 0xC0) == 0x80, False)
@@ -79,19 +79,19 @@ def _of_bytes(data: bytes) -> Spans:
 def place_all(
     pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> TokenPlaces:
-    """Find where ranges of tokens stand in their documents, which come in pieces (positions, texts).
+    """Find the places of ranges of tokens in their documents, which come in pieces (positions, texts).
 
     The ranges are in any order; the pieces ascend, and hold all documents of ranges.
     """
     documents = ranges[0]
     sequence = np.argsort(documents, kind="stable")
-    found = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
+    columns = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
     ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
     for begin, placed in map_pieces(partial(_place_piece, shingling, ordered), pieces, threads):
         at = sequence[begin : begin + len(placed[0])]
-        for column, part in zip(found, placed, strict=True):
+        for column, part in zip(columns, placed, strict=True):
             column[at] = part
-    return found
+    return columns
 
 
 def _place_piece(shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> tuple[int, list[Ints]]:

@@ -59,7 +59,8 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
         num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
         keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
         max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
-        min_shingles=options.min_shingles, reassign=options.reassign, task_pairs=options.task_pairs,
+        min_shingles=options.min_shingles, filter=options.filter, drop=options.drop,
+        lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
     pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
@@ -88,7 +89,9 @@ def _write(
     summary = {
         "ndcore": __version__, "recipe": result.recipe.id, "threshold": result.rules.threshold, "read": sum(counts.values()),
         **{name: counts.get(name, 0) for name in ("kept", "identical", "lexical", "shingle", "near", "chained")},
-        **({"version": counts.get("version", 0)} if options.one_per else {}),
+        **{name: counts.get(name, 0) for name, may_be in (("contained", options.drop == "contained"),
+                                                         ("version", options.one_per is not None)) if may_be},
+        **({"lost": result.losses()} if options.lost else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")

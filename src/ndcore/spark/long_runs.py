@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
+from ndcore.spark.stars import joins
 from ndcore.spark.verification import SCORED
 from ndcore.spark.work import Work
 
@@ -62,18 +63,18 @@ class LongRuns:
 
     def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
         """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
-        joined = labels.selectExpr("rank as a")
-        pairs = self.pairs.join(joined, "a", "left_anti").select("a", "b", "resemblance")
+        joined, columns = labels.selectExpr("rank as a"), self.pairs.columns
+        pairs = self.pairs.join(joined, "a", "left_anti").select(*columns)
         if not self.either:
             return pairs
-        return pairs.union(self.pairs.join(joined.selectExpr("a as b"), "b", "left_anti").select("a", "b", "resemblance"))
+        return pairs.union(self.pairs.join(joined.selectExpr("a as b"), "b", "left_anti").select(*columns))
 
     def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Compare until every document that represents itself by the labels was compared; return the labels.
 
         pairs: of other runs. choose: chooses representatives by pairs.
         """
-        waiting = self.holders.select("rank", "size").join(pairs.selectExpr("b as rank"), "rank", "left_anti")
+        waiting = self.holders.select("rank", "size").join(self._joined(pairs), "rank", "left_anti")
         self._compare(waiting, self.holders, settling=True)
         while True:
             labels = choose(pairs.union(self.pairs))
@@ -117,10 +118,15 @@ class LongRuns:
             self._tables.append(found)
             waiting = waiting.where(f"rank > {last}")
             if settling:
-                waiting = waiting.join(found.selectExpr("b as rank"), "rank", "left_anti")
+                waiting = waiting.join(self._joined(found), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
         return last >= 0
+
+    def _joined(self, pairs: DataFrame) -> DataFrame:
+        """List the ``rank`` of each document that may join an earlier one by these pairs."""
+        assert self.judgement.threshold is not None
+        return joins(pairs, self.judgement.threshold).selectExpr("b as rank")
 
     def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
         """Read the next block: the first of the documents that wait, `most` at most, and BLOCK_BYTES."""
@@ -143,5 +149,5 @@ def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new:
     representatives = entries.join(own, "rank").groupBy("run").agg(F.count("*").alias("representatives"))
     keys = ranked.selectExpr("rank as first", "key as example")
     return counts.join(representatives, "run", "left").join(keys, "first").selectExpr(
-        "int(conv(hex(substring(run, 1, 2)), 16, 10)) as group", "holders", "example",
+        "pmod(int(conv(hex(substring(run, 1, 2)), 16, 10)) + 32768, 65536) - 32768 as group", "holders", "example",
         "coalesce(representatives, 0L) as representatives")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ndcore.checks import checked_int, imported
 from ndcore.dedup.near_duplicates import plan_sketches
-from ndcore.dedup.rules import CALLERS, Rules
+from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.candidates import expand_runs, list_entries
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
@@ -23,8 +24,10 @@ from ndcore.spark.documents import (
     with_keys,
 )
 from ndcore.spark.long_runs import LongRuns, account
+from ndcore.spark.lost import count_lost
+from ndcore.spark.probes import find_probes
 from ndcore.spark.result import VERDICT, NearDuplicates, conclude
-from ndcore.spark.stars import choose_representatives, reassign
+from ndcore.spark.stars import choose_representatives, joins, reassign
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
 from ndcore.spark.work import Work
 from ndcore.text.agreement import Agreement, MustAgree
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["near_duplicates"]
 
 SKETCHED = "length bigint, valid boolean, bytes binary, deciding binary, features binary"
+SHINGLES = "whole bigint, size bigint"  # columns of documents, and of their entries, with the complete filter
 HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
 
 
@@ -48,7 +52,8 @@ def near_duplicates(
     shingling: Shingling | None = None,
     num_perm: int = 84,
     seed: int = 1,
-    filter: Literal["auto", "lsh"] | FilterDesign = "auto",
+    filter: Literal["auto", "lsh", "complete"] | FilterDesign = "auto",
+    drop: Literal["resembling", "contained"] = "resembling",
     against: DataFrame | None = None,
     keep: Literal["first", "longest"] | Column = "first",
     cluster: Literal["star", "greedy", "components"] = "star",
@@ -57,6 +62,7 @@ def near_duplicates(
     one_per: str | Column | None = None,
     must_agree: MustAgree = None,
     min_shingles: int = 0,
+    lost: bool = False,
     reassign: bool = False,
     task_pairs: int = 1 << 22,
     directory: str | None = None,
@@ -78,10 +84,11 @@ def near_duplicates(
     id : str or sequence of str, optional
         The column, or columns, whose values identify a document; their order is the keep order. None: the path of the file
         and the number of the row, for a DataFrame that is read from Parquet files.
-    threshold, shingling, num_perm, seed, cluster, max_holders, must_agree, min_shingles, reassign
+    threshold, shingling, num_perm, seed, drop, cluster, max_holders, must_agree, min_shingles, lost, reassign
         As in `ndcore.near_duplicates`. A callable of must_agree goes to the tasks, and gets texts as the column has them.
-    filter : "auto", "lsh" or FilterDesign
-        As there; "auto" is "lsh".
+    filter : "auto", "lsh", "complete" or FilterDesign
+        As there; "auto" is "lsh", with drop="contained" "complete". The complete filter reads the texts once more, for
+        containment twice more.
     against : DataFrame, optional
         An existing collection, with the same columns of the key and of texts: its documents come first in keep order and are
         never dropped.
@@ -110,10 +117,12 @@ def near_duplicates(
 
     Notes
     -----
-    Texts and signatures are not shuffled; digests, features (8 bytes for each group) and the shingle sets of candidates
-    are. A task holds a batch of Arrow, 64 MB of shingle sets, `max_holders` entries or `task_pairs` pairs, for any sizes of
-    clusters. The driver holds a filter of at most 128 MiB, or 32 MiB of the shingle sets of documents that share a feature
-    with more than `max_holders` others; these go to all tasks.
+    Texts and signatures are not shuffled; digests, features (8 bytes for each group, with the complete filter for each
+    shingle by which a document is looked up) and the shingle sets of candidates are. With the complete filter counters of
+    shingles, 16 MiB, go to all tasks, and for containment as many marks. A task holds a batch of Arrow, 64 MB of shingle
+    sets, `max_holders` entries or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128
+    MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others; these go to all
+    tasks.
 
     References
     ----------
@@ -123,30 +132,33 @@ def near_duplicates(
     imported("pyspark", "ndcore.spark")
     refuse_options("near_duplicates", local_only)
     agreement = Agreement.of(must_agree)
-    rules = Rules.of(agreement, filter, threshold=threshold, cluster=cluster, max_holders=max_holders,
-                     min_shingles=min_shingles, reassign=reassign)
-    if rules.filter == "complete":
-        reason = CALLERS["spark.near_duplicates"]["filter='complete'"]
-        raise ValueError(f"filter='complete' is not available on Spark, because {reason}; use 'lsh', or a FilterDesign that "
-                         "misses less")
+    rules = Rules.of(agreement, filter, threshold=threshold, drop=drop, cluster=cluster, max_holders=max_holders,
+                     min_shingles=min_shingles, lost=lost, reassign=reassign)
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     bound = checked_int("task_pairs", task_pairs, 1)
     key = key_columns(df, id)
-    refuse_taken(key, ("representative", "against", *VERDICT))
+    refuse_taken(key, ("representative", "against", *VERDICT, "score", "lost"))
     sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
-    assert isinstance(design, FilterDesign)
     labels = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
               if given is not None}
     sides, order = _read_sides(df, text, id, against, keep, labels)
     work = Work(df.sparkSession, directory)
-    made = SKETCHED if agreement is None else f"{SKETCHED}, agrees binary"
-    documents = number_documents(work, sides, order, sketch_documents, made, HOW, sketcher=sketcher, design=design,
+    made, probes, before = SKETCHED, None, None
+    if isinstance(design, PrefixFilter):
+        made = f"{made}, {SHINGLES}"
+        probes, before = find_probes(work, sides, design, sketcher.shingling)
+    if agreement is not None:
+        made = f"{made}, agrees binary"
+    documents = number_documents(work, sides, order, sketch_documents, made, HOW, sketcher=sketcher, design=probes or design,
                                  must_agree=must_agree)
+    if before is not None:
+        before.check(documents.ranked)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new)
-    pairs, joined, common = _cluster(work, sides, documents, judgement, rules, bound)
-    verdicts, by_key = conclude(work, documents, joined, pairs, rules.threshold)
+    pairs, joined, sets, common = _cluster(work, sides, documents, judgement, rules, bound)
+    missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
+    verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
     work.describe("done")
     return NearDuplicates(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
 
@@ -180,8 +192,8 @@ def _read_sides(
 
 def _cluster(
     work: Work, sides: DataFrame, documents: Documents, judgement: Judgement, rules: Rules, bound: int
-) -> tuple[DataFrame, DataFrame, DataFrame | None]:
-    """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels) by rank.
+) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
+    """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
     Last come the rows of `NearDuplicates.common`; None where no runs are long.
     """
@@ -189,11 +201,17 @@ def _cluster(
 
     leaders = documents.ranked.where("valid").join(documents.followers.select("rank"), "rank", "left_anti")
     scope = ["scope"] if "scope" in leaders.columns else []
-    entries = work.apply(leaders.select("rank", "features", *scope), list_entries, "run binary, rank bigint",
-                         groups=judgement.design.groups)
-    sorted_runs = entries.repartition("run").sortWithinPartitions(F.col("run"), F.col("rank").desc())
-    candidates = work.keep(work.apply(sorted_runs, expand_runs, "run binary, a bigint, b bigint",
-                                      max_holders=rules.max_holders, first_new=judgement.first_new), "candidates")
+    if isinstance(judgement.design, PrefixFilter):
+        groups, kinds, ratio = 0, SHINGLES, 0.0 if judgement.contained else rules.threshold
+    else:
+        groups, kinds, ratio = judgement.design.groups, "", None
+    names = [kind.split()[0] for kind in kinds.split(", ") if kind]
+    entries = work.apply(leaders.select("rank", "features", *scope, *names), list_entries,
+                         ", ".join(filter(None, ["run binary, rank bigint", kinds])), groups=groups)
+    in_run = [F.col(name).desc() for name in ("whole", "rank") if name in entries.columns]
+    candidates = work.keep(work.apply(entries.repartition("run").sortWithinPartitions(F.col("run"), *in_run), expand_runs,
+                                      "run binary, a bigint, b bigint", max_holders=rules.max_holders,
+                                      first_new=judgement.first_new, least_ratio=ratio), "candidates")
     long = candidates.where("b is null").selectExpr("run", "a as rank")
     pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
     pairs = work.keep(pairs, "candidate pairs")
@@ -208,7 +226,8 @@ def _cluster(
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
 
     def choose(pairs: DataFrame, cluster: str = rules.cluster) -> DataFrame:
-        return choose_representatives(work, pairs, cluster, first_new=judgement.first_new, bound=bound)
+        joining = joins(pairs, rules.threshold)
+        return choose_representatives(work, joining, cluster, first_new=judgement.first_new, bound=bound)
 
     components, common = rules.cluster == "components", None
     if not has_long:
@@ -223,10 +242,16 @@ def _cluster(
         accepted = accepted.union(more).dropDuplicates(["a", "b"])
         common = account(long, labels, documents.ranked, judgement.first_new)
     if rules.reassign:
-        labels = reassign(work, labels, accepted)
+        labels = reassign(work, labels, accepted, rules.threshold)
     if components:
         linked = labels.selectExpr("label as a", "rank as b")
         measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
-        labels = measured.selectExpr("b as rank", "a as label", "resemblance")
-    return accepted, labels, common
+        labels = measured.selectExpr("b as rank", "a as label", "resemblance", "of_b as score")
+    else:
+        labels = labels.withColumn("score", F.col("resemblance"))
+        if rules.scored:
+            resembling = accepted.selectExpr("a as least", "b as greatest", "resemblance")
+            labels = labels.selectExpr("rank", "label", "score", "least(rank, label) as least",
+                                       "greatest(rank, label) as greatest").join(resembling, ["least", "greatest"])
+    return accepted, labels, sets, common
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ndcore._version import __version__
+from ndcore.choices import AGREEMENTS, DROPS, FILTERS, NORMALIZED, UNITS
 from ndcore.dedup.rules import CALLERS
-from ndcore.text.agreement import NAMES
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import NORMALIZED, UNITS
 
 __all__ = ["REFUSED", "JobOptions", "parse"]
 
@@ -31,6 +30,9 @@ class JobOptions:
     id_field: str | None
     html: str | None
     threshold: float
+    filter: Any
+    drop: Any
+    lost: bool
     keep: tuple[str, str]
     by: str | None
     one_per: str | None
@@ -108,12 +110,18 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
     p.add_argument("--id-field", metavar="FIELD", help="column or field that is the key (default: file and row or record)")
     p.add_argument("--html", choices=("page", "main"), help="text of HTML, and of text fields")
     p.add_argument("--threshold", type=float, default=0.8, metavar="T", help="Jaccard similarity (default 0.8)")
+    p.add_argument("--filter", choices=FILTERS, default="auto",
+                   help="lsh: by MinHash bands, which misses a pair at the threshold with a probability of at most 0.001. "
+                   "complete: by rare shingles, which misses none. auto: lsh, with --drop contained complete (default auto)")
+    p.add_argument("--drop", choices=DROPS, default="resembling", help="as of ndcore dedup (default resembling)")
+    p.add_argument("--lost", action="store_true",
+                   help="count the shingles of each dropped document that no kept document has")
     p.add_argument("--keep", type=_keep, default=("first", ""), metavar="RULE",
                    help="first, longest, FIELD:desc or FIELD:asc (default first: by key). Strings that are all numbers, or "
                    "all dates (ISO 8601, RFC 2822), are compared as such")
     p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     p.add_argument("--one-per", metavar="FIELD", help="of documents with the same value in this field keep at most one")
-    p.add_argument("--must-agree", action="append", choices=NAMES, default=[], metavar="NAME",
+    p.add_argument("--must-agree", action="append", choices=AGREEMENTS, default=[], metavar="NAME",
                    help="never drop a document for one that differs from it in its numbers, title or negations; repeatable")
     p.add_argument("--reassign", action="store_true", help="drop each document for the kept one that it resembles most")
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
+from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
 from ndcore.spark.documents import Documents, refuse_unstable
 from ndcore.spark.work import Work
@@ -84,10 +85,10 @@ class NearDuplicates(Verdicts):
     verdicts : DataFrame
         A row for each document: the columns of its key; ``representative``, a struct of the same columns; ``against``,
         whether the representative is of `against`; ``class``, ``resemblance`` and ``cluster_size``, as in
-        `ndcore.NearDuplicates`.
+        `ndcore.NearDuplicates`; with drop="contained" ``score``, with lost=True ``lost``.
     pairs : DataFrame
         ``a``, ``b`` (structs of the key's columns; a comes first in keep order) and ``resemblance`` of the accepted pairs of
-        documents that equal no earlier one.
+        documents that equal no earlier one; with drop="contained" ``score``, the larger one of the pair.
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
@@ -100,9 +101,15 @@ class NearDuplicates(Verdicts):
 
     pairs: DataFrame
     rules: Rules
-    filter: FilterDesign
+    filter: FilterDesign | PrefixFilter
     recipe: Recipe
     common: DataFrame | None
+
+    def losses(self) -> dict[str, int]:
+        """Count the lost ``shingles``, and the ``documents`` that lose any; with lost=True. One aggregation."""
+        self._work.describe("losses")
+        total = self.verdicts.selectExpr("coalesce(sum(lost), 0L) as shingles", "count_if(lost > 0) as documents")
+        return dict(total.collect()[0].asDict())
 
 
 def _quoted(name: str) -> str:
@@ -120,30 +127,44 @@ def join_labels(documents: Documents, labels: DataFrame, sound: str) -> DataFram
 
     first_new = documents.first_new
     followers = documents.followers.withColumnRenamed("rank", "follower")
-    joined = labels.selectExpr("rank as member", "label", "resemblance")
+    scores = [name for name in ("score",) if name in labels.columns]
+    joined = labels.selectExpr("rank as member", "label", "resemblance", *scores)
     table = documents.ranked.select("rank", "key").where(f"rank >= {first_new}")
     table = table.join(followers, F.col("rank") == F.col("follower"), "left")
     table = table.selectExpr("key", "rank", "coalesce(leader, rank) as leader", "how")
     table = table.join(joined, F.col("leader") == F.col("member"), "left").selectExpr(
-        "key", "rank", "leader", "how", "coalesce(label, leader) as label", "resemblance as measured")
+        "key", "rank", "leader", "how", "coalesce(label, leader) as label", "resemblance as measured", *scores)
     sizes = table.groupBy("label").count().selectExpr("label as of", f"count + int(label < {first_new}) as cluster_size")
     representatives = documents.ranked.selectExpr("rank as label_rank", "key as representative", sound)
     return table.join(sizes, F.col("label") == F.col("of")).join(representatives, F.col("label") == F.col("label_rank"))
 
 
 def conclude(
-    work: Work, documents: Documents, labels: DataFrame, pairs: DataFrame, threshold: float
+    work: Work, documents: Documents, labels: DataFrame, pairs: DataFrame, lost: DataFrame | None, rules: Rules
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the verdicts and the pairs, by key, given the labels and accepted pairs of leaders, by rank."""
-    verdicts = join_labels(documents, labels, "valid").selectExpr(
+    """Return the verdicts and the pairs, by key, given labels and accepted pairs of leaders, and `count_lost`, by rank."""
+    from pyspark.sql import functions as F
+
+    least = f"{rules.threshold!r}D"
+    weak = f"when measured < {least} then 'contained'" if rules.contained else ""
+
+    def of_label(value: str) -> str:
+        return f"""case when how = 'version' then double('nan') when rank = label or (label = leader and valid) then 1D
+            when label = leader then double('nan') else {value} end"""
+
+    table, more = join_labels(documents, labels, "valid"), [f"{of_label('score')} as score"] if rules.scored else []
+    if lost is not None:
+        table = table.withColumn("loser", F.expr("if(how <=> 'version', rank, leader)"))
+        table = table.join(lost.withColumnRenamed("rank", "loser"), "loser", "left")
+        more.append("if(rank = label, 0L, coalesce(lost, 0L)) as lost")
+    verdicts = table.selectExpr(
         "key.*", "representative", f"label < {documents.first_new} as against",
         f"""case when rank = label then 'kept' when label = leader or how = 'version' then how
-            when measured = 1 then 'shingle' when measured >= {threshold!r}D then 'near' else 'chained' end as class""",
-        """case when how = 'version' then double('nan') when rank = label or (label = leader and valid) then 1D
-            when label = leader then double('nan') else measured end as resemblance""",
-        "cluster_size",
+            when measured = 1 then 'shingle' when score < {least} then 'chained' {weak} else 'near' end as class""",
+        f"{of_label('measured')} as resemblance", "cluster_size", *more,
     )
-    by_key = pairs_by_key(pairs, documents.ranked, "resemblance")
+    scores = ["score"] if rules.scored else []
+    by_key = pairs_by_key(pairs.selectExpr("*", "greatest(of_a, of_b) as score"), documents.ranked, "resemblance", *scores)
     return work.keep(verdicts, "verdicts"), by_key
 
 

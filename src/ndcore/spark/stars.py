@@ -10,14 +10,19 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["choose_representatives", "find_components", "reassign"]
+__all__ = ["choose_representatives", "find_components", "joins", "reassign"]
 
 EDGES = "a bigint, b bigint"
-LABELS = "rank bigint, label bigint, resemblance double"
+LABELS = "rank bigint, label bigint, resemblance double"  # the score, where it is not the resemblance
 _BEST = {  # of the pairs of a document with representatives
     "star": "max(struct(resemblance, -a as first)) as best",
     "greedy": "min(struct(a as first, resemblance)) as best",
 }
+
+
+def joins(pairs: DataFrame, threshold: float) -> DataFrame:
+    """Select the accepted pairs of which ``b`` may join ``a``, with its score in place of the resemblance."""
+    return pairs.where(f"of_b >= {threshold!r}D").selectExpr("a", "b", "of_b as resemblance")
 
 
 def find_components(work: Work, pairs: DataFrame, bound: int) -> DataFrame:
@@ -102,14 +107,15 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) ->
     return chosen.selectExpr("b as rank", "abs(best.first) as label", "best.resemblance as resemblance")
 
 
-def reassign(work: Work, labels: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Return labels by which each dropped document joins the kept one, earlier or later, that it resembles most.
+def reassign(work: Work, labels: DataFrame, pairs: DataFrame, threshold: float) -> DataFrame:
+    """Return labels by which each dropped document joins the kept one, earlier or later, in which it has the highest score.
 
     Of several the first; a document without a pair with a kept one stays.
     """
     from pyspark.sql import functions as F
 
-    both = pairs.selectExpr("b as rank", "a as other", "resemblance").union(pairs.select("a", "b", "resemblance"))
+    turned = pairs.selectExpr("b as a", "a as b", "of_a as of_b")
+    both = joins(pairs, threshold).union(joins(turned, threshold)).selectExpr("b as rank", "a as other", "resemblance")
     dropped = labels.select("rank")
     movable = both.join(dropped, "rank", "left_semi").join(dropped.toDF("other"), "other", "left_anti")
     best = movable.groupBy("rank").agg(F.expr("max(struct(resemblance, -other as other)) as best"))

@@ -16,33 +16,35 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SCORED", "compare_pairs", "measure_pairs", "read_sets"]
+__all__ = [
+    "ADVICE", "SCORED", "blocks_by_first", "compare_pairs", "filter_of", "measure_pairs", "read_sets", "rows_of_blocks",
+]
 
-SCORED = "a bigint, b bigint, resemblance double"
+SCORED = "a bigint, b bigint, resemblance double, of_a double, of_b double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
 PER_WORD = 4  # hashes for each word of a filter
 IN_BLOCK = 4096  # documents that one is measured with in a block
 
 
-def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgement) -> DataFrame:
+def read_sets(
+    work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgement, among: UInts | None = None
+) -> DataFrame:
     """Read the texts of the wanted documents again (``rank``, ``key``, ``against``, ``bytes``), and form their shingle sets.
 
     Returns all other columns of the documents, with ``part`` of ``parts``, and ``members``. A filter of the documents goes
     to all tasks, so texts are not shuffled. A text whose digest is not the first one's, or that is missing now, is an error
-    with its key.
+    with its key. among: words of a filter; only fingerprints that it may have are members.
     """
     from pyspark.sql import functions as F
 
     hashed = "xxhash64(key, against) as hash"
     known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
     wanted = wanted.selectExpr("*", hashed)
-    work.describe("filter of candidates")
-    words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
     sets = work.apply(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
         texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",
                          "binary('') as bytes").schema,
-        text="text", shingling=judgement.sketcher.shingling, wanted=_filter(wanted, words),
+        text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted), among=among,
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
     found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
@@ -52,10 +54,12 @@ def read_sets(work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgem
     return work.keep(found.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
-def _filter(wanted: DataFrame, words: int) -> UInts:
-    """Return the words of a filter of the wanted documents."""
+def filter_of(work: Work, wanted: DataFrame) -> UInts:
+    """Make the words of a filter of hashes, the column ``hash``."""
     from pyspark.sql import functions as F
 
+    work.describe("filter of candidates")
+    words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
     word, bits = word_and_bits(words)
     table = wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")).toArrow()
     whole = np.zeros(words, np.uint64)
@@ -64,20 +68,25 @@ def _filter(wanted: DataFrame, words: int) -> UInts:
 
 
 def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
-    """Compare the pairs ``a`` < ``b`` of each ``block`` (binary, of one length); return the accepted ones.
+    """Compare the pairs ``a`` < ``b`` of each ``block`` (binary, of one length); return the accepted ones."""
+    return work.keep(work.apply(rows_of_blocks(pairs, sets), verify_blocks, SCORED, judgement=judgement), step)
 
-    A pair is in one block. The sets of a block's documents go to one task.
-    """
+
+def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
+    """Make the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
     documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
     members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
     asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
-    rows = members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
-    return work.keep(work.apply(rows, verify_blocks, SCORED, judgement=judgement), step)
+    return members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
 
 
 def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
-    """Measure all of the pairs ``a`` < ``b``, near-duplicates or not; a document in many pairs is in several blocks."""
+    """Measure all of the pairs ``a`` < ``b``, near-duplicates or not."""
+    return compare_pairs(work, blocks_by_first(pairs), sets, replace(judgement, threshold=None), step)
+
+
+def blocks_by_first(pairs: DataFrame) -> DataFrame:
+    """Give pairs a ``block`` by their ``a``; of one with many pairs, several."""
     sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
     block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
-    blocks = pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)
-    return compare_pairs(work, blocks, sets, replace(judgement, threshold=None), step)
+    return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)

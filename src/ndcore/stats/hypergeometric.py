@@ -75,8 +75,8 @@ def finite_intervals(
         last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + of_union)), most[part]))
         tails = _Tails(x, t, n, float(of_union), (1.0 - confidence) / 2.0, share)
         smallest, largest = _first(x, last, tails.upper_is_large), _first(x, last + 1.0, tails.lower_is_small) - 1.0
-        for found, k in ((low, np.minimum(smallest, largest)), (high, np.maximum(smallest, largest))):
-            found[part] = k / (n - of_union * k)
+        for bounds, k in ((low, np.minimum(smallest, largest)), (high, np.maximum(smallest, largest))):
+            bounds[part] = k / (n - of_union * k)
     return low, high
 
 
@@ -167,9 +167,9 @@ def _first(start: Floats, stop: Floats, holds: Callable[[Floats], Bools]) -> Flo
     low, high = start.copy(), stop.copy()
     while (low < high).any():
         middle = np.floor((low + high) / 2.0)
-        found = holds(np.maximum(start, np.minimum(middle, stop - 1.0)))
-        high = np.where(found & (low < high), middle, high)
-        low = np.where(found | (low >= high), low, middle + 1.0)
+        holding = holds(np.maximum(start, np.minimum(middle, stop - 1.0)))
+        high = np.where(holding & (low < high), middle, high)
+        low = np.where(holding | (low >= high), low, middle + 1.0)
     return high
 
 

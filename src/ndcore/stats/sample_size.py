@@ -47,7 +47,7 @@ def probability_within(size: int, resemblance: float, error: float) -> float:
     >>> round(probability_within(100, 0.5, 0.1), 4)
     0.9648
     """
-    r, epsilon = _checked(resemblance, error)
+    r, epsilon = _check_inputs(resemblance, error)
     s = checked_int("size", size, 1)
     low, high = math.ceil(s * (r - epsilon)), math.floor(s * (r + epsilon))
     if low > high:
@@ -91,7 +91,7 @@ def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> i
     >>> sample_size(0.5, 0.1)
     90
     """
-    r, epsilon = _checked(resemblance, error)
+    r, epsilon = _check_inputs(resemblance, error)
     if epsilon == 0:
         raise ValueError("error is 0; no number of samples estimates exactly, give an error above 0")
     confidence = checked_probability("confidence", confidence, "0.95")
@@ -115,7 +115,7 @@ def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
         yield below
 
 
-def _checked(resemblance: float, error: float) -> tuple[Fraction, Fraction]:
+def _check_inputs(resemblance: float, error: float) -> tuple[Fraction, Fraction]:
     """Return resemblance and error as exact decimal fractions."""
     if not 0.0 <= resemblance <= 1.0:
         raise ValueError(f"resemblance is {resemblance}; it must lie between 0 and 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ndcore._types import AnyArray, Arrays
 from ndcore.human import human_bytes
 from ndcore.storage import container
 from ndcore.storage.disk_space import sync
+
+__all__ = ["SUFFIX", "FileShelf", "Form", "find_misfit", "part_name"]
 
 Form: TypeAlias = Mapping[str, tuple[type[np.generic], str]]
 """By name of an array: dtype, dimensions. A dimension is a digit itself, or a letter: the same number in all arrays."""
@@ -108,6 +110,14 @@ class FileShelf:
         """List the names that begin with ``folder/``, ascending."""
         return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob(f"*{SUFFIX}"))
 
+    def consecutive(self, folder: str) -> list[str]:
+        """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
+        names = self.names(folder)
+        whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
+        for name in names[whole:]:
+            self.drop(name)
+        return names[:whole]
+
     def where(self, name: str) -> str:
         """Return the path of a result, for messages."""
         return str(self._file(name))
@@ -163,23 +173,6 @@ class FileShelf:
         return sorted(self.path.rglob(f"*{SUFFIX}"))
 
 
-class _Parted(Protocol):
-    """A shelf of any kind."""
-
-    def names(self, folder: str) -> list[str]: ...
-
-    def drop(self, name: str) -> None: ...
-
-
 def part_name(folder: str, number: int) -> str:
     """Name a part of a result; names are ordered as the numbers are."""
     return f"{folder}/{number:08d}"
-
-
-def consecutive(shelf: _Parted, folder: str) -> list[str]:
-    """Return the names of the parts of a result up to the first gap; remove the parts after it."""
-    names = shelf.names(folder)
-    whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
-    for name in names[whole:]:
-        shelf.drop(name)
-    return names[:whole]

@@ -6,7 +6,6 @@ import contextlib
 import tempfile
 import weakref
 from array import array
-from collections.abc import Sequence
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -15,8 +14,7 @@ from numpy.typing import DTypeLike
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
-__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "spooled_together", "temporary_file",
-           "writing_temporary"]
+__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "temporary_file", "writing_temporary"]
 
 
 def temporary_file(owner: object) -> IO[bytes]:
@@ -38,7 +36,6 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
 
 
 COLUMN = 1 << 20  # bytes of a column that stay in memory where memory is limited
-ROWS = 1 << 16  # of arrays that are joined, at a time
 BLOCK = 48 << 20  # bytes of a block at most: malloc returns memory of this size once it is freed
 
 
@@ -142,17 +139,6 @@ class SpooledArray:
             whole[at : at + len(rows)] = rows
             at += len(rows)
         return whole
-
-
-def spooled_together(arrays: Sequence[AnyArray], limit: int | None, mode: Literal["r", "r+"] = "r") -> AnyArray:
-    """Join arrays end to end, as a `SpooledArray` with this limit and mode does; a single one is returned as it is."""
-    if len(arrays) == 1:
-        return arrays[0]
-    whole = SpooledArray(arrays[0].dtype, limit, arrays[0].shape[1:])
-    for rows in arrays:
-        for start in range(0, len(rows), ROWS):
-            whole.append(rows[start : start + ROWS])
-    return whole.array(mode)
 
 
 class SpooledColumn:

@@ -2,5 +2,5 @@
 
 The truth is an append-only log; indexes and columns are derived from it, and made again where they are missing or damaged.
 
-Imports `clusters`, `sketch`, `filters`, `text`, `storage` and what these stand on.
+Imports `pairs`, `sketch`, `filters`, `text`, `storage` and what these stand on.
 """

@@ -6,17 +6,44 @@ import datetime as dt
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, wraps
+from inspect import isgeneratorfunction, signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from ndcore._types import AnyPath, Text
+from ndcore._types import AnyPath
+from ndcore.store.session import Session
 from ndcore.store.socket import DIRECTORY, address, check_private, raise_error
-from ndcore.store.verdict import Date, Key, Verdict, Version, batches_of, microseconds, moment
+from ndcore.store.store import Store
+from ndcore.store.verdict import Date, Verdict, batches_of, microseconds, moment
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
 __all__ = ["ClientSession", "StoreClient"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[Concatenate[Any, Parameters], Result]:
+    """Make the method of a client from a method of a store or a session: it asks the process of the store."""
+    parameters, yields = signature(method), isgeneratorfunction(method)
+
+    @wraps(method)
+    def call(self: Any, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Any:
+        bound = parameters.bind(self, *arguments, **named)
+        bound.apply_defaults()
+        _, *values = (_sent(value) if name == "date" or (name == "before" and value is not None) else value
+                      for name, value in bound.arguments.items())
+        answer = self._call(method.__name__, *values)
+        return iter(answer) if yields else answer
+
+    return call
+
+
+def _sent(date: Date) -> dt.datetime:
+    """Return a date as it is sent: None is the time of the call."""
+    return moment(microseconds(date))
 
 
 class StoreClient:
@@ -56,70 +83,28 @@ class StoreClient:
     def __repr__(self) -> str:
         return f"<StoreClient {os.fspath(self._path)!r}>"
 
-    # ---- deciding
-
-    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the verdict on a page, and keep the page, as `Store.decide`."""
-        return self._call("decide", key, text, _sent(date))  # type: ignore[no-any-return]
+    decide = remote(Store.decide)
+    peek = remote(Store.peek)
+    remove = remote(Store.remove)
+    expire = remote(Store.expire)
+    __contains__ = remote(Store.__contains__)
+    __len__ = remote(Store.__len__)
+    cluster = remote(Store.cluster)
+    clusters = remote(Store.clusters)
+    locate = remote(Store.locate)
+    history = remote(Store.history)
+    text = remote(Store.text)
+    stats = remote(Store.stats)
+    flush = remote(Store.flush)
 
     def decide_many(self, items: Iterable[Sequence[Any]]) -> Iterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them, as `Store.decide_many`."""
         for batch in batches_of(items):
             yield from self._call("decide_many", [(key, text, _sent(date)) for key, text, date in batch])
 
-    def peek(self, text: Text, key: Key | None = None) -> Verdict:
-        """Give the verdict that `decide` would give on the page with a new key, and keep nothing."""
-        return self._call("peek", text, key)  # type: ignore[no-any-return]
-
     def session(self, name: str) -> ClientSession:
         """Return the session of a name, as `Store.session`. Sessions belong to the store and not to this connection."""
         return ClientSession(self, name)
-
-    # ---- forgetting
-
-    def remove(self, key: Key) -> None:
-        """Forget a page with all its versions. KeyError if there is none."""
-        self._call("remove", key)
-
-    def expire(self, before: Date) -> int:
-        """Forget the pages whose last version is older than a date, and return how many."""
-        return self._call("expire", None if before is None else _sent(before))  # type: ignore[no-any-return]
-
-    # ---- asking
-
-    def __contains__(self, key: object) -> bool:
-        return self._call("__contains__", key)  # type: ignore[no-any-return]
-
-    def __len__(self) -> int:
-        return self._call("__len__")  # type: ignore[no-any-return]
-
-    def cluster(self, key: Key) -> list[Key]:
-        """Return the keys in the cluster of a page, the representative first."""
-        return self._call("cluster", key)  # type: ignore[no-any-return]
-
-    def clusters(self, least: int = 1) -> Iterator[list[Key]]:
-        """Return the clusters of `least` pages or more, as `Store.clusters`."""
-        return iter(self._call("clusters", least))
-
-    def locate(self, key: Key) -> Key:
-        """Return the key of the cluster of a page whose last version is the most recent."""
-        return self._call("locate", key)  # type: ignore[no-any-return]
-
-    def history(self, key: Key) -> list[Version]:
-        """Return the versions of a page, in the order in which they came."""
-        return self._call("history", key)  # type: ignore[no-any-return]
-
-    def text(self, key: Key) -> Text:
-        """Return the text of the last version."""
-        return self._call("text", key)  # type: ignore[no-any-return]
-
-    def stats(self) -> dict[str, Any]:
-        """Return counts, as `Store.stats`."""
-        return self._call("stats")  # type: ignore[no-any-return]
-
-    def flush(self) -> None:
-        """Wait until everything that was decided is on disk."""
-        self._call("flush")
 
     def close(self) -> None:
         """End the connection. The store stays open in its process."""
@@ -203,27 +188,8 @@ class ClientSession:
     def __init__(self, client: StoreClient, name: str) -> None:
         self.name, self._call = name, partial(client._call, session=name)
 
-    def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the provisional verdict on a page, as `Session.decide`."""
-        return self._call("decide", key, text, _sent(date))  # type: ignore[no-any-return]
-
-    def peek(self, text: Text, key: Key | None = None) -> Verdict:
-        """Give the verdict on a page with a new key, and hold nothing."""
-        return self._call("peek", text, key)  # type: ignore[no-any-return]
-
-    def cluster(self, key: Key) -> list[Key]:
-        """Return the keys in the cluster of a page, pages of the session too."""
-        return self._call("cluster", key)  # type: ignore[no-any-return]
-
-    def commit(self) -> list[Verdict]:
-        """Keep the pages of the session, and return the verdicts that changed."""
-        return self._call("commit")  # type: ignore[no-any-return]
-
-    def discard(self) -> None:
-        """Forget the pages of the session."""
-        self._call("discard")
-
-
-def _sent(date: Date) -> dt.datetime:
-    """Return a date as it is sent: None is the time of the call."""
-    return moment(microseconds(date))
+    decide = remote(Session.decide)
+    peek = remote(Session.peek)
+    cluster = remote(Session.cluster)
+    commit = remote(Session.commit)
+    discard = remote(Session.discard)

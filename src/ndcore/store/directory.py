@@ -18,16 +18,15 @@ from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import FULL, sync
 from ndcore.storage.lock import Lock
-from ndcore.store import engine
-from ndcore.store.batches import Batch
 from ndcore.store.compaction import rewrite
 from ndcore.store.damage import salvage, says_more
+from ndcore.store.engine import Batch
 from ndcore.store.labels import Plan
 from ndcore.store.log import Log
 from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
 from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
-from ndcore.store.pages import Page, Pages, Preparer
+from ndcore.store.pages import Pages, Preparer
 from ndcore.store.records import Dictionary, Removal, encode
 from ndcore.store.settings import Settings
 from ndcore.store.state import State
@@ -204,18 +203,12 @@ class Directory:
             if _DERIVED.fullmatch(place.name) and place.name not in spared and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
 
-    def decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
+    def decide(self, pages: Pages) -> list[Verdict]:
         """Decide on pages, in their order; all or none are kept."""
         self._keep_dictionary()
-        if len(pages) == 1:
-            decision = engine.decide(self.state, pages[0])
-            position = self.log.append([encode(decision.record)])[0]
-            with self._whole():
-                engine.apply(self.state, decision, position)
-            return [decision.verdict]
-        together = pages if isinstance(pages, Pages) else Pages.of(pages)
-        with self._whole():
-            return Batch(self.state, together).decide()
+        batch = Batch(self.state, pages)
+        with self._whole(batch):
+            return batch.decide()
 
     def remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
@@ -227,12 +220,13 @@ class Directory:
             self.state.apply(record, position, features=plan.features)
 
     @contextlib.contextmanager
-    def _whole(self) -> Iterator[None]:
+    def _whole(self, batch: Batch | None = None) -> Iterator[None]:
         """Make the state again, as the log says, where a change of it ends half way."""
         try:
             yield
         except BaseException:
-            self.reload()
+            if batch is None or batch.changed:
+                self.reload()
             raise
 
     def _keep_dictionary(self) -> None:

@@ -161,7 +161,7 @@ class Evidence:
             if page.unread and len(page.text) <= room:
                 room -= len(page.text)
                 texts.append(page.text)
-                takers.append(page.set_shingles)
+                takers.append(partial(setattr, page, "shingles"))
         for number, packed in documents if self.kind == "text" else ():
             if room <= 0:
                 break

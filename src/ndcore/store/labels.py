@@ -11,16 +11,34 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from ndcore._types import UInts
 from ndcore.store.evidence import Measured
+from ndcore.store.keys import decoded
 from ndcore.store.pages import Page
 from ndcore.store.records import LEADER, VARIANT, Changes, Document
 from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, shared
+from ndcore.store.verdict import Judged, Key
 
-__all__ = ["Plan"]
+__all__ = ["KEPT", "Place", "Plan"]
+
+WHOLE = Measured(1.0, 1.0, 1.0, True)
+
+
+class Place(NamedTuple):
+    """Where a page belongs: its representative, by number (None: itself), its role, and how it compares."""
+
+    label: int | None
+    role: int
+    verdict: Judged
+    equal: int | None
+    measured: Measured | None
+
+
+KEPT = Place(None, LEADER | VARIANT, "kept", None, None)
 
 
 class Plan:
@@ -65,6 +83,54 @@ class Plan:
         found = self.roles.get(number)
         return self.state.role(number) if found is None else found
 
+    def place(self, page: Page) -> Place:
+        """Find where a page belongs that comes after all documents of the plan."""
+        leader = self.leader(page)
+        if leader is None:
+            best = self.best(page) if page.valid else None
+            return KEPT if best is None else Place(best[0], LEADER | VARIANT, _judged(best[1]), None, best[1])
+        number, record = leader
+        label = self.label(number)
+        equal = number if self.state.is_equal(record, page) else self.variant(page)
+        role = VARIANT if equal is None else 0
+        if label != number:
+            measured = self.score(page, label)
+            return Place(label, role, _judged(measured), equal, measured)
+        return Place(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
+
+    def place_of(self, document: Document, page: Page) -> Place:
+        """Return the place that a live document has; the page has its tokens."""
+        state, number = self.state, document.number
+        label, role, equal = self.label(number), self.role(number), None
+        if not role & VARIANT:
+            holders = [*self.of_class(LEADS, page, page.scope), *self.of_class(VARIES, document, page.scope)]
+            equal = next((each for each, record in holders if state.is_equal(record, document)), None)
+        if label == number:
+            return Place(None, role, "kept", equal, None)
+        head = state.document(label)
+        if state.is_equal(head, document):
+            return Place(label, role, "identical", equal, WHOLE if page.valid else None)
+        if head.valid and state.is_class(head, document):
+            return Place(label, role, "lexical", equal, WHOLE)
+        measured = self.score(page, label)
+        return Place(label, role, _judged(measured), equal, measured)
+
+    def key_of(self, number: int) -> Key:
+        """Return the key of a document."""
+        return decoded(self.state.document(number).name)
+
+    def scope_of(self, number: int) -> int:
+        """Return the scope of a document."""
+        return self.state.scope(self.state.document(number))
+
+    def leader(self, page: Page) -> tuple[int, Page | Document] | None:
+        """Find the leader of the class of a page."""
+        return next(iter(self.of_class(LEADS, page, page.scope)), None)
+
+    def variant(self, page: Page) -> int | None:
+        """Find the first document of the class of a page with its bytes that does not lead."""
+        return next((number for number, _ in self.of_class(VARIES, page, page.scope)), None)
+
     def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
         """Find documents as `State.of_class`, without those that leave and with those whose role changes; ascending."""
         found = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
@@ -93,10 +159,10 @@ class Plan:
 
         The features of two scopes are the same by chance only. Then the texts decide, or the hosts.
         """
-        measured, state = self.measure(page, number), self.state
-        return measured if measured.near and (not page.scope or state.scope(state.document(number)) == page.scope) else None
+        measured = self.score(page, number)
+        return measured if measured.near and (not page.scope or self.scope_of(number) == page.scope) else None
 
-    def measure(self, page: Page, number: int) -> Measured:
+    def score(self, page: Page, number: int) -> Measured:
         """Measure a page against a document; both have shingles."""
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.cached(number) else self.state.document(number).evidence)
@@ -188,3 +254,8 @@ class Plan:
             found.update(each for each, _ in self.of_class(COPIES, like, scope) if self.role(each) & LEADER == 0)
         found.update(each for each, _ in variants)
         return found
+
+
+def _judged(measured: Measured) -> Judged:
+    """Name the class of a page that differs from its representative."""
+    return "shingle" if measured.resemblance == 1.0 else "near"

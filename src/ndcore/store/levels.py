@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from ndcore import _postings
 from ndcore._postings import Damaged, Recent, Segment
 from ndcore._signals import Stop
-from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
 from ndcore.store.segments import Generation, Packed, SegmentFile
 
-__all__ = ["Bitmap", "Full", "Levels", "OpenSegment", "plan_merge"]
+__all__ = ["Bits", "Full", "Levels", "OpenSegment", "plan_merge"]
 
 WAITING = 4  # full tables, until more of them wait for the disk
 RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
@@ -31,7 +30,7 @@ SPARE = 2  # free bytes of the disk for each that a merge in the background writ
 
 TABLES, SMALL_MERGES, MERGES = range(3)  # what a thread does
 
-Bitmap = NDArray[np.uint8]
+Bits = NDArray[np.uint8]
 
 
 class Full(NamedTuple):
@@ -125,21 +124,6 @@ class Levels:
         with self.lock:
             self.lock.wait_for(lambda: not self._running)
 
-    def merge_all(self, drop: Bitmap | None, threads: int | None) -> None:
-        """Merge all segments to one, or to one for each range of documents that one can have."""
-        with self.lock:
-            self.lock.wait_for(lambda: not self._running)
-            opened = self.opened
-            self._busy.update(s.file.number for s in opened)
-        try:
-            for job in _cut(opened):
-                if len(job) > 1 or drop is not None:
-                    self._merge(job, drop, threads)
-        finally:
-            with self.lock:
-                self._busy.clear()
-                self.start()
-
     def close(self) -> None:
         """Forget tables and unfinished merges, and wait for the threads."""
         self._stop.set()
@@ -196,7 +180,7 @@ class Levels:
         if isinstance(job, Full):
             self._write_table(job)
         else:
-            self._merge(job, None, 1)
+            self._merge(job)
 
     def _next_job(self, kind: int) -> Full | tuple[OpenSegment, ...] | None:
         """Choose a table to write or segments to merge, or nothing. The lock is held."""
@@ -222,35 +206,16 @@ class Levels:
         lists = (full.table.packed(group, base, span) for group in range(self.state.groups))
         self._publish(put=self._write(planned, lists), full=full)
 
-    def _merge(self, job: tuple[OpenSegment, ...], drop: Bitmap | None, threads: int | None) -> None:
+    def _merge(self, job: tuple[OpenSegment, ...]) -> None:
         """Merge segments, and publish the result in their place."""
         base = min(s.file.base for s in job)
-        span = max(s.file.base + s.file.span for s in job) - base
-        n, sources = sum(s.file.documents for s in job), [s.lists for s in job]
-        bits = _postings.block_bits(self.state.value_bits, n, span)
-        planned = SegmentFile(next(self._numbers), base, span, n, bits, ())
-
-        def group(number: int) -> tuple[Any, Any, int]:
-            return _postings.merged(sources, number, base, span, n, drop)
-
-        merged = map_pieces(group, range(self.state.groups), threads)
+        span, n = _span([s.file for s in job]), sum(s.file.documents for s in job)
+        planned = SegmentFile(next(self._numbers), base, span, n, _postings.block_bits(self.state.value_bits, n, span), ())
+        lists = (_postings.merged([s.lists for s in job], group, base, span, n) for group in range(self.state.groups))
         try:
-            first = next(iter(merged))
-            planned = replace(planned, documents=first[2])
-            lists = self._alike(itertools.chain([first], merged), first[2])
-            self._publish(put=self._write(planned, lists) if first[2] else None, take=job)
+            self._publish(put=self._write(planned, lists), take=job)
         except Damaged as error:
             raise self.corrupt(error) from None
-        finally:
-            if hasattr(merged, "close"):
-                merged.close()  # its threads
-
-    def _alike(self, lists: Iterator[tuple[Any, Any, int]], documents: int) -> Iterator[Packed]:
-        """Yield lists. CorruptFile: they do not have the same number of documents."""
-        for directory, words, found in lists:
-            if found != documents:
-                raise self.corrupt(f"one group has {found} documents, another {documents}")
-            yield directory, words
 
     def _write(self, planned: SegmentFile, lists: Iterator[Packed]) -> OpenSegment:
         """Write and open a segment."""
@@ -298,18 +263,6 @@ def plan_merge(segments: list[SegmentFile], most: int | None = None) -> int | No
 
 def _span(run: list[SegmentFile]) -> int:
     return max(s.base + s.span for s in run) - min(s.base for s in run)
-
-
-def _cut(segments: tuple[OpenSegment, ...]) -> Iterator[tuple[OpenSegment, ...]]:
-    """Cut segments into runs that fit in one segment."""
-    run: tuple[OpenSegment, ...] = ()
-    for segment in segments:
-        if run and _span([s.file for s in (*run, segment)]) > _postings.MOST_SPAN:
-            yield run
-            run = ()
-        run += (segment,)
-    if run:
-        yield run
 
 
 def sweep(paths: list[Path]) -> None:

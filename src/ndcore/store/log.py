@@ -71,11 +71,7 @@ class Log:
     def create(cls, directory: AnyPath, tag: bytes) -> Log:
         """Make a new log in a directory that is not there yet, or empty. Both are on disk when this returns.
 
-        Parameters
-        ----------
-        directory : path
-        tag : bytes
-            4 random bytes, the same in every log of a store.
+        tag: 4 random bytes, the same in every log of a store.
         """
         if len(tag) != 4:
             raise ValueError(f"the tag of a log is 4 bytes, got {tag!r:.40}")
@@ -94,26 +90,12 @@ class Log:
     def open(cls, directory: AnyPath, *, tag: bytes | None = None, read_only: bool = False, start: int = 0) -> Log:
         """Open a log. A writer cuts off what a crash left behind the last frame that counts; a reader changes nothing.
 
-        Parameters
-        ----------
-        directory : path
-        tag : bytes, optional
-            The tag of the store. Default: as the first file says that has a right beginning.
-        read_only : bool
-        start : int
-            A position that the caller knows to be the end of a frame: what stands before it is not looked at.
+        tag: of the store; None: as the first file says that has a right beginning; start: a position known to be the end
+        of a frame, before which nothing is read.
 
-        Raises
-        ------
-        FileNotFoundError
-            There is no log.
-        CorruptFile
-            No file tells the tag, or one tells another tag, or the number of another file.
-        ValueError
-            The log was written by a newer version.
+        Raises FileNotFoundError where there is no log; CorruptFile where no file tells the tag, or one tells another tag, or
+        the number of another file; ValueError where a newer version wrote it.
 
-        Notes
-        -----
         Time: constant where the log was closed. After a crash the last file is read from `start` on, at most 1 GiB. Other
         files are not read: see `scan`, and `damage`.
         """
@@ -154,22 +136,9 @@ class Log:
         return self._files.damaged_since(position)
 
     def append(self, payloads: Sequence[bytes]) -> list[int]:
-        """Write payloads at the end, all or none, in one write.
+        """Write payloads of 1 byte to 1 GiB at the end, all or none, in one write; return their positions, for `read`.
 
-        Parameters
-        ----------
-        payloads : sequence of bytes
-            Of 1 byte to 1 GiB each.
-
-        Returns
-        -------
-        list of int
-            The position of each, for `read`.
-
-        Raises
-        ------
-        OSError
-            The disk is full, or failed. What was written of these payloads is undone, and the log can go on.
+        Raises OSError where the disk is full, or failed: what was written of them is undone, and the log can go on.
         """
         for payload in payloads:
             if not 0 < len(payload) <= MOST_PAYLOAD:
@@ -194,10 +163,7 @@ class Log:
     def sync(self) -> None:
         """Wait until everything that was appended is on disk: one fdatasync.
 
-        Raises
-        ------
-        OSError
-            The disk failed. The log takes nothing more, because what the disk holds is unknown: open it again.
+        Raises OSError where the disk failed. The log takes nothing more then, because what the disk holds is unknown.
         """
         with self._syncing:
             with self._lock:

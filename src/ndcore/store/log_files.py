@@ -352,20 +352,10 @@ def read_fully(descriptor: int, offset: int, size: int) -> bytes:
 
 
 def walk(descriptor: int, number: int, tag: bytes, start: int, stop: int) -> Iterator[Piece]:
-    """Yield the frames of a file from an offset to another, and the damaged parts between them.
+    """Yield the frames of an open file from an offset to another, and the damaged parts between them.
 
-    Parameters
-    ----------
-    descriptor : int
-        An open file.
-    number : int
-        Its number in the log.
-    start, stop : int
-        Offsets; `stop` is at most the size of the file, which bounds every read.
-
-    Notes
-    -----
-    Each byte is read once. Memory: the longest payload, and 4 MiB.
+    number: of the file in the log; stop: at most the size of the file, which bounds every read. Each byte is read once.
+    Memory: the longest payload, and 4 MiB.
     """
     base, window = number << SHIFT, Window(descriptor)
     while start < stop:

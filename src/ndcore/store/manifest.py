@@ -59,14 +59,8 @@ class Manifest:
     def read(cls, directory: AnyPath) -> Manifest:
         """Read the description of a store: the later of the two that are sound.
 
-        Raises
-        ------
-        FileNotFoundError
-            There is no store.
-        CorruptFile
-            Both descriptions are damaged, or they are of different stores.
-        ValueError
-            The store has another format.
+        Raises FileNotFoundError where there is no store, CorruptFile where both descriptions are damaged or of different
+        stores, ValueError where the store has another format.
         """
         place, problems = Path(directory), list[CorruptFile]()
         sound = cls.all_in(place, problems)

@@ -7,24 +7,23 @@ import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ndcore._types import UInts
 from ndcore.checks import is_int
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index, TailedIndex
+from ndcore.store.index import Index
 from ndcore.store.keys import decoded
+from ndcore.store.levels import Bits
 from ndcore.store.log import Log
-from ndcore.store.mending import watch
-from ndcore.store.pages import Preparer
-from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
+from ndcore.store.pages import Preparer, Sketched
+from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import Settings
-from ndcore.store.state import LEADS, LEADS_TOO, Added, Indexes, State, kinds
+from ndcore.store.state import Added, Indexes, State
 
 __all__ = ["Checkpoints", "covered_by"]
 
@@ -34,67 +33,30 @@ RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
 
 
-class Run:
-    """Records that are applied together, their positions, and what the indexes need of them."""
+class Run(NamedTuple):
+    """Records that are applied together, with their positions: one record, or documents in a row that change no other.
 
-    def __init__(self) -> None:
-        self.records: list[Document | Sighting | Removal] = []
-        self.positions: list[int] = []
-        self.features: UInts | None = None
-        self.hashes: list[int] = []
+    sketched: what the indexes need of the documents; None: they are applied one by one.
+    """
 
-    @property
-    def position(self) -> int:
-        """The position of the last record."""
-        return self.positions[-1] if self.positions else 0
-
-    @property
-    def documents(self) -> list[Document]:
-        """The documents among the records."""
-        return [record for record in self.records if isinstance(record, Document)]
-
-    @property
-    def plain(self) -> bool:
-        """Whether all are documents that change no other."""
-        return len(self.documents) == len(self.records) and not any(record.changes for record in self.documents)
-
-    def takes(self, record: Document | Sighting | Removal) -> bool:
-        """Tell whether a record can be applied together with these."""
-        if not self.records:
-            return True
-        last = self.records[-1]
-        return (len(self.records) < RUN and isinstance(record, Document) and isinstance(last, Document)
-                and not (record.changes or last.changes) and record.number == last.number + 1)
+    records: list[tuple[int, Document | Sighting | Removal]]
+    sketched: Sketched | None = None
 
     def apply(self, state: State) -> None:
         """Apply the records to the state."""
-        if self.features is None or len(self.records) == 1:
-            for record, position in zip(self.records, self.positions, strict=True):
+        if self.sketched is None or len(self.records) == 1:
+            for position, record in self.records:
                 state.apply(record, position)
             return
-        documents, values = self.documents, list[tuple[int, int]]()
-        if self.position >= state.indexes.digests.covered:
-            values = self._values(state, documents)
+        made = self.sketched
+        documents = [record for _, record in self.records if isinstance(record, Document)]
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
             np.array([record.date for record in documents], np.int64),
-            np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), self.features,
-            np.array([number for number, _ in values], np.int64), np.array([value for _, value in values], np.uint64),
-        ), self.positions)
-
-    def _values(self, state: State, documents: list[Document]) -> list[tuple[int, int]]:
-        """Return the values by which documents are found, and whose they are."""
-        made = [(record, kind, state.value(kind, record, state.scope(record), hashed))
-                for record, hashed in zip(documents, self.hashes, strict=True) for kind in kinds(record.flags)]
-        at = [i for i, (_, kind, _) in enumerate(made) if kind == LEADS]
-        leaders = [made[i][0] for i in at]
-        leading = state.leading(np.array([made[i][2] for i in at], np.uint64),
-                                lambda i: state.value(LEADS_TOO, leaders[i], state.scope(leaders[i])))
-        values = [value for _, _, value in made]
-        for i, value in zip(at, leading.tolist(), strict=True):
-            values[i] = value
-        return [(record.number, value) for (record, _, _), value in zip(made, values, strict=True)]
+            np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), made.features, made.scopes,
+            state.leads(made.row_hashes, made.scopes, made.valid, documents.__getitem__), documents.__getitem__,
+        ), [position for position, _ in self.records])
 
 
 class Checkpoints:
@@ -129,7 +91,8 @@ class Checkpoints:
                     self.problems.append(f"made again from the log: {error}")
                 state = self._empty()
             break
-        watch(state, self._created, self.problems)
+        for index in state.indexes:
+            index.mend = partial(_mend, state, self.problems)
         start, known = self.covered, len(self.problems)
         self.replay(state, report)
         self.lost = self.log.damaged_since(start) + len(self.problems) - known
@@ -143,10 +106,10 @@ class Checkpoints:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
-                if not isinstance(run.records[0], Removal):  # a removal that cannot be followed did not happen
+                if not isinstance(run.records[0][1], Removal):  # a removal that cannot be followed did not happen
                     self.refused.append(str(error))
             self.read_again = True
-            report(stage, run.position, end)
+            report(stage, run.records[-1][0], end)
         self.covered = end
 
     @property
@@ -169,7 +132,7 @@ class Checkpoints:
 
     def _runs(self, state: State) -> Iterator[Run]:
         """Yield the records of the log: consecutive documents that change no other together, others alone."""
-        run = Run()
+        run, following = Run([]), -1  # the number that the next document of the run must have
         for position, payload in self.log.scan(self.covered):
             try:
                 record = decode(payload)
@@ -184,24 +147,26 @@ class Checkpoints:
             except CorruptFile as error:
                 self.problems.append(str(error))
                 continue
-            if not run.takes(record):
+            number = record.number if isinstance(record, Document) and not record.changes else None
+            if run.records and (number is None or number != following or len(run.records) >= RUN):
                 yield run
-                run = Run()
-            run.records.append(record)
-            run.positions.append(position)
+                run = Run([])
+            run.records.append((position, record))
+            following = -1 if number is None else number + 1
         if run.records:
             yield run
 
     def _sketched(self, state: State, run: Run) -> Run:
         """Make what the indexes need of the documents of a run, unless they know it."""
-        if run.plain and state.evidence.kind == "text" and run.position >= state.indexes.features.covered:
+        documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
+        if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
             try:
-                texts = [state.evidence.text(record.evidence) for record in run.documents]
+                texts = [state.evidence.text(record.evidence) for record in documents]
             except CorruptFile:
                 return run  # each is tried alone
-            made = self.preparer.sketched([decoded(record.name) for record in run.documents], texts)
-            run.features, run.hashes = made.features, made.row_hashes.tolist()
-            for record, scope in zip(run.documents, made.scopes.tolist(), strict=True):
+            run = Run(run.records, self.preparer.sketched([decoded(record.name) for record in documents], texts))
+            assert run.sketched is not None
+            for record, scope in zip(documents, run.sketched.scopes.tolist(), strict=True):
                 record.scope = scope
         return run
 
@@ -268,19 +233,21 @@ class Checkpoints:
         indexes = Indexes(*map(self._created, INDEXES))
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
-    def _opened(self, name: str, end: int) -> Index | TailedIndex:
+    def _opened(self, name: str, end: int) -> Index:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
         index = Index.open(self.place, name=name, read_only=self.read_only)
-        groups, need = self._shape(name)
+        groups, _ = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
-        return TailedIndex(index, groups, need) if self.read_only else index
+        return index
 
-    def _created(self, name: str) -> Index | TailedIndex:
+    def _created(self, name: str) -> Index:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
-        return TailedIndex(None, groups, need) if self.read_only else Index.create(self.place, groups, need=need, name=name)
+        if self.read_only:
+            return Index.in_memory(groups, need)
+        return Index.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""
@@ -301,3 +268,35 @@ def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     bits = np.zeros(size, np.uint8)
     bits[: min(size, len(bitmap.bits))] = bitmap.bits[:size]
     return bits
+
+
+def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -> Bits:
+    """Add all live documents to an index of a state that has become empty; return a bitmap of them.
+
+    An index is a part of what the log says, and blocks of it are verified when they are first read. Where one is damaged,
+    which may be found long after it was opened, the call waits until the index is made again, and is then answered.
+    """
+    problems.append(f"made again: {error}")
+    at, state._at = state._at, -1
+    try:
+        for number in state.live.numbers().tolist():
+            try:
+                _add_again(state, index, number)
+            except CorruptFile as damage:
+                problems.append(str(damage))
+    finally:
+        state._at = at
+    return state.live.bits
+
+
+def _add_again(state: State, index: Index, number: int) -> None:
+    """Add what an index should say of a document."""
+    record, role = state.document(number), state.role(number)
+    if index is state.indexes.keys:
+        state._put(index, number, [state.preparer.hashed(record.name)])
+    elif index is state.indexes.digests:
+        before, record.flags = record.flags, record.flags & ~(LEADER | VARIANT) | role
+        state._index_role(record, state.scope(record))
+        record.flags = before
+    elif role & LEADER and record.flags & VALID:
+        state._put_features(number, None)

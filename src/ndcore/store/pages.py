@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def shingle_sets(shingling: Shingling, texts: Sequence[Text]) -> list[UInts]:
     return [values[a:b] for a, b in itertools.pairwise(ends)]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Page:
     """A page with everything that a decision needs.
 
@@ -82,53 +83,36 @@ class Page:
     crowded: bool = False
     past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
     revised: bool = False  # its text is of a later, lexical version, and its digests are not of this text
-    _whole: bytes = b""
-    _tokens: bytes = b""
-    _shingles: UInts | None = None
-    _size: int | None = None
+    source: Callable[[], UInts] | None = None  # makes its shingle set, where the text is gone
 
-    @property
+    @cached_property
     def shingles(self) -> UInts:
         """Its shingle set, ascending."""
-        if self._shingles is None:
-            self._shingles = shingle_set(self.shingling, self.text)
-        return self._shingles
+        return shingle_set(self.shingling, self.text) if self.source is None else self.source()
 
     @property
     def unread(self) -> bool:
         """Whether its shingle set is still to be made, of its text."""
-        return self._shingles is None
+        return self.source is None and "shingles" not in self.__dict__
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of its distinct shingles."""
-        return len(self.shingles) if self._size is None else self._size
+        return len(self.shingles)
 
-    @property
+    @cached_property
     def whole(self) -> bytes:
         """The digest of its bytes; without shingles, of its original (`Extracted`)."""
-        if not self._whole:
-            self._whole = digest(as_bytes(self.text)) if self.valid else original_digest(self.text)
-        return self._whole
+        return digest(as_bytes(self.text)) if self.valid else original_digest(self.text)
 
-    @property
+    @cached_property
     def tokens(self) -> bytes:
         """The digest of its canonical tokens; empty without shingles."""
-        if not self._tokens and self.valid:
-            self._tokens = token_digest(self.shingling, self.text)
-        return self._tokens
+        return token_digest(self.shingling, self.text) if self.valid else b""
 
-    def set_digests(self, whole: bytes, tokens: bytes) -> None:
-        """Give it digests that are known."""
-        self._whole, self._tokens = whole, tokens
-
-    def set_shingles(self, shingles: UInts) -> None:
-        """Give it a set that is known, ascending."""
-        self._shingles = shingles
-
-    def set_size(self, size: int) -> None:
-        """Give it the size of a set that is gone."""
-        self._size = size
+    def drop_shingles(self) -> None:
+        """Forget the shingle set, which is made again where it is asked for."""
+        self.__dict__.pop("shingles", None)
 
 
 @dataclass(eq=False, repr=False)
@@ -202,7 +186,7 @@ class Pages:
                         self.features[i], int(self.scopes[i]), self.rows[i], int(self.row_hashes[i]), self.shingling)
             page.packed, page.codec = self.packed[i], self.codec
             if self.sets is not None:
-                page.set_shingles(self.sets[i])
+                page.shingles = self.sets[i]
             self._made[i] = page
         return page
 

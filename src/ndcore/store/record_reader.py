@@ -143,11 +143,13 @@ class RecordReader:
         page = Page(key, record.name, 0, record.date, text, record.valid, made.features[0], int(made.scopes[0]),
                     made.rows[0], int(made.row_hashes[0]), preparer.shingling)
         page.packed = packed
-        page.set_digests(record.whole, record.tokens)
+        for name, known in (("whole", record.whole), ("tokens", record.tokens)):
+            if known:
+                setattr(page, name, known)
         if made.sets is not None:
-            page.set_shingles(made.sets[0])
+            page.shingles = made.sets[0]
         elif evidence.kind == "sketch":
-            page.set_size(evidence.size(packed))
+            page.size = evidence.size(packed)
         return page
 
     def scope(self, record: Document) -> int:

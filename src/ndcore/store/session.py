@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from ndcore._types import Text, UInts
+from ndcore._types import Text
 from ndcore.store import engine, versions
 from ndcore.store.columns import Bitmap
 from ndcore.store.directory import Directory
 from ndcore.store.evidence import Evidence
-from ndcore.store.index import Index, TailedIndex
-from ndcore.store.pages import Page
+from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Document, Record
+from ndcore.store.socket import for_clients
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
 
@@ -26,10 +27,8 @@ class _Fork(State):
     """A state that goes on from another one in memory; the other one stays as it is, and must not change meanwhile."""
 
     def __init__(self, state: State) -> None:
-        shapes = (state.settings.groups, state.settings.need), (1, 1), (1, 1)
-        layers = [TailedIndex(cast(Index, index), *shape) for index, shape in zip(state.indexes, shapes, strict=True)]
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
-                         Bitmap(state.kept.bits.copy()), Indexes(*layers))
+                         Bitmap(state.kept.bits.copy()), Indexes(*(index.fork() for index in state.indexes)))
         self.evidence.codec = state.evidence.codec
         self._own: dict[int, Document] = {}
 
@@ -45,36 +44,15 @@ class _Fork(State):
         super().apply(record, position, page, features)
 
 
-class _Held(Page):
-    """A page of a session: without its text, and with its shingles only while it is compared."""
-
-    __slots__ = ("_evidence",)
-
-    def __init__(self, page: Page, evidence: Evidence) -> None:
-        super().__init__(page.key, page.name, page.hashed, page.date, type(page.text)(), page.valid, page.features,
-                         page.scope, page.row, page.row_hash, page.shingling)
-        self.set_digests(page.whole, page.tokens)
-        self.packed, self.codec = evidence.pack(page), evidence.codec
-        self._evidence = evidence
-        if evidence.kind == "sketch" and self.valid:
-            self.set_size(evidence.size(self.packed))
-
-    @property
-    def shingles(self) -> UInts:
-        """Its shingle set, made of its evidence."""
-        if self._shingles is None:
-            assert self.packed is not None
-            self._shingles = self._evidence.shingles(self.packed)
-        return self._shingles
-
-    @property
-    def unread(self) -> bool:
-        """False: the text is gone."""
-        return False
-
-    def drop(self) -> None:
-        """Drop the shingle set."""
-        self._shingles = None
+def _without_text(page: Page, evidence: Evidence) -> Page:
+    """Let a page go on without its text, and with its shingles only while it is compared."""
+    packed = evidence.pack(page)
+    _ = page.whole, page.tokens
+    if evidence.kind == "sketch" and page.valid:
+        _ = page.size
+    page.text, page.source = type(page.text)(), partial(evidence.shingles, packed)
+    page.drop_shingles()
+    return page
 
 
 class Session:
@@ -97,10 +75,10 @@ class Session:
 
     def __init__(
         self, directory: Directory, name: str, sessions: dict[str, Session],
-        decide: Callable[[Sequence[Page]], list[Verdict]],
+        decide: Callable[[Pages], list[Verdict]],
     ) -> None:
         self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
-        self._pages: list[_Held] = []
+        self._pages: list[Page] = []
         self._given: list[Verdict] = []
         self._changed: list[Verdict] = []  # of pages that a commit kept before it failed
         self._fork: _Fork | None = None
@@ -120,25 +98,15 @@ class Session:
         return f"<Session {self.name!r}, {len(self)} pages>"
 
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the provisional verdict on a page, and hold the page.
-
-        Parameters
-        ----------
-        key, text, date
-            As in `Store.decide`.
-
-        Returns
-        -------
-        Verdict
-        """
+        """Give the provisional verdict on a page, and hold the page. Takes what `Store.decide` takes."""
         directory = self._directory
         page = directory.preparer.page(given_key(key), text, date)
         with directory.lock:
             directory.check_writable()
             state = self._state()
             directory.state.evidence.pack(page)
-            verdict = _held(state, page)
-            self._pages.append(_Held(page, directory.state.evidence))
+            verdict = engine.hold(state, page)
+            self._pages.append(_without_text(page, directory.state.evidence))
             self._given.append(verdict)
         return verdict
 
@@ -176,7 +144,7 @@ class Session:
             self._directory.check_writable()
             while self._pages:
                 pages, given = self._pages[:BATCH], self._given[:BATCH]
-                found = self._decide(pages)
+                found = self._decide(Pages.of(pages))
                 self._changed += [new for old, new in zip(given, found, strict=True) if new != old]
                 del self._pages[:BATCH], self._given[:BATCH]
                 self._fork = None
@@ -198,14 +166,10 @@ class Session:
         if self._fork is None or self._base is None or self._base[0] is not base[0] or self._base[1] != base[1]:
             fork = _Fork(state)
             for page in self._pages:
-                _held(fork, page)
-                page.drop()
+                engine.hold(fork, page)
+                page.drop_shingles()
             self._fork, self._base = fork, base
         return self._fork
 
 
-def _held(state: _Fork, page: Page) -> Verdict:
-    """Decide on a page in a fork."""
-    decision = engine.decide(state, page)
-    engine.apply(state, decision, -1)
-    return decision.verdict
+for_clients(Session.decide, Session.peek, Session.cluster, Session.commit, Session.discard)

@@ -8,19 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ndcore.checks import check_choice, checked_int, checked_threshold
+from ndcore.choices import AGREEMENTS, EVIDENCE, KEYS, SCOPES
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
 from ndcore.recipe import Recipe
 from ndcore.sketch.minhash import MinHasher
-from ndcore.text.agreement import NAMES, Agreement
+from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["EVIDENCE", "Settings"]
+__all__ = ["Settings"]
 
-EVIDENCE = ("text", "shingles", "sketch")
-SCOPES = ("all", "host")
-KEYS = ("plain", "url")
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
+FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # in which merged stores may differ
 
 
 @dataclass(frozen=True)
@@ -129,6 +128,14 @@ class Settings:
                 raise ValueError(f"the store was created with {name}={fixed!r}, got {value!r}; leave the argument out, or "
                                  "create another store")
 
+    def check_mergeable(self, other: Settings) -> None:
+        """Raise ValueError where the evidence of another store would say something else in this one."""
+        a, b = self.as_dict(), other.as_dict()
+        for name in sorted({*a, *b} - set(FREE)):
+            if a.get(name) != b.get(name):
+                raise ValueError(f"the store has {name}={a.get(name)!r:.80}, the other one {b.get(name)!r:.80}; stores are "
+                                 "merged where both have the same settings, except threshold, min_shingles and filter")
+
     def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
         """Make the sketcher; a shingling of a callable must be given."""
         chosen = Shingling.from_recipe(Recipe.from_json(self.shingling)) if shingling is None else shingling
@@ -151,9 +158,9 @@ def _names(must_agree: Any) -> tuple[str, ...]:
     agreement = Agreement.of(must_agree)
     names = () if agreement is None else agreement.names
     for name in names:
-        if name not in NAMES:
+        if name not in AGREEMENTS:
             raise ValueError(f"must_agree holds the function {name!r:.80}, and a store outlives the program that has it: "
-                             f"give names, of {', '.join(NAMES)}")
+                             f"give names, of {', '.join(AGREEMENTS)}")
     return names
 
 

@@ -9,14 +9,15 @@ import socket
 import stat
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from ndcore._types import AnyPath
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
-__all__ = ["DIRECTORY", "Listener", "address", "check_private", "raise_error"]
+__all__ = ["DIRECTORY", "Listener", "address", "check_private", "for_clients", "raise_error"]
 
 DIRECTORY, NAME = "socket", "s"
 LONGEST = 100  # bytes of a path that every system accepts for a socket
@@ -173,10 +174,13 @@ def _is_ours(connection: socket.socket) -> bool:
 # ---- calls
 
 # Methods of a store or a session that a message may ask for, and how many arguments it may give.
-CALLS = {
-    "decide": 3, "decide_many": 1, "peek": 2, "commit": 0, "discard": 0, "remove": 1, "expire": 1, "cluster": 1,
-    "clusters": 1, "locate": 1, "history": 1, "text": 1, "stats": 0, "flush": 0, "__contains__": 1, "__len__": 0,
-}
+CALLS: dict[str, int] = {}
+
+
+def for_clients(*methods: Callable[..., Any]) -> None:
+    """Let clients call methods. They do not choose the threads."""
+    for method in methods:
+        CALLS[method.__name__] = len([name for name in signature(method).parameters if name not in ("self", "threads")])
 
 
 def _answers(store: Any, message: Message) -> Iterator[Reply]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index, TailedIndex
+from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
@@ -34,18 +34,16 @@ COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not ke
 
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
-Searched: TypeAlias = Index | TailedIndex
-
 
 @dataclass
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Searched
-    digests: Searched
-    keys: Searched
+    features: Index
+    digests: Index
+    keys: Index
 
-    def __iter__(self) -> Iterator[Searched]:
+    def __iter__(self) -> Iterator[Index]:
         return iter((self.features, self.digests, self.keys))
 
 
@@ -53,8 +51,8 @@ class Added(NamedTuple):
     """Documents with consecutive numbers that are added together, and what the indexes need of them.
 
     first: the number of the first; labels, dates: int64 (n,); flags: uint8 (n,), of their records; hashed: hashes of their
-    keys; features: of the leaders with shingles, others are ignored, None where the index knows them; owners, digests: the
-    values by which they are found (`State.value`), and whose they are.
+    keys; features: of the leaders with shingles, others are ignored, None where the index knows them; scopes, leads: uint64
+    (n,), as of `State.leads`; like: makes the page of a document, or its record, by its place among these.
     """
 
     first: int
@@ -63,8 +61,9 @@ class Added(NamedTuple):
     dates: Ints
     hashed: UInts
     features: UInts | None
-    owners: Ints
-    digests: UInts
+    scopes: UInts
+    leads: UInts
+    like: Callable[[int], Page | Document]
 
 
 class State(RecordReader):
@@ -130,15 +129,13 @@ class State(RecordReader):
             if self.is_class(record, like) if kind in (LEADS, FOLLOWS) else self.is_equal(record, like):
                 yield number, record
 
-    def value(self, kind: int, like: Page | Document, scope: int, row_hash: int | None = None) -> int:
-        """Return the value by which documents of a kind are found. row_hash: as of a page; None: made of its evidence."""
+    def value(self, kind: int, like: Page | Document, scope: int) -> int:
+        """Return the value by which documents of a kind are found."""
         if not like.valid or kind in (VARIES, COPIES):
             return mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
         if kind in (LEADS_TOO, FOLLOWS):
             return mixed(kind, int.from_bytes(self.tokens(like)[:8], "little"), True, scope)
-        if row_hash is None:
-            row_hash = like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash
-        return mixed(kind, row_hash, True, scope)
+        return mixed(kind, like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash, True, scope)
 
     def _valued(self, kind: int, like: Page | Document, scope: int, wanted: NDArray[np.uint8] | None) -> list[int]:
         """Find the documents with the value of a kind, ascending."""
@@ -146,17 +143,30 @@ class State(RecordReader):
         found: list[int] = self.indexes.digests.search(value, 1, wanted).tolist()
         return found
 
-    def leading(self, values: UInts, too: Callable[[int], int]) -> UInts:
-        """Return the values by which new leaders are found. values: as of LEADS; too: makes the one as of LEADS_TOO.
+    def leads(self, row_hashes: UInts, scopes: UInts, valid: Bools, like: Callable[[int], Page | Document]) -> UInts:
+        """Return the values of LEADS of many pages. like: as of `Added`."""
+        values = row_hashes ^ np.uint64(mixed(LEADS, 0, True, 0)) ^ scopes
+        for i in np.flatnonzero(~valid).tolist():
+            values[i] = self.value(LEADS, like(i), int(scopes[i]))
+        return values
+
+    def _digests(self, added: Added) -> tuple[Ints, UInts]:
+        """Return numbers of documents that are added, ascending, and the values by which they are found.
 
         Each value of LEADS is of one document, live or not, so a search for a leader reads one record beside the right one.
         """
-        known = np.diff(self.indexes.digests.search_many(values[:, None], 1, None, 1)[0]) > 0
+        leads = np.flatnonzero(added.flags & LEADER)
+        values = added.leads[leads]
+        known = np.diff(self.indexes.digests.search_many(values[:, None])[0]) > 0
         known |= repeated(values)
-        made = values.copy()
-        for i in np.flatnonzero(known).tolist():
-            made[i] = too(i)
-        return made
+        for at, i in zip(np.flatnonzero(known).tolist(), leads[known].tolist(), strict=True):
+            values[at] = self.value(LEADS_TOO, added.like(i), int(added.scopes[i]))
+        others = [(i, self.value(kind, added.like(i), int(added.scopes[i])))
+                  for i in np.flatnonzero(added.flags & LEADER == 0).tolist() for kind in kinds(int(added.flags[i]))]
+        owners = np.concatenate([leads, np.array([i for i, _ in others], np.int64)])
+        values = np.concatenate([values, np.array([value for _, value in others], np.uint64)])
+        order = np.argsort(owners, kind="stable")
+        return added.first + owners[order], values[order]
 
     def sharing(self, features: UInts, kept: bool) -> Ints:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
@@ -188,9 +198,10 @@ class State(RecordReader):
             self._at = position
             self._change(record.changes, features or {})
 
-    def write(self, records: Sequence[int], payloads: Sequence[bytes]) -> None:
+    def write(self, records: Sequence[tuple[int, bytes]]) -> None:
         """Write the records that wait to the log: last versions of documents, by number, as bytes."""
-        numbers, positions = np.array(records, np.int64), np.array(self.log.append(payloads), np.int64)
+        numbers = np.array([number for number, _ in records], np.int64)
+        positions = np.array(self.log.append([payload for _, payload in records]), np.int64)
         self.waiting.clear()
         live = self.live.having(numbers)
         self.columns.set_last(numbers[live], positions[live])
@@ -240,7 +251,8 @@ class State(RecordReader):
         if covered is None or covered > keys.covered:
             keys.add(numbers, added.hashed[:, None], covered)
         if covered is None or covered > digests.covered:
-            digests.add(added.owners, added.digests[:, None], covered)
+            owners, values = self._digests(added)
+            digests.add(owners, values[:, None], covered)
         if added.features is not None and (covered is None or covered > by_features.covered):
             compared = added.flags & (LEADER | VALID) == LEADER | VALID
             rows = np.where(kept[:, None], added.features, added.features ^ COLD)
@@ -277,8 +289,8 @@ class State(RecordReader):
         like = record if page is None else page
         for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
             value = self.value(kind, like, scope)
-            if kind == LEADS:
-                value = int(self.leading(np.array([value], np.uint64), lambda _: self.value(LEADS_TOO, like, scope))[0])
+            if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as `_digests`, for one
+                value = self.value(LEADS_TOO, like, scope)
             self._put(self.indexes.digests, record.number, [value])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
@@ -288,12 +300,12 @@ class State(RecordReader):
         found = self.page(number).features if row is None else row
         self._put(self.indexes.features, number, found if number in self.kept else found ^ COLD)
 
-    def _put(self, index: Searched, number: int, values: UInts | list[int]) -> None:
+    def _put(self, index: Index, number: int, values: UInts | list[int]) -> None:
         """Add the values of a document to an index, unless it has what the record at hand says."""
         if not self._known(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
-    def _known(self, index: Searched) -> bool:
+    def _known(self, index: Index) -> bool:
         """Tell whether an index has on disk what the record at hand says."""
         return 0 <= self._at < index.covered
 

@@ -17,18 +17,18 @@ from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
 from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
-from ndcore.store.merge import merged
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Page, Pages
+from ndcore.store.pages import Pages
 from ndcore.store.session import Session
 from ndcore.store.settings import Settings
-from ndcore.store.socket import Listener
+from ndcore.store.socket import Listener, for_clients
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds
 from ndcore.text.shingling import Shingling
 
 __all__ = ["Store"]
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
+MERGED = 256  # documents of another store that are read at once
 
 
 class Store:
@@ -176,9 +176,9 @@ class Store:
         -----
         One write to the log, and with durability="each" one fdatasync.
         """
-        page = self._directory.preparer.page(given_key(key), text, date)
+        pages = self._directory.preparer.pages([(given_key(key), text, date)])
         with self._lock:
-            verdict = self._decide([page])[0]
+            verdict = self._decide(pages)[0]
             if self._each:
                 self._directory.log.sync()
         return verdict
@@ -286,7 +286,21 @@ class Store:
         """
         if not isinstance(other, Store):
             raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
-        return merged(self._directory, other._directory, self._decide)
+        here, there = self._directory, other._directory
+        if here.path.resolve() == there.path.resolve():
+            raise ValueError(f"{here.path}: a store cannot be merged with itself")
+        here.settings.check_mergeable(there.settings)
+        with there.lock:
+            numbers = there.state.live.numbers().tolist()
+        for first in range(0, len(numbers), MERGED):
+            with there.lock:
+                pages = [page for number in numbers[first : first + MERGED]
+                         for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
+            with self._lock:
+                self._decide(Pages.of(pages))
+        here.check_writable()
+        here.log.sync()
+        return len(numbers)
 
     # ---- forgetting
 
@@ -464,7 +478,7 @@ class Store:
                 self._directory.log.sync()
         return verdicts
 
-    def _decide(self, pages: Sequence[Page] | Pages) -> list[Verdict]:
+    def _decide(self, pages: Pages) -> list[Verdict]:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
         self._directory.check_writable()
         self._count(len(pages))
@@ -499,3 +513,9 @@ class Store:
         if number is None:
             raise KeyError(f"the store has no page with the key {key!r:.200}")
         return number
+
+
+for_clients(
+    Store.decide, Store.decide_many, Store.peek, Store.remove, Store.expire, Store.__contains__, Store.__len__,
+    Store.cluster, Store.clusters, Store.locate, Store.history, Store.text, Store.stats, Store.flush,
+)

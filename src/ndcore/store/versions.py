@@ -95,7 +95,7 @@ def pages_of(
     for each in sightings:
         again = copy.copy(page)
         again.past, again.date, again.packed = (), each.date, b""
-        again.set_digests(each.whole, page.tokens)
+        again.whole, again.tokens = each.whole, page.tokens
         if each.evidence:  # compressed with a dictionary of the other store
             again.text, again.packed = state.evidence.text(each.evidence), None
         yield again

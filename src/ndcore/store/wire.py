@@ -50,12 +50,7 @@ def send(connection: socket.socket, content: dict[str, Any], texts: Sequence[byt
 def receive(connection: socket.socket) -> Message | None:
     """Wait for a message; None at the end of the connection.
 
-    Raises
-    ------
-    ConnectionError
-        The connection ends within a message.
-    ValueError
-        These bytes are not a message, or it is larger than accepted.
+    Raises ConnectionError where the connection ends within a message, ValueError where these bytes are none, or too many.
     """
     head = _exactly(connection, _HEAD.size, at_end=True)
     if head is None:

@@ -1,12 +1,13 @@
-"""Keys in which documents must agree before they are compared (DESIGN.md, section 5): numbers, title, negations."""
+"""Keys in which documents must agree before they are compared (DESIGN.md, section 5): numbers, names, negations …"""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, permutations
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
@@ -14,28 +15,24 @@ from numpy.typing import NDArray
 
 from ndcore._batch import Batch
 from ndcore._signals import stoppable
-from ndcore._text import TokenChoice
+from ndcore._text import NameChoice, TokenChoice
 from ndcore._types import Text
+from ndcore.choices import AGREEMENTS
 from ndcore.recipe import callable_name
+from ndcore.text.amounts import ZEROS, amounts, without_statements
 from ndcore.text.inputs import Extracted, digest
 from ndcore.text.negations import LANGUAGES
 from ndcore.text.shingling import Shingling
 
-__all__ = ["NAMES", "ZEROS", "Agreement", "MustAgree"]
+__all__ = ["Agreement", "MustAgree", "describe_difference"]
 
-NAMES = ("numbers", "title", "negations")
-ACCEPTED = f"{', '.join(map(repr, NAMES))}, a function of the text, or a sequence of these"
+ACCEPTED = f"{', '.join(map(repr, AGREEMENTS))}, a function of the text, or a sequence of these"
 KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
+SHOWN = 5  # words of a key of each document that a message names
 LINES = 256  # of a text that are searched for a token at a time
 
-# The digits zero of Unicode 17, category Nd; the nine code points after each are its other digits.
-_POINTS = """
-30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 1BB0
-1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 10D40 11066 110F0 11136 111D0 112F0 11450 114D0 11650
-116C0 116D0 116DA 11730 118E0 11950 11BF0 11C50 11D50 11DA0 11DE0 11F50 16130 16A60 16AC0 16B50 16D70 1CCF0 1D7CE
-1D7D8 1D7E2 1D7EC 1D7F6 1E140 1E2F0 1E4F0 1E5F1 1E950 1FBF0
-"""
-ZEROS = tuple(int(point, 16) for point in _POINTS.split())
+# Characters after which a capital says nothing, because the next word begins a sentence, or what is like one.
+ENDS = ".!?:;…‼⁇⁈⁉‽¿¡\u037e·։。．！？：；"
 
 Key: TypeAlias = bool | int | float | str | bytes | tuple[bool | int | float | str | bytes | None, ...] | None
 Named: TypeAlias = str | Callable[[Any], Key]
@@ -44,6 +41,7 @@ MustAgree: TypeAlias = Named | Sequence[Named] | None
 _WORDS: Final = Shingling(width=1).shingler
 _LISTED = [token.encode() for words in LANGUAGES.values() for token in words.split()]
 _CHOICES = {"numbers": TokenChoice([], ZEROS), "negations": TokenChoice(_LISTED, [])}
+_PROPER = NameChoice(ENDS)
 _LINE = re.compile(r"[^\r\n]+")
 _LINE_OF_BYTES = re.compile(rb"[^\r\n]+")
 
@@ -63,8 +61,8 @@ class Agreement:
 
     def __init__(self, rules: Sequence[Named]) -> None:
         self._choices = [_CHOICES[rule] for rule in rules if isinstance(rule, str) and rule in _CHOICES]
-        self._readers = [_title_key if isinstance(rule, str) else partial(_callable_key, rule) for rule in rules
-                         if not isinstance(rule, str) or rule == "title"]
+        self._readers = [_READERS[rule] if isinstance(rule, str) else partial(_callable_key, rule) for rule in rules
+                         if not isinstance(rule, str) or rule in _READERS]
         self.names = tuple(rule if isinstance(rule, str) else callable_name(rule) for rule in rules)
 
     @classmethod
@@ -74,7 +72,7 @@ class Agreement:
         Raises
         ------
         TypeError, ValueError
-            A value is neither one of NAMES nor a callable.
+            A value is neither one of AGREEMENTS nor a callable.
         """
         if must_agree is None:
             return None
@@ -85,7 +83,7 @@ class Agreement:
         for rule in must_agree:
             if not isinstance(rule, str) and not callable(rule):
                 raise TypeError(f"must_agree holds {rule!r:.80} of type {type(rule).__name__}; it is {ACCEPTED}")
-            if isinstance(rule, str) and rule not in NAMES:
+            if isinstance(rule, str) and rule not in AGREEMENTS:
                 raise ValueError(f"must_agree holds {rule!r:.80}; it is {ACCEPTED}")
         return cls([rule for i, rule in enumerate(must_agree) if rule not in must_agree[:i]]) if must_agree else None
 
@@ -117,11 +115,48 @@ class Agreement:
         if self._readers:
             for i, text in enumerate(stoppable(texts)):
                 keys[i] += [read(text, first + i) for read in self._readers]
-        return np.frombuffer(b"".join([digest(b"".join(map(_framed, found))) for found in keys]), np.uint8).reshape(-1, 16)
+        return np.frombuffer(b"".join([digest(b"".join(map(_framed, own))) for own in keys]), np.uint8).reshape(-1, 16)
 
     def _word_keys(self, tape: memoryview | bytes) -> list[bytes]:
         """Return the keys that are chosen from the words of a text."""
         return [choice.of(tape) for choice in self._choices]
+
+
+def describe_difference(name: str, texts: dict[int, Text]) -> str:
+    """Say which words of a key only one of two documents has, by their positions; empty where the key is equal.
+
+    Of a callable only the name is known.
+
+    >>> describe_difference("numbers", {4: "3 kettles", 7: "5 kettles"})
+    "numbers (only document 4 has '3', only document 7 has '5')"
+    """
+    if name not in AGREEMENTS:
+        return name
+    keys = {i: _key_words(name, text) for i, text in texts.items()}
+    clauses = []
+    for (i, own), (_, other) in permutations(keys.items(), 2):
+        if own == other:
+            return ""
+        words = [repr(word) for word in Counter(own) - Counter(other)]
+        if words:
+            more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
+            clauses.append(f"only document {i} has {', '.join(words[:SHOWN])}{more}")
+    return f"{name} ({', '.join(clauses) or 'in another order'})"
+
+
+def _key_words(name: str, text: Text) -> list[str]:
+    """List the words that make a named key."""
+    if name == "amounts":
+        return [" ".join(filter(None, amount)) for amount in amounts(_decoded(text))]
+    if name == "names":
+        return [word.decode("utf-8", "replace") for word in _proper(text)]
+    [tape] = [_title_key(text, 0)] if name == "title" else _WORDS.canonical(Batch([text]), _CHOICES[name].of)
+    words, at = [], 0
+    while at < len(tape):
+        start = at + 8
+        at = start + int.from_bytes(tape[at:start], "big")
+        words.append(tape[start:at].decode("utf-8", "replace"))
+    return words
 
 
 def _framed(data: bytes) -> bytes:
@@ -143,6 +178,29 @@ def _title_key(text: Text, _: int) -> bytes:
                 return tape
         most = LINES
     return b""
+
+
+def _names_key(text: Text, _: int) -> bytes:
+    """Encode the names of a text: each after its length."""
+    return b"".join(map(_framed, _proper(text)))
+
+
+def _proper(text: Text) -> list[bytes]:
+    """Find the names of a text, folded, each once, ascending."""
+    return _PROPER.of(without_statements(_decoded(text)).encode("utf-8", "surrogatepass"))
+
+
+def _amounts_key(text: Text, _: int) -> bytes:
+    """Encode the amounts of a text: each number, then its unit, after their lengths."""
+    return b"".join(_framed(part.encode()) for amount in amounts(_decoded(text)) for part in amount)
+
+
+def _decoded(text: Text) -> str:
+    """Decode bytes as UTF-8; those in no well-formed sequence separate words."""
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+_READERS = {"amounts": _amounts_key, "title": _title_key, "names": _names_key}
 
 
 def _callable_key(rule: Callable[[Any], Key], text: Text, position: int) -> bytes:

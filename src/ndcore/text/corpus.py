@@ -14,7 +14,6 @@ from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
 __all__ = [
     "BATCH", "ChosenCorpus", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts",
-    "pieces_once",
 ]
 
 BATCH = 8 << 20  # bytes of text that are in memory at a time
@@ -79,13 +78,8 @@ class ChosenCorpus:
             yield np.searchsorted(self._positions, positions), texts
 
 
-def corpus_pieces(corpus: Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Yield all documents in pieces of work (position of the first, texts)."""
-    return pieces_once(corpus)
-
-
-def pieces_once(texts: Iterable[Text] | Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Yield documents that are read once in pieces of work (position of the first, texts); an iterator is not stored."""
+def corpus_pieces(texts: Iterable[Text] | Corpus) -> Iterator[tuple[int, Sequence[Text]]]:
+    """Yield all documents in pieces of work (position of the first, texts); an iterator is read once, and not stored."""
     if hasattr(texts, "batches"):
         batches = texts.batches()
     elif isinstance(texts, Iterator):

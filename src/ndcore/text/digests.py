@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._batch import Batch
-from ndcore._types import AnyArray, Bools, Ints, Text
+from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_texts
@@ -18,6 +18,7 @@ from ndcore.text.shingling import Shingling
 
 __all__ = [
     "OF_BYTES", "OF_TOKENS", "byte_digests", "digest_piece", "digest_rows", "first_equal", "raw_batch", "read_digests",
+    "repeated",
 ]
 
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
@@ -59,6 +60,18 @@ def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), ran
     return first
 
 
+def repeated(hashes: UInts, among: Bools) -> Bools:
+    """Tell which documents among these share their hash with another of them. O(n log n)."""
+    which = np.flatnonzero(among)
+    hashes = hashes[which]
+    order = hashes.argsort()
+    hashes = hashes[order]
+    follows = hashes[1:] == hashes[:-1]
+    found = np.zeros(len(among), np.bool_)
+    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
+    return found
+
+
 def read_digests(
     corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: Bools, shingling: Shingling,
     digests: NDArray[np.uint8], valid: Bools, *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
@@ -72,8 +85,8 @@ def read_digests(
     if not total:
         return
     work = partial(digest_piece, shingling, valid, parts)
-    for positions, found in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
-        for part, rows in zip(parts, found, strict=True):
+    for positions, hashed in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
+        for part, rows in zip(parts, hashed, strict=True):
             digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)
         report("comparing equal signatures", done, total)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,6 @@ import numpy as np
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._batch import first_other, text_lengths
 from ndcore._types import Ints, Text
-from ndcore.checks import check_documents
 from ndcore.parallel import cut
 
 __all__ = ["Digested", "Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
@@ -39,7 +40,7 @@ class Extracted(str):
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
     by_tags : bool
-        True: no parser read the page, so this is what stands between its tags.
+        True: no parser read the page, so this is the text between its tags.
     page_title : str
         The title of the page; empty without one. (`title` is a method of str.)
     """
@@ -62,7 +63,7 @@ class Extracted(str):
 
 
 def is_by_tags(text: object) -> bool:
-    """Tell whether a text is what stands between the tags of a page that no parser read."""
+    """Tell whether a text was taken from between the tags of a page that no parser read."""
     return isinstance(text, Extracted) and text.by_tags
 
 
@@ -108,7 +109,7 @@ def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequ
     if isinstance(texts, ArrowTexts):
         return texts
     if type(texts) is not list:
-        check_documents(texts, name)
+        _check_kind(texts, name)
         if _has_arrow_buffers(texts):
             return read_arrow(texts)
     listed = _listed(texts)
@@ -116,6 +117,27 @@ def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequ
     if position >= 0:
         raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes")
     return listed
+
+
+def _check_kind(texts: Any, name: str) -> None:
+    """Raise TypeError for iterables that are not a sequence of documents: a str, a path, a mapping, a set, a table."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"{name} is one {type(texts).__name__}; give a list of documents, [text] for a single one, "
+                        "ndcore.load(path) for saved sketches; the ndcore command reads files of documents")
+    if isinstance(texts, os.PathLike):
+        raise TypeError(f"{name} is the path {os.fsdecode(texts)!r:.80}; give the documents, or sketches by "
+                        "ndcore.load(path); files of documents are read by the ndcore command")
+    if isinstance(texts, Mapping):
+        raise TypeError(f"{name} is a {type(texts).__name__}, whose keys would be taken for documents; give "
+                        "list(d.values()), and list(d) as ids where a function takes ids")
+    if isinstance(texts, KeysView):
+        raise TypeError(f"{name} is a {type(texts).__name__}; give list(…) of it")
+    if isinstance(texts, AbstractSet):
+        raise TypeError(f"{name} is a {type(texts).__name__}, which has no order to tell its documents apart by; give "
+                        "sorted(…), a list")
+    if getattr(texts, "ndim", 1) == 2 and hasattr(texts, "columns"):
+        raise TypeError(f"{name} is a table with the columns {', '.join(map(repr, list(texts.columns)[:5]))}; give the "
+                        "column of the texts, as table['text']")
 
 
 def _named(value: object) -> str:
@@ -137,9 +159,9 @@ def _listed(texts: Any) -> list[Text]:
         return texts if type(texts) is list else list(texts)  # the kernels read the items of a list itself
     for method in ("to_list", "tolist"):  # pandas; NumPy
         if hasattr(texts, method):
-            found = getattr(texts, method)()
-            if isinstance(found, list):
-                return found
+            values = getattr(texts, method)()
+            if isinstance(values, list):
+                return values
     try:
         return list(texts)
     except TypeError:

@@ -18,10 +18,11 @@ from ndcore._signals import stoppable
 from ndcore._text import UNICODE_VERSION
 from ndcore._types import Ints, Text, UInts
 from ndcore.checks import is_int
+from ndcore.choices import UNITS
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
-from ndcore.text.units import TEXT_UNITS, UNITS, Unit, check_unit, kernel_unit
+from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
@@ -168,11 +169,11 @@ class Shingling:
         for word in listed:
             if not isinstance(word, str):
                 raise TypeError(f"stop_words holds {word!r} of type {type(word).__name__}; words are str")
-            found = plain.tokens(word)
-            tokens.update(found)
-            if len(found) != 1:
-                raise ValueError(f"stop word {word!r} is not one word but {len(found)}{': ' if found else ''}"
-                                 f"{', '.join(map(repr, found))}; leave it out, or give its words one by one")
+            word_tokens = plain.tokens(word)
+            tokens.update(word_tokens)
+            if len(word_tokens) != 1:
+                raise ValueError(f"stop word {word!r} is not one word but {len(word_tokens)}{': ' if word_tokens else ''}"
+                                 f"{', '.join(map(repr, word_tokens))}; leave it out, or give its words one by one")
         return tuple(sorted(tokens))
 
     def _parameters(self) -> dict[str, Any]:

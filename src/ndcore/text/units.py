@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 from ndcore._types import Text
+from ndcore.choices import NORMALIZED, UNITS
 
-__all__ = ["NORMALIZED", "TEXT_UNITS", "UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
+__all__ = ["TEXT_UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
 
-UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
-NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}  # for which units
 TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]

@@ -1,0 +1,24 @@
+"""What may be chosen by name, and limits, where the library and the command line share them.
+
+The help of a command shows these, so this module imports neither NumPy nor anything else that takes time.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Kinds of tokens, and how some kinds may be normalised.
+UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
+NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}
+
+FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
+DROPS = ("resembling", "contained")  # which documents are dropped
+AGREEMENTS = ("numbers", "amounts", "title", "names", "negations")
+
+HTML_PARTS = ("page", "main")  # what is text in HTML
+LONGEST_RECORD = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise
+
+# Of a store: keys of pages, what is kept of a page, pages that are compared.
+KEYS = ("plain", "url")
+EVIDENCE = ("text", "shingles", "sketch")
+SCOPES = ("all", "host")

@@ -1,0 +1,254 @@
+'''The layer between commands and argparse: a dataclass is the options of a command, its help and its completion.
+
+How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(options: JudgeOptions) -> int` in
+`ndcore.cli.judge` (imported only when the command runs, so that help needs no NumPy)::
+
+    @command("judge", "say which of two verdicts is right", run="judge.run_judge", reads=INPUTS)
+    @dataclass(frozen=True, kw_only=True)
+    class JudgeOptions(DocumentOptions):  # its bases bring shared options
+        """Judge the verdicts of a run by a sample of its pairs."""  # the description in the help
+
+        inputs: list[str] = argument("IN", "input to judge", nargs="+")
+        output: str = option(OUTPUT, "directory to write", "-o", metavar="OUTDIR", required=True)
+        sample: int = option("pairs", "pairs to look at (default 100)", metavar="N", parse=positive, default=100)
+
+An option is called as its field (``--sample``) unless a name is given; a bool is a flag, a list may be given repeatedly.
+tools/command_line.py writes the new part of docs/command-line.md.
+'''
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, NamedTuple, Self, TypeVar
+
+__all__ = [
+    "COMMANDS", "FAMILIES", "Command", "Options", "Outcome", "Spec", "argument", "command", "default_of", "family",
+    "fill", "option", "option_names", "specs",
+]
+
+# Titles of groups: the help of every command shows such options under the same title.
+INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
+LAST = (SHINGLES, INPUT, RUNNING)  # groups below the options of the command itself
+
+
+@dataclass
+class Outcome:
+    """What a command has written so far: `main` says so when the command ends early.
+
+    Attributes
+    ----------
+    written : bool
+        The output is complete.
+    printed : bool
+        Standard output has a part of the result.
+    message : str
+        What there is to go on with, in words. It replaces what the other two say.
+    begun : float
+        When the command began, as `time.monotonic` counts.
+    """
+
+    written: bool = False
+    printed: bool = False
+    message: str = ""
+    begun: float = field(default_factory=time.monotonic)
+
+    def __str__(self) -> str:
+        """Say what was written."""
+        if self.message:
+            return self.message
+        if self.written:
+            return "the output is complete"
+        return "the output ends early" if self.printed else "nothing was written"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a command, and the two values that `main` adds."""
+
+    command_line: str
+    outcome: Outcome
+
+    @classmethod
+    def parsed(cls, args: argparse.Namespace) -> Self:
+        """Take the parsed arguments that have the names of the fields."""
+        return cls(**{each.name: getattr(args, each.name) for each in fields(cls)})
+
+    def given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the options that were given: the name of the field, and the names of the option."""
+        for each, spec in specs(type(self)):
+            if spec.group and getattr(self, each.name) != default_of(each):
+                yield each.name, option_names(each, spec)
+
+
+class Spec(NamedTuple):
+    """How the command line shows a field.
+
+    Attributes
+    ----------
+    group : str
+        Title of its group in the help; "" for an argument without a name.
+    help : str
+    names : tuple of str
+        Of the option. Empty: two dashes and the name of the field.
+    metavar : str or None
+    parse : callable or None
+        From text to the value; raises ArgumentTypeError with what is accepted.
+    choices : sequence of str or None
+    nargs : str or int or None
+        As of argparse.
+    required : bool
+    excludes : str
+        Options of a group with the same word here exclude each other.
+    """
+
+    group: str
+    help: str
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    parse: Callable[[str], Any] | None = None
+    choices: Sequence[str] | None = None
+    nargs: str | int | None = None
+    required: bool = False
+    excludes: str = ""
+
+
+def option(group: str, help: str, *names: str, default: Any = None, many: bool = False, **spec: Any) -> Any:
+    """Make the field of an option; the type checker sees the type that the class gives it.
+
+    Parameters
+    ----------
+    many : bool
+        The option may be repeated, and the default is an empty list.
+    spec : optional
+        Other attributes of `Spec`.
+    """
+    metadata = {"spec": Spec(group, help, names, **spec)}
+    return field(default_factory=list, metadata=metadata) if many else field(default=default, metadata=metadata)
+
+
+def argument(metavar: str, help: str, nargs: str | int | None = None, choices: Sequence[str] | None = None) -> Any:
+    """Make the field of an argument that is known by its place."""
+    return field(default=None, metadata={"spec": Spec("", help, (), metavar, None, choices, nargs)})
+
+
+# ---- the commands
+
+
+class Command(NamedTuple):
+    """A command: its options, its line in the list of commands, and the function that does the work.
+
+    Attributes
+    ----------
+    run : str
+        Module below ``ndcore.cli`` and function, as "judge.run_judge".
+    reads : str
+        What inputs are; it ends the description.
+    epilog : str
+        What the help says below the options.
+    """
+
+    options: type[Options]
+    line: str
+    run: str
+    reads: str
+    epilog: str
+
+    @property
+    def description(self) -> str:
+        """What the help says above the options."""
+        return f"{self.options.__doc__ or ''}\n\n{self.reads}".strip()
+
+    def begin(self, arguments: argparse.Namespace) -> int:
+        """Import the module that does the work, do it, and return the exit code."""
+        module, _, function = self.run.partition(".")
+        done: int = getattr(importlib.import_module(f"ndcore.cli.{module}"), function)(self.options.parsed(arguments))
+        return done
+
+
+COMMANDS: dict[str, Command] = {}  # by their words, as "dedup" and "store create", in the order of the help
+FAMILIES: dict[str, tuple[str, str]] = {}  # word of a command with commands of its own -> its line, its description
+Class = TypeVar("Class", bound=type[Options])
+
+
+def family(word: str, line: str, description: str) -> None:
+    """Name a command that has commands of its own, which come next."""
+    FAMILIES[word] = line, description
+
+
+def command(words: str, line: str, run: str, reads: str = "", epilog: str = "") -> Callable[[Class], Class]:
+    """Make a class of options a command; see `Command`."""
+    def add(options: Class) -> Class:
+        COMMANDS[words] = Command(options, line, run, reads, epilog)
+        return options
+
+    return add
+
+
+# ---- what argparse is told
+
+
+def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
+    """Return the fields that the command line has, in the order of the help.
+
+    Groups come first to last, arguments and outputs first, then the command's own, then what most commands share;
+    in a group, the fields of the most general class come first.
+    """
+    order: dict[str, None] = {}
+    for each in reversed(options.__mro__):
+        declared: dict[str, Field[Any]] = each.__dict__.get("__dataclass_fields__", {})
+        order.update((name, None) for name in inspect.get_annotations(each) if "spec" in declared[name].metadata)
+    known = {each.name: each for each in fields(options)}
+    shown = [(known[name], known[name].metadata["spec"]) for name in order]
+    own = dict.fromkeys(spec.group for _, spec in shown)
+    groups = [group for group in ("", OUTPUT, *own) if group not in LAST] + [*LAST]
+    return sorted(shown, key=lambda pair: groups.index(pair[1].group))
+
+
+def option_names(each: Field[Any], spec: Spec) -> tuple[str, ...]:
+    """Return the names of an option, a short one first."""
+    long = "--" + each.name.replace("_", "-")
+    return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, long)
+
+
+def default_of(each: Field[Any]) -> Any:
+    """Return the value of an option that is not given."""
+    if each.default_factory is not MISSING:
+        return each.default_factory()
+    return False if each.type == "bool" else each.default
+
+
+def fill(parser: argparse.ArgumentParser, options: type[Options]) -> None:
+    """Add the options of a command to its parser."""
+    made: dict[str, Any] = {"": parser}
+    for each, spec in specs(options):
+        place = made.get(spec.group) or made.setdefault(spec.group, parser.add_argument_group(spec.group))
+        if spec.excludes:
+            key = f"{spec.group} {spec.excludes}"
+            place = made.get(key) or made.setdefault(key, place.add_mutually_exclusive_group())
+        place.add_argument(*_names(each, spec), **dict(_told(each, spec)))
+
+
+def _names(each: Field[Any], spec: Spec) -> Iterable[str]:
+    return option_names(each, spec) if spec.group else (each.name,)
+
+
+def _told(each: Field[Any], spec: Spec) -> Iterator[tuple[str, Any]]:
+    """Yield what argparse is told of a field."""
+    yield "help", spec.help
+    if spec.group:
+        yield "dest", each.name
+        yield "required", spec.required
+    if each.type == "bool":
+        yield "action", "store_true"
+        return
+    if spec.group and str(each.type).startswith("list["):
+        yield "action", "extend" if spec.nargs else "append"
+    yield "default", default_of(each)
+    for name, value in (("metavar", spec.metavar), ("type", spec.parse), ("choices", spec.choices), ("nargs", spec.nargs)):
+        if value is not None:
+            yield name, value

@@ -1,0 +1,797 @@
+"""Every command of the command line: its options, its help, its completion, and the function that does the work.
+
+`ndcore.cli.command` says how to add one. ``ndcore --help`` lists them in this order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, KEYS, SCOPES
+from ndcore.cli import values
+from ndcore.cli.command import (
+    COMMANDS,
+    DUPLICATES,
+    FAMILIES,
+    INPUT,
+    OUTPUT,
+    RUNNING,
+    SHINGLES,
+    Options,
+    argument,
+    command,
+    family,
+    option,
+)
+from ndcore.cli.options import (
+    DOCUMENTS,
+    FINGERPRINT_FORMATS,
+    FINGERPRINTS,
+    FORMATS,
+    INPUTS,
+    ChangeOptions,
+    DocumentOptions,
+    DryRunOptions,
+    FieldOptions,
+    FingerprintOptions,
+    HammingOptions,
+    KeyOptions,
+    ReadingOptions,
+    RecordOptions,
+    RunOptions,
+    SeedOptions,
+    ShingleOptions,
+    StoreOptions,
+)
+
+if TYPE_CHECKING:
+    import datetime
+
+    from ndcore.collection.settings import ClusterBy, Method, Policy
+    from ndcore.spans.contamination_result import RuleName
+    from ndcore.spans.repeats_result import Copies
+
+__all__ = ["COMMANDS", "FAMILIES"]
+
+VERDICTS = "which pairs count, and what a drop costs"
+WRITES = ("cleaned", "annotated", "attributes")  # what ndcore repeats writes
+SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
+
+
+@command("dedup", "keep one document of every cluster of near-duplicates", "dedup.run_dedup", reads=INPUTS,
+         epilog="OUTDIR gets kept/ (or annotated/), clusters.jsonl and summary.json. Candidate pairs are found by MinHash "
+                "and LSH (ndcore design explains bands and rows). Every dropped document has a Jaccard similarity to its "
+                "representative at or above the threshold, computed from the texts. (With saved sketches it is an "
+                "estimate; with --clustering components the two may be linked by other documents only; --drop and "
+                "--drop-common say what else is compared with the threshold.)"
+                "\n\n"
+                "With -o - the kept records go to standard output as JSON lines, and the report to standard error. JSON "
+                "records are printed as they are, rows of tables as objects of their columns, and texts, pages and "
+                'documents of archives as {"id": ..., "text": ...}.')
+@dataclass(frozen=True, kw_only=True)
+class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
+    """Keep one document of every cluster of near-duplicates."""
+
+    inputs: list[str] = argument("IN", "input to deduplicate", nargs="+")
+    output: str = option(OUTPUT,
+        "directory to write; it must not exist. -: print the kept records", "-o", metavar="OUTDIR", required=True)
+    overwrite: bool = option(OUTPUT,
+        "replace OUTDIR and the page of --report if ndcore wrote them, and any file of --table and --pairs")
+    annotate: bool = option(OUTPUT, "write all records, with their verdicts, to annotated/ instead of kept/")
+    table: str | None = option(OUTPUT,
+        "write every document, kept or not, with its cluster and the cluster size to a .parquet, .csv or .jsonl file",
+        metavar="FILE")
+    pairs: str | None = option(OUTPUT, "write the accepted pairs to such a file", metavar="FILE")
+    report: str | None = option(OUTPUT,
+        "write a page for a browser: charts, the largest clusters, texts side by side", metavar="FILE.html")
+    json: bool = option(OUTPUT, "print summary.json instead of the report")
+    thresholds: tuple[float, ...] = option(DUPLICATES,
+        "Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained the "
+        "containment (default 0.8). With several, as 0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for "
+        "each", "--threshold", metavar="T[,T]", parse=values.thresholds, default=(0.8,))
+    settings: str | None = option(DUPLICATES,
+        "take threshold, shingles and rules from this file, which ndcore judge writes", metavar="FILE.toml")
+    filter: Any = option(DUPLICATES,
+        "how candidate pairs are found. lsh: by MinHash bands, which misses a pair at the threshold with a probability "
+        "of at most 0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of "
+        "temporary disk for each shingle. auto: the cheaper one, by an estimate from the first documents; --drop "
+        "contained always misses none (default auto)", choices=FILTERS, default="auto")
+    against: list[str] = option(DUPLICATES,
+        "also drop near-duplicates of the documents in this file, directory, file of signatures or collection of "
+        "signatures (ndcore cluster --method features); IN stays as it is. Repeatable", metavar="IN", many=True)
+    keep: tuple[str, str] = option(DUPLICATES,
+        "document to keep of a cluster: first, longest, FIELD:desc or FIELD:asc (default first). Strings that are all "
+        "numbers, or all dates (ISO 8601, RFC 2822), are compared as such. Archives have the fields url, host and date",
+        metavar="RULE", parse=values.keep, default=("first", ""))
+    by: str | None = option(DUPLICATES, "compare only documents with the same value in this field", metavar="FIELD")
+    one_per: str | None = option(DUPLICATES,
+        "of documents with the same value in this field keep at most one, the first by --keep, even if their texts "
+        "differ: --one-per url --keep date:desc keeps the newest capture of every page", metavar="FIELD")
+    cluster: Any = option(DUPLICATES,
+        "how pairs become clusters (default star)", "--clustering", choices=("star", "components", "greedy"), default="star")
+    max_holders: int = option(DUPLICATES,
+        "if more than N documents share a feature (an LSH band; of the complete filter a shingle), compare them only "
+        "with representatives (default 1000)", metavar="N", parse=values.integer(2), default=1000)
+    drop: Any = option(VERDICTS,
+        "documents to drop. resembling: those that resemble a kept document. contained: those that are contained in one, "
+        "as an excerpt in a longer document: at least the share T of their shingles is in it. Add --keep longest, or an "
+        "excerpt that comes first is kept as well (default resembling)", choices=DROPS, default="resembling")
+    must_agree: list[str] = option(VERDICTS,
+        "never drop a document for one that differs from it in the sequence of its words with a digit (numbers), in its "
+        "title or first line (title), or in its words of negation (negations). Repeatable",
+        metavar="NAME", choices=AGREEMENTS, many=True)
+    min_shingles: int = option(VERDICTS,
+        "leave documents of fewer shingles alone, unless their words equal another's (default 0)",
+        metavar="N", parse=values.whole, default=0)
+    drop_common: float | None = option(VERDICTS,
+        "leave shingles out of the comparison that more than this share of the documents have, and at least 20: "
+        "boilerplate, such as menus and legal notices. 0.05 is 5 percent (default: none)",
+        metavar="SHARE", parse=values.probability)
+    reassign: bool = option(VERDICTS,
+        "at the end, move each dropped document to the kept one with the highest score (resemblance or containment), "
+        "earlier or later; the same documents are kept")
+    lost: bool = option(VERDICTS,
+        "count the shingles of each dropped document that no kept document has, and list the largest losses first")
+    num_perm: int | None = option(SHINGLES,
+        "length of a MinHash signature (default 84, or more if the threshold needs it)", metavar="N", parse=values.positive)
+    memory_limit: int | None = option(RUNNING,
+        "spill to disk beyond this size, for instance 2G (G is 1024^3 bytes)", "--memory", metavar="SIZE",
+        parse=values.memory)
+
+
+@command("sketch", "save the sketches of documents", "sketch.run_sketch", reads=INPUTS)
+@dataclass(frozen=True, kw_only=True)
+class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
+    """Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod sketches for
+    ndcore cluster, simhashes for ndcore hamming, winnowed fingerprints with their positions.
+    """
+
+    inputs: list[str] = argument("IN", "input to sketch", nargs="+")
+    output: str = option(OUTPUT, "file to write; it must not exist", "-o", metavar="FILE.nds", required=True)
+    overwrite: bool = option(OUTPUT, "replace FILE.nds and FILE.ndw if ndcore wrote them")
+    json: bool = option(OUTPUT, "print the account of the run as one JSON object")
+    kind: str = option("kind of sketch",
+        "kind of sketch (default minhash: signatures)",
+        choices=SKETCHES, default="minhash")
+    threshold: float | None = option("kind of sketch",
+        "minhash: lowest threshold to serve; without --num-perm it decides the length of a signature (default 0.8)",
+        metavar="T", parse=values.threshold)
+    num_perm: int | None = option("kind of sketch",
+        "minhash: length of a MinHash signature (default 84, or more if the threshold needs it)",
+        metavar="N", parse=values.positive)
+    size: int | None = option("kind of sketch",
+        "bottom: number of smallest values to keep of a document (default 200)", metavar="S", parse=values.positive)
+    modulus: Any = option("kind of sketch",
+        "mod: keep 1 value in M, or adaptive: 50 to 100 values of each document (default)", metavar="M",
+        parse=values.modulus)
+    window: int | None = option("kind of sketch",
+        "winnow: shingles of a window; a common run of N + W - 1 tokens leaves a fingerprint in common (default 16)",
+        metavar="N", parse=values.minima)
+    weights: str | None = option("kind of sketch",
+        "simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
+        "shingle counts as often as it occurs)", metavar="WEIGHTS")
+    learn: str | None = option("kind of sketch",
+        "simhash: read the documents twice, weigh rare shingles more (idf), and save the weights in FILE.ndw",
+        metavar="FILE.ndw")
+
+
+@command("repeats", "find and cut passages that stand several times in a collection", "repeats.run_repeats",
+         reads=DOCUMENTS,
+         epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
+                "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. "
+                "JSON records keep their other fields; a row of a table becomes an object of its columns; a text, a page "
+                'or a document of an archive becomes {"id": ..., "text": ...}.'
+                "\n\n"
+                "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given "
+                "again.")
+@dataclass(frozen=True, kw_only=True)
+class RepeatsOptions(DryRunOptions):
+    """Find, exactly, the passages that occur more than once in a collection, and write the documents without the
+    repetitions.
+    """
+
+    inputs: list[str] = argument("IN", "input to search", nargs="+")
+    output: str = option(OUTPUT,
+        "directory to write; it must not exist. -: print the documents", "-o", metavar="OUTDIR", required=True)
+    overwrite: bool = option(OUTPUT, "replace OUTDIR if ndcore wrote it, and any file of --table")
+    write: str = option(OUTPUT,
+        "what to write. cleaned: the documents without repeated passages, except where nothing is left. annotated: all "
+        "records, with the passages in the field ndcore. attributes: ids and what would be cut, in the format of Dolma, "
+        "in a file for each file of JSON lines (default cleaned)",
+        choices=WRITES, default=WRITES[0])
+    table: str | None = option(OUTPUT,
+        "also write the passages and their sources to a .parquet, .csv or .jsonl file", metavar="FILE")
+    json: bool = option(OUTPUT, "print summary.json instead of the report")
+    min_tokens: int = option("passages",
+        "length of the shortest passage, in tokens (default 50)", metavar="L", parse=values.integer(1, 1 << 16), default=50)
+    copies: Copies = option("passages",
+        "one: keep the first copy of each passage. none: cut all copies (default one)",
+        choices=("one", "none"), default="one")
+    against: list[str] = option("passages",
+        "look for earlier copies only in this input, which stays as it is. Repeatable", metavar="IN", many=True)
+    exceptions: list[str] = option("passages",
+        "leave passages alone that occur in this input, such as licences. Repeatable", metavar="IN", many=True)
+    keep: tuple[str, str] = option("passages",
+        "order of the documents, which decides what is earlier: as in the inputs (first), most tokens first (longest), "
+        "or by a field, FIELD:desc or FIELD:asc (default first). Strings that are all numbers, or all dates (ISO 8601, "
+        "RFC 2822), are compared as such", metavar="RULE", parse=values.keep, default=("first", ""))
+    by: str | None = option("passages", "compare only documents with the same value in this field", metavar="FIELD")
+    other_documents: bool = option("passages", "ignore earlier copies in the same document")
+    min_copies: int = option("passages",
+        "find only passages with at least N copies, the first one included (default 2)",
+        metavar="N", parse=values.integer(2), default=2)
+    max_copies: int | None = option("passages",
+        "ignore passages with more than N copies (default: no limit)", metavar="N", parse=values.integer(2))
+    memory_limit: int | None = option(RUNNING,
+        "sort in temporary files beyond this size, for instance 2G (G is 1024^3 bytes)",
+        "--memory", metavar="SIZE", parse=values.memory)
+
+
+@command("contamination", "find the items of benchmarks that stand in a corpus, and cut them",
+         "contamination.run_contamination", reads=DOCUMENTS,
+         epilog="OUTDIR gets items.jsonl, benchmarks.jsonl and documents.jsonl, which count what was found by item, by "
+                "benchmark and by document of the corpus; places.jsonl, where each item stands first; passages.jsonl, all "
+                "passages of contaminated items in the corpus; and summary.json.")
+@dataclass(frozen=True, kw_only=True)
+class ContaminationOptions(DryRunOptions):
+    """Find the items of benchmarks, such as test questions, that stand in a corpus, exactly."""
+
+    inputs: list[str] = argument("ITEMS", "items to look for: a record or a text file each", nargs="+")
+    output: str = option(OUTPUT, "directory to write; it must not exist", "-o", metavar="OUTDIR", required=True)
+    overwrite: bool = option(OUTPUT, "replace OUTDIR if ndcore wrote it, and the page of --report")
+    drop: bool = option(OUTPUT,
+        "also write the corpus without the documents that hold passages of contaminated items, in kept/. (--drop of "
+        "ndcore dedup, which always drops documents, says which: it takes a value)", excludes="one")
+    trim: bool = option(OUTPUT,
+        "also write the corpus without these passages, in cleaned.jsonl; empty.jsonl lists the documents of which "
+        "nothing is left", excludes="one")
+    report: str | None = option(OUTPUT,
+        "write a page for a browser: benchmarks, contaminated items and where they stand, with the passages marked",
+        metavar="FILE.html")
+    json: bool = option(OUTPUT, "print summary.json instead of the report")
+    rule: RuleName = option("items",
+        "when an item is contaminated. any: a run of L tokens of it occurs. gpt-3: a run of 13. palm: 70 % of its "
+        "distinct runs of 8 tokens (default any)", choices=("any", "gpt-3", "palm"), default="any")
+    min_tokens: int | None = option("items",
+        "tokens of a run; a shorter item is one run (default 13, or as of --rule)", metavar="L", parse=values.window)
+    item_field: list[str] | None = option("items",
+        "field or column of items that holds the text (default text; repeatable, as --text-field)", metavar="FIELD")
+    item_id_field: str | None = option("items",
+        "field or column of items that holds the id (default id, or file:line if there is none)", metavar="FIELD")
+    benchmark_field: str | None = option("items",
+        "field or column of items that names the benchmark (default: the file is a benchmark)", metavar="FIELD")
+    corpus: list[str] = option(INPUT,
+        "corpus to look in; the options of this group are of it, and of items what they have no option for",
+        "--in", metavar="CORPUS", nargs="+", required=True)
+
+
+@command("sources", "find where the passages of a text stand in a collection", "sources.run_sources", reads=INPUTS,
+         epilog="The document itself, where it is in the collection, is left out.")
+@dataclass(frozen=True, kw_only=True)
+class SourcesOptions(DocumentOptions):
+    """Find the passages of a text that stand in a collection, exactly, and where."""
+
+    inputs: list[str] = argument("FILE",
+        "the text: a file, - for standard input, or a record of a file: FILE:LINE or FILE#ID", nargs=1)
+    report: str | None = option(OUTPUT,
+        "write a page for a browser: the text with its passages marked, and where they stand", metavar="FILE.html")
+    overwrite: bool = option(OUTPUT, "replace the page of --report")
+    json: bool = option(OUTPUT, "print everything as one JSON object")
+    min_tokens: int = option("passages",
+        "tokens of the shortest passage (default 8)", metavar="L", parse=values.window, default=8)
+    corpus: list[str] = option(INPUT,
+        "documents to look in; the other options of this group are of it, and of FILE what it has no option for",
+        "--in", metavar="COLLECTION", nargs="+", required=True)
+    item_field: list[str] | None = option(INPUT,
+        "field or column of FILE that holds the text (default: as --text-field; repeatable)", metavar="FIELD")
+    item_id_field: str | None = option(INPUT,
+        "field or column of FILE that holds the id (default: as --id-field)", metavar="FIELD")
+
+
+@command("compare", "compare two documents side by side", "compare.run_compare")
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(ShingleOptions, RecordOptions):
+    """Compare two documents: their resemblance (Jaccard similarity of their shingles), exact and as sketches estimate
+    it, and the passages that they share and do not share, side by side. A document is a file, - for standard input, or a
+    record of a file: FILE:LINE or FILE#ID. LINE is the number of a line, of a row, or of a record of an archive; ID is
+    its id, in an archive its URL.
+    """
+
+    a: str = argument("A", "a document")
+    b: str = argument("B", "another document")
+    all: bool = option(OUTPUT, "show every passage in full")
+    report: str | None = option(OUTPUT, "write a page for a browser: the whole texts side by side", metavar="FILE.html")
+    overwrite: bool = option(OUTPUT, "replace the page of --report")
+    json: bool = option(OUTPUT, "print everything as one JSON object")
+    threshold: float = option(DUPLICATES,
+        "resemblance from which they are near-duplicates (default 0.8)", metavar="T", parse=values.threshold, default=0.8)
+    labelled: bool = option(SHINGLES,
+        "number repeated shingles, so that repetitions count (shingles as a multiset)")
+
+
+@command("design", "choose a filter for a threshold, or examine a given one", "design.run_design",
+         epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where "
+                "it shares at least `need` groups. Costs rest on a model of unrelated documents, misses do not.")
+@dataclass(frozen=True, kw_only=True)
+class DesignOptions(Options):
+    """Choose the cheapest filter (groups, group size, need) for a threshold, within bounds of error and of storage; or,
+    with --groups and --group-size or --preset, show what a given filter does.
+    """
+
+    threshold: float | None = option("pairs",
+        "resemblance (Jaccard similarity) from which pairs are wanted (default 0.8)", metavar="T", parse=values.threshold)
+    collection: int | None = option("pairs",
+        "documents in the collection (default 1000000)", metavar="N", parse=values.positive)
+    miss: float | None = option("bounds of the search",
+        "let at most P of the pairs at the threshold be missed (default 1e-3)", metavar="P", parse=values.probability)
+    false_candidates: tuple[float, float] | None = option("bounds of the search",
+        "let at most P of the pairs at the lower resemblance R pass, for instance 0.5:0.01",
+        metavar="R:P", parse=values.resemblance_and_probability)
+    bytes: int | None = option("bounds of the search",
+        "at most N bytes of features for a document", metavar="N", parse=values.positive)
+    num_perm: int | None = option("bounds of the search",
+        "length of a signature (default 84, or up to 200 where needed)", metavar="N", parse=values.positive)
+    groups: int | None = option("a given filter", "features of a document (LSH bands)", metavar="K", parse=values.positive)
+    group_size: int | None = option("a given filter",
+        "minima in a feature (LSH rows of a band)", metavar="S", parse=values.positive)
+    need: int | None = option("a given filter",
+        "features that a candidate pair shares (default 1)", metavar="R", parse=values.positive)
+    preset: str | None = option("a given filter",
+        "6 groups of 14, need 2, for 200,000,000 pages at 0.975", choices=("altavista",))
+    plot: str | None = option(OUTPUT, "write the curve to a .png, .svg or .pdf file; it must not exist", metavar="FILE")
+    overwrite: bool = option(OUTPUT, "replace any file of the name of --plot")
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("info", "show the installation, or a file of sketches", "info.run_info")
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(Options):
+    """Show what is installed, or what a file of sketches holds."""
+
+    file: str | None = argument("FILE", "sketches, instead of the installation", nargs="?")
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("bench", "measure how fast this machine sketches", "bench.run_bench")
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(Options):
+    """Check sketches of generated text against ndcore.reference, then time them: MB of text per second by kind of sketch,
+    variant of the kernels and threads.
+    """
+
+    seconds: float = option(RUNNING,
+        "about how long to measure (default 10)", metavar="S", parse=values.seconds, default=10.0)
+    threads: int | None = option(RUNNING,
+        "threads of the last columns (default: all cores)", metavar="N", parse=values.positive)
+    json: bool = option(OUTPUT, "print the figures as one JSON object")
+
+
+@command("cluster", "cluster a whole collection, and keep it for queries", "cluster.run_cluster", reads=INPUTS,
+         epilog="An interrupted run continues when the same command is given again."
+                "\n\n"
+                "With a collection as the only input and without -o, its documents are clustered again, from the pairs "
+                "that were counted; with -o, another collection is made of its sketches. With a collection and documents, "
+                "-o is a collection of both: the new documents come last, and are sketched and clustered like the old "
+                "ones, except where options are given.")
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions(SeedOptions, ShingleOptions, DryRunOptions):
+    """Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, pairs and
+    clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that.
+    """
+
+    inputs: list[str] = argument("IN", "documents to cluster, a collection, or both", nargs="+")
+    output: str | None = option(OUTPUT, "directory to make, or to continue", "-o", metavar="COLLECTION")
+    overwrite: bool = option(OUTPUT, "replace COLLECTION if it is one, and the page of --report")
+    report: str | None = option(OUTPUT, "write a page for a browser: charts and the largest clusters", metavar="FILE.html")
+    json: bool = option(OUTPUT, "print the account of the run as one JSON object")
+    threshold: float | None = option("clusters",
+        "resemblance (Jaccard similarity) from which documents are clustered together (default 0.5, as in Broder et al. "
+        "1997; ndcore dedup, which drops documents, has 0.8)", metavar="T", parse=values.threshold)
+    policy: Policy | None = option("clusters",
+        "what the threshold applies to; containment: of either document in the other (default resemblance)",
+        choices=("resemblance", "containment"))
+    cluster: ClusterBy | None = option("clusters",
+        "how pairs become clusters (default star)", "--clustering", choices=("star", "components", "greedy", "popular"))
+    guard: float | None = option("clusters",
+        "with components: make stars where a member resembles its representative less than G", metavar="G",
+        parse=values.threshold)
+    by: str | None = option("documents that are kept apart",
+        "compare only documents with the same value in this field", metavar="FIELD")
+    one_per: str | None = option("documents that are kept apart",
+        "of documents with the same value in this field compare the first only, such as of captures of one URL; the "
+        "others are its versions", metavar="FIELD")
+    must_agree: list[str] = option("documents that are kept apart",
+        "keep documents apart that differ in the sequence of their words with a digit (numbers), in their title or first "
+        "line (title), or in their words of negation (negations). Repeatable", metavar="NAME", choices=AGREEMENTS, many=True)
+    min_shingles: int | None = option("documents that are kept apart",
+        "leave documents of fewer shingles alone, unless their words equal another's (default 0)", metavar="N",
+        parse=values.whole)
+    modulus: int | str | None = option(SHINGLES,
+        "sketch 1 shingle in M, or adaptive: 50 to 100 of each document (default)", metavar="M", parse=values.modulus)
+    method: Method | None = option(SHINGLES,
+        "what documents must share to be compared (default shingles: nothing is missed)",
+        choices=("shingles", "super-shingles", "features"))
+    run_length: int | None = option(SHINGLES,
+        "shingles in a super-shingle (default 14)", metavar="N", parse=values.minima)
+    max_holders: int | None = option(SHINGLES,
+        "shingles in more than N documents propose no pairs (default 1000)", metavar="N", parse=values.positive)
+    memory_limit: int | None = option(RUNNING,
+        "use about this much memory at a time, for instance 2G (G is 1024^3 bytes)",
+        "--memory", metavar="SIZE", parse=values.memory)
+
+
+@command("clusters", "write the clusters of a collection as a table", "query.run_clusters")
+@dataclass(frozen=True, kw_only=True)
+class ClustersOptions(Options):
+    """Write a row for each document of a collection: id, cluster (the position of its representative), representative
+    (the id of that document), class, resemblance to it, and cluster_size; and the places of both: file and line (row, or
+    record), in archives also offset and date.
+    """
+
+    collection: str = argument("COLLECTION", "directory that ndcore cluster wrote")
+    output: str = option(OUTPUT,
+        "a .parquet, .csv or .jsonl file; it must not exist (default -: print JSON lines)",
+        "-o", metavar="FILE", default="-")
+    overwrite: bool = option(OUTPUT, "replace FILE, even if ndcore did not write it")
+    json: bool = option(OUTPUT, "with -o FILE, print the number of rows as a JSON object")
+    quiet: bool = option(RUNNING, "do not print the number of rows", "-q")
+
+
+@command("query", "find the documents of a collection that resemble a text", "query.run_query")
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(RecordOptions):
+    """Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own documents.
+
+    Sketches are compared, not texts: it takes milliseconds.
+    """
+
+    collection: str = argument("COLLECTION", "a directory made by ndcore cluster")
+    file: str | None = argument("FILE",
+        "a text, a page, a record as FILE:LINE or FILE#ID, or - for standard input", nargs="?")
+    id: str | None = option("query", "a document of the collection instead of FILE", metavar="ID")
+    members: bool = option("query", "with --id: list the cluster of the document")
+    threshold: float | None = option("query",
+        "resemblance or containment from which documents are found (default: the clusters' threshold)",
+        metavar="T", parse=values.threshold)
+    policy: Policy = option("query",
+        "what the threshold applies to (default resemblance)", choices=("resemblance", "containment"), default="resemblance")
+    limit: int | None = option("query", "find at most N documents", metavar="N", parse=values.positive)
+    verify: bool = option("query", "check all checksums of the collection first")
+    json: bool = option(OUTPUT, "print a list of objects")
+
+
+family("store", "keep what a crawler has seen: verdicts, clusters, versions of pages",
+       "Keep what a crawler has seen in a directory: a verdict for each page as it comes, clusters, versions of each "
+       "page, and the latest page of a cluster (lost and found). ndcore store create makes a store, ndcore store decide "
+       "adds pages.")
+
+
+@command("store create", "make an empty store", "store.run_create")
+@dataclass(frozen=True, kw_only=True)
+class CreateOptions(SeedOptions, ShingleOptions):
+    """Make an empty store. Its settings are fixed: another threshold needs another store."""
+
+    store: str = argument("STORE", "directory to make; it must not exist, or be empty")
+    threshold: float | None = option(DUPLICATES,
+        "resemblance (Jaccard similarity) from which pages are near-duplicates (default 0.8)", metavar="T",
+        parse=values.threshold)
+    scope: Literal["all", "host"] = option(DUPLICATES,
+        "pages that are compared: all, or pages of one host, whose keys are URLs (default all)",
+        choices=SCOPES, default="all")
+    must_agree: list[str] = option(DUPLICATES,
+        "never take a page for a near-duplicate of one that differs from it in the sequence of its words with a digit "
+        "(numbers), in its first line (title), or in its words of negation (negations). Repeatable; needs --evidence "
+        "text", metavar="NAME", choices=AGREEMENTS, many=True)
+    min_shingles: int = option(DUPLICATES,
+        "leave pages of fewer shingles alone, unless their words equal another's (default 0)",
+        metavar="N", parse=values.whole, default=0)
+    keys: Literal["plain", "url"] = option("what is kept",
+        "keys of pages: plain, or url: normalised by w3lib, so parameters in another order make the same page (default "
+        "plain)", choices=KEYS, default="plain")
+    evidence: Literal["text", "shingles", "sketch"] = option("what is kept",
+        "what is kept of each page: its text, its shingles, or its sketch alone, with which verdicts are estimates "
+        "(default text)", choices=EVIDENCE, default="text")
+    num_perm: int | None = option(SHINGLES,
+        "length of a MinHash signature (default 84, or more if the threshold needs it)", metavar="N", parse=values.positive)
+    json: bool = option(OUTPUT, "print the settings as one JSON object")
+    quiet: bool = option(RUNNING, "print no report", "-q")
+
+
+@command("store decide", "add pages, with a verdict on each", "store_decide.run_decide",
+         reads="Inputs are files, directories, or URLs such as s3://BUCKET/FOLDER (extra remote). "
+               f"{FORMATS}. Their first bytes tell the format.",
+         epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may '
+                "be missing. For each line a verdict is written to standard output as one line of JSON, as soon as the "
+                "input pauses: a crawler in any language may wait for the answer before it sends the next page.")
+@dataclass(frozen=True, kw_only=True)
+class DecideOptions(FieldOptions, RunOptions, StoreOptions):
+    """Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and the page
+    that represents it. The key of a page is its URL in archives, the id of a record, the path of a file below the input.
+    The same key again is a new version.
+    """
+
+    inputs: list[str] = argument("IN", "pages to add; -, alone, for JSON lines from a crawler", nargs="+")
+    output: str | None = option(OUTPUT,
+        "write the verdicts as a table, .parquet, .csv or .jsonl, or as JSON lines to standard output (-); a file must "
+        "not exist", "-o", metavar="FILE")
+    overwrite: bool = option(OUTPUT, "replace FILE, even if ndcore did not write it")
+    json: bool = option(OUTPUT, "print the account of the run as one JSON object")
+    date_field: str | None = option(INPUT,
+        "field or column that holds the date of a page (default: in archives the date of capture; with -, the field "
+        "date)", metavar="FIELD")
+    date: datetime.datetime | None = option(INPUT,
+        "date of pages that have none, for instance of a whole sweep: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, "
+        "YYYYMMDDhhmmss (default now)", metavar="DATE", parse=values.moment)
+    durability: str = option(RUNNING,
+        "each: a page is on disk before its verdict is written. batch: pages are on disk at the end; with -, within "
+        "about a second (default batch)", choices=("each", "batch"), default="batch")
+
+
+@command("store query", "give the verdict on a text without adding it, or show the cluster of a page",
+         "store.run_query")
+@dataclass(frozen=True, kw_only=True)
+class StoreQueryOptions(RecordOptions, StoreOptions):
+    """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
+    store. The cluster is listed with the latest date of each of its pages.
+    """
+
+    file: str | None = argument("FILE",
+        "a text, a page, a record as FILE:LINE or FILE#ID, or - for standard input", nargs="?")
+    key: str | None = option("query",
+        "a page of the store instead of FILE; with FILE, the URL of the text, which a store of --scope host needs",
+        metavar="KEY")
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("store locate", "find the latest page of the cluster of a page: lost and found", "store.run_locate")
+@dataclass(frozen=True, kw_only=True)
+class LocateOptions(KeyOptions):
+    """Find where a page is now: the key in its cluster whose last version has the latest date (Broder et al. 1997, section
+    6.2).
+    """
+
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("store history", "list the versions of a page, and what changed", "store.run_history")
+@dataclass(frozen=True, kw_only=True)
+class HistoryOptions(KeyOptions):
+    """List the versions of a page in the order in which they were added: the date of each, whether its text changed (near,
+    other), its bytes only (lexical) or nothing (unchanged), and its resemblance to the version before (Broder et al. 1997,
+    section 6.5).
+    """
+
+    json: bool = option(OUTPUT, "print a list of objects")
+
+
+@command("store stats", "describe a store", "store.run_stats")
+@dataclass(frozen=True, kw_only=True)
+class StatsOptions(StoreOptions):
+    """Print the settings of a store, how much it holds, and what that takes."""
+
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("store check", "verify a store", "store.run_check")
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(StoreOptions):
+    """Read all of a store, verify its checksums, and compare its indexes with its log.
+
+    The exit code is 1 where something is damaged.
+    """
+
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("store repair", "save a store that is refused", "store.run_repair")
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions(ChangeOptions):
+    """Save what can be read of a store that refuses to open, in a new log.
+
+    The old logs stay as they are, and the descriptions are copied. A store that opens is not repaired.
+    """
+
+    json: bool = option(OUTPUT, "print what was saved, what was lost, and what was kept")
+
+
+@command("store backup", "copy a store", "store.run_backup")
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions(ChangeOptions):
+    """Copy a store as it is now, also while another process writes to it.
+
+    The copy is a store of its own, and is there as a whole or not at all. Files that are never written again are hard links
+    where the file system allows, so a copy on the same disk takes little room.
+    """
+
+    copy: str = argument("DEST", "directory to make; it must not exist, or be empty")
+    json: bool = option(OUTPUT, "print the number of pages and the bytes of the copy")
+
+
+@command("store compact", "write a store anew, without what was removed", "store.run_compact")
+@dataclass(frozen=True, kw_only=True)
+class CompactOptions(ChangeOptions):
+    """Write the files of a store anew, without removed and replaced pages: no byte of them is left.
+
+    It takes the space of the pages that stay until it is done. A damaged store is refused.
+    """
+
+    json: bool = option(OUTPUT, "print the bytes before and after")
+
+
+@command("store expire", "remove pages that were not seen lately", "store.run_expire")
+@dataclass(frozen=True, kw_only=True)
+class ExpireOptions(ChangeOptions):
+    """Remove the pages whose last version is older than a date, with all their versions.
+
+    ndcore store compact then gives their space back.
+    """
+
+    json: bool = option(OUTPUT, "print the number of pages removed, and left")
+    before: datetime.datetime = option("pages to remove",
+        "remove pages whose last version is older: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, YYYYMMDDhhmmss",
+        metavar="DATE", parse=values.moment, required=True)
+
+
+@command("store merge", "add the pages of another store", "store.run_merge")
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions(ChangeOptions):
+    """Decide on all pages of another store, in their order, each with its versions and dates.
+
+    The other store does not change. Both must have the same settings, except the threshold.
+    """
+
+    other: str = argument("OTHER", "store whose pages are added")
+    json: bool = option(OUTPUT, "print the number of pages before and after")
+
+
+@command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(ReadingOptions):
+    """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
+    recall and F1 are estimated by threshold for several measures; from ten answers on a measure and a threshold are
+    recommended, and thirty choose well. DIR gets answers.jsonl, settings.toml, which ndcore dedup --settings takes, and the
+    evidence. The same command goes on where it stopped. The page can be opened from this computer only, with the address
+    that is printed; Ctrl-C ends it. Needs the extra serve, but for --terminal.
+    """
+
+    inputs: list[str] = argument("IN", "input to judge", nargs="+")
+    output: str = option(OUTPUT, "directory of the session, new or begun earlier", "-o", metavar="DIR", required=True)
+    json: bool = option(OUTPUT, "print what the answers say as one JSON object at the end")
+    measures: list[str] = option("pairs",
+        "a measure to choose among, as word:5, char:8, word:5:contained, word:5:numbers or word:5:common=0.05. Repeatable "
+        "(default: word:5, word:2, word:3, word:8, char:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
+        many=True)
+    labels: list[str] = option("pairs",
+        "take the labels of a CSV file with the columns id, id, and same or different. Repeatable", metavar="FILE",
+        many=True)
+    seed: int = option("pairs", "seed of the draws (default 0)", metavar="N", parse=values.whole, default=0)
+    person: str = option("pairs", "name of who answers, where several people do; all get the same first ten pairs",
+        metavar="NAME", default="")
+    terminal: bool = option("pairs", "ask in the terminal: 1 same, 2 different, 3 skip, then a note; u undo, q end")
+    port: int = option("address",
+        "port to listen on (default: any that is free)", metavar="N", parse=values.integer(0, 65535), default=0)
+
+
+@command("serve", "show a store or a collection in the browser", "serve.run_serve")
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(Options):
+    """Serve a store or a collection to a browser on this computer: paste a text or enter a key, and see its cluster, its
+    versions and the marked differences; the same as JSON under /api, described in /openapi.json. It only reads, and
+    follows a store that is being written. Other computers cannot reach it; every user of this one can. Ctrl-C ends it.
+    Needs the extra serve.
+    """
+
+    path: str = argument("STORE|COLLECTION", "a directory made by ndcore store or ndcore cluster")
+    port: int = option("address",
+        "port to listen on (default 8765); 0 takes any that is free", metavar="N",
+        parse=values.integer(0, 65535), default=8765)
+    host: str = option("address",
+        "127.0.0.1 (default), ::1 or localhost; addresses that others can reach are refused",
+        metavar="HOST", default="127.0.0.1")
+    max_text: int = option("limits",
+        "largest text that may be sent (default 16M; G is 1024^3 bytes)", metavar="SIZE",
+        parse=values.memory, default=16 << 20)
+    timeout: float = option("limits",
+        "longest time for an answer (default 30)", metavar="SECONDS", parse=values.bounded(0.1, 3600), default=30.0)
+    json: bool = option(OUTPUT, "print the address as a JSON object, once it answers")
+
+
+family("hamming", "find fingerprints that differ in a few bits",
+       "Find fingerprints that differ in at most a few bits (Hamming distance), exactly." f" {FINGERPRINTS}")
+
+
+@command("hamming build", "make an index", "hamming.run_build", reads=FINGERPRINTS)
+@dataclass(frozen=True, kw_only=True)
+class HammingBuildOptions(FingerprintOptions, HammingOptions):
+    """Make an index of fingerprints."""
+
+    input: str = argument("IN", "fingerprints")
+    output: str = option(OUTPUT, "file to write; it must not exist", "-o", metavar="INDEX", required=True)
+    overwrite: bool = option(OUTPUT, "replace INDEX if it is an index")
+    json: bool = option(OUTPUT, "print a description of the index as one JSON object")
+    compress: bool = option("tables", "take 65 to 75 % of the memory; queries take longer")
+    tables: int | None = option("tables",
+        "use at most N tables (default: the fastest choice by a cost model)", metavar="N",
+        parse=values.positive, excludes="one")
+    memory: int | None = option("tables",
+        "memory for the tables and their directories, for instance 4G (G is 1024^3 bytes)",
+        metavar="SIZE", parse=values.memory, excludes="one")
+
+
+@command("hamming query", "look fingerprints up in an index", "hamming.run_query")
+@dataclass(frozen=True, kw_only=True)
+class HammingQueryOptions(FingerprintOptions):
+    """Print query, id and distance of every fingerprint of the index within the distance of a query, nearest first."""
+
+    index: str = argument("INDEX", "a file made by ndcore hamming build")
+    fingerprints: list[str] = argument("FINGERPRINT", "decimal, or hexadecimal with 0x", nargs="*")
+    json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
+    queries: str | None = option(INPUT, "a file of fingerprints to look up", metavar="FILE")
+
+
+@command("hamming pairs", "find all pairs within an index or a file", "hamming.run_pairs", reads=FINGERPRINTS)
+@dataclass(frozen=True, kw_only=True)
+class HammingPairsOptions(FingerprintOptions):
+    """Print the ids and the distance of all pairs within the distance."""
+
+    input: str = argument("INDEX|IN", "an index, which has its own distance, or fingerprints")
+    json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
+    max_distance: int | None = option("fingerprints",
+        "bits that may differ, 0 to 10 (default 3)", metavar="K", parse=values.distance)
+    bits: int | None = option("fingerprints",
+        "bits of a fingerprint, 1 to 64 (default 64)", metavar="F", parse=values.integer(1, 64))
+
+
+@command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
+@dataclass(frozen=True, kw_only=True)
+class HammingJoinOptions(FingerprintOptions, HammingOptions):
+    """Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all within the
+    distance of a query.
+    """
+
+    queries: str = argument("QUERIES", "fingerprints; memory must hold them several times")
+    collection: str = argument("FILE",
+        "fingerprints, any number: .npy, 8 bytes each, Parquet (read in parts), text, simhashes, or an index")
+    json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
+    collection_field: str | None = option(INPUT, "as --field, for FILE", metavar="C")
+    collection_format: str | None = option(INPUT,
+        "as --format, for FILE", metavar="FORMAT", choices=FINGERPRINT_FORMATS)
+
+
+@command("hamming plan", "choose the tables for a collection, and see what they cost", "hamming.run_plan")
+@dataclass(frozen=True, kw_only=True)
+class HammingPlanOptions(HammingOptions):
+    """Choose the tables for a collection, the fastest by a cost model or as asked, and print what they cost."""
+
+    json: bool = option(OUTPUT, "print one JSON object")
+    log2_count: float = option("tables",
+        "2^D fingerprints (default 34)", metavar="D", parse=values.bounded(0, 64), default=34)
+    min_prefix: int | None = option("tables",
+        "fewest tables whose prefixes have P bits or more", metavar="P", parse=values.whole, excludes="one")
+    tables: int | None = option("tables",
+        "longest prefix with at most N tables", metavar="N", parse=values.positive, excludes="one")
+    splits: tuple[int, ...] | None = option("tables",
+        "blocks of every level, for instance 4,4", metavar="R,…", parse=values.block_counts, excludes="one")
+    memory: int | None = option("tables",
+        "memory for the tables and their directories, for instance 500G (G is 1024^3 bytes)",
+        metavar="SIZE", parse=values.memory, excludes="one")
+
+
+@command("hamming info", "describe an index", "hamming.run_info")
+@dataclass(frozen=True, kw_only=True)
+class HammingInfoOptions(Options):
+    """Describe an index and its tables."""
+
+    index: str = argument("INDEX", "a file made by ndcore hamming build")
+    json: bool = option(OUTPUT, "print one JSON object")
+
+
+@command("completion", "print a script for the completion of the shell", "completion.run_completion",
+         epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a '
+                "directory of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.")
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(Options):
+    """Print a script with which a shell completes the commands, options and choices of ndcore."""
+
+    shell: str = argument("SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))

@@ -1,0 +1,136 @@
+"""Settings of `near_duplicates` in a file: TOML with a schema, no callables, no paths."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ndcore._types import AnyPath
+from ndcore.checks import check_choice, is_number
+from ndcore.choices import AGREEMENTS, UNITS
+from ndcore.dedup.rules import CALLERS, Rules
+from ndcore.text.agreement import Agreement
+from ndcore.text.shingling import Shingling
+
+__all__ = ["load_settings", "write_settings"]
+
+VERSION = 1
+LARGEST = 1 << 20  # bytes of a file of settings
+OPTIONS: dict[str, tuple[type, ...]] = {
+    "threshold": (int, float), "drop": (str,), "must_agree": (list,), "drop_common": (int, float), "shingling": (dict,),
+    "min_shingles": (int,), "cluster": (str,), "filter": (str,),
+}
+SHINGLING: dict[str, tuple[type, ...]] = {"unit": (str,), "width": (int,)}
+
+
+def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, Any]:
+    """Read a file of settings, such as a session of `ndcore.judge` writes, as options of `near_duplicates`.
+
+    Parameters
+    ----------
+    path : path
+        Of a file of TOML with the table ``[near_duplicates]``. Other tables are for readers.
+    caller : str
+        Who takes the options: "near_duplicates", or one of the names in `ndcore.dedup.rules.CALLERS`, as "store" or
+        "spark.near_duplicates".
+
+    Returns
+    -------
+    dict
+        ``near_duplicates(texts, **load_settings(path))`` takes it.
+
+    Raises
+    ------
+    ValueError
+        The file is not such a file, an option or a value is not accepted, or the caller does not have the option; the
+        message names it, and says why.
+    OSError
+        The file cannot be read.
+    """
+    if caller != "near_duplicates":
+        check_choice("caller", caller, ("near_duplicates", *CALLERS))
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        data = file.read(LARGEST + 1)
+    try:
+        if len(data) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST:,} bytes")
+        document = tomllib.loads(data.decode("utf-8"))
+        options = _options(document)
+        refuse_options(options, caller)
+    except (TypeError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueError
+        raise ValueError(f"{name}: {error}") from error
+    return options
+
+
+def _options(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Check a document, and return its options."""
+    if document.get("format") != "ndcore settings":
+        raise ValueError('this is no file of settings: it does not begin with format = "ndcore settings"')
+    if document.get("version") != VERSION:
+        raise ValueError(f"these are settings of version {document.get('version')!r:.20}; this ndcore reads {VERSION}")
+    given = _table("near_duplicates", document.get("near_duplicates"), OPTIONS)
+    if "threshold" not in given:
+        raise ValueError("the option threshold is missing")
+    if "shingling" in given:
+        shingling = _table("near_duplicates.shingling", given["shingling"], SHINGLING)
+        check_choice("unit", shingling.get("unit", "word"), UNITS)
+        given["shingling"] = Shingling(**shingling)
+    if "must_agree" in given:
+        for key in given["must_agree"]:
+            check_choice("must_agree", key, AGREEMENTS)
+        given["must_agree"] = tuple(given["must_agree"])
+    rules = {option: value for option, value in given.items() if option not in ("shingling", "must_agree", "filter")}
+    Rules.of(Agreement.of(given.get("must_agree")), given.get("filter", "auto"), **rules)
+    return given
+
+
+def _table(name: str, table: Any, accepted: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Check the options of a table, and their types."""
+    if not isinstance(table, dict):
+        raise ValueError(f"there is no table [{name}]")
+    for option, value in table.items():
+        if option not in accepted:
+            raise ValueError(f"[{name}] has no option {option!r:.80}; accepted: {', '.join(accepted)}")
+        if type(value) not in accepted[option]:  # not isinstance: True is no int here
+            raise ValueError(f"{option} is {value!r:.80} of the type {type(value).__name__}; it is of the type "
+                             f"{' or '.join(each.__name__ for each in accepted[option])}")
+    return dict(table)
+
+
+def refuse_options(options: Mapping[str, Any], caller: str) -> None:
+    """Raise ValueError if a caller does not have one of these options of `near_duplicates`."""
+    refusals = CALLERS.get(caller, {})
+    for option, value in options.items():
+        for spelt in (option, f"{option}={value!r}", f"--{option.replace('_', '-')}"):
+            if spelt in refusals:
+                raise ValueError(f"{caller} does not have the option {option}={value!r:.80}: {refusals[spelt]}")
+
+
+def write_settings(options: Mapping[str, Any], notes: Mapping[str, Any] | None = None) -> str:
+    """Write options of `near_duplicates` as the text of a file of settings, with notes for readers in ``[judged]``."""
+    lines = ['format = "ndcore settings"', f"version = {VERSION}", "", "[near_duplicates]"]
+    lines += [f"{name} = {_value(value)}" for name, value in options.items() if name != "shingling"]
+    if "shingling" in options:
+        shingling: Shingling = options["shingling"]
+        lines += ["", "[near_duplicates.shingling]", f"unit = {_value(shingling.unit)}", f"width = {shingling.width}"]
+    if notes:
+        lines += ["", "[judged]", *(f"{name} = {_value(value)}" for name, value in notes.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    """Write a value as TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if is_number(value):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    if not isinstance(value, str):
+        raise TypeError(f"settings hold names, numbers and lists of them, got {value!r:.80}")
+    spelt = "".join(f"\\u{ord(c):04X}" if c in '"\\' or ord(c) < 32 or ord(c) == 127 else c for c in value)
+    return f'"{spelt}"'

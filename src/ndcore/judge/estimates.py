@@ -1,0 +1,239 @@
+"""Estimates from answers: precision, recall and F1 by threshold, what threshold to take, and which measures differ.
+
+Two estimates stand side by side. One is by label curves (`curves`), with intervals widened by `INFLATION`; it chooses. The
+other weighs each answer by the inverse of the logged probability of its draw (Horvitz and Thompson 1952) and corrects the
+curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds whatever the labels are, and
+however pairs share documents, since only the draws are random in it; it is less precise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ndcore._types import Floats, Ints
+from ndcore.judge.curves import THRESHOLDS, MeasureFit
+from ndcore.judge.measures import Measure
+
+__all__ = ["Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "expected_f1", "kappa", "weighted_f1"]
+
+INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
+ERRORS = 2.5  # standard errors to either side of a weighted estimate
+NARROW = 0.1  # width of an interval of F1 that is worth more answers
+SHOWN = slice(None, None, 4)  # thresholds of the curves
+LEAST = 10  # answers before anything is recommended
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with an interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Width of the interval."""
+        return self.high - self.low
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Pairs with an answer: their numbers, the share of people who said "same", and the probability of the draw.
+
+    `probabilities` is nan for labels from elsewhere.
+    """
+
+    pairs: Ints
+    same: Floats
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Precision, recall and F1 by threshold: float64 (3, thresholds), the mean and both ends of the interval."""
+
+    thresholds: Floats
+    precision: Floats
+    recall: Floats
+    f1: Floats
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measure with its best threshold, and whether the answers tell it from the one that is recommended."""
+
+    measure: Measure
+    threshold: float
+    f1: Estimate
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the answers say.
+
+    Attributes
+    ----------
+    answers, same : int
+        Pairs that have an answer, and those that most people called "same".
+    measure, threshold
+        The recommended ones; of measures that cannot be told apart, the simplest.
+    f1, precision, recall : Estimate
+        At the threshold, by label curves. Recall is recall within the pool.
+    weighted : Estimate
+        F1 by the weights of the draws.
+    curves : Curves
+        Of the recommended measure.
+    measures : tuple of Comparison
+        Best first.
+    more : int
+        About how many more answers would narrow the interval of F1 to a tenth; 0: it is that narrow.
+    ready : bool
+        False: there are too few answers to recommend anything.
+    """
+
+    answers: int
+    same: int
+    measure: Measure
+    threshold: float
+    f1: Estimate
+    precision: Estimate
+    recall: Estimate
+    weighted: Estimate
+    curves: Curves
+    measures: tuple[Comparison, ...]
+    more: int
+    ready: bool
+
+    @property
+    def alike(self) -> tuple[Comparison, ...]:
+        """The measures that the answers do not tell from the recommended one."""
+        return tuple(each for each in self.measures if not each.differs and each.measure != self.measure)
+
+    def __str__(self) -> str:
+        if not self.ready:
+            return f"{self.answers} answers; a threshold is recommended from {LEAST} on"
+        lines = [
+            f"{self.answers} answers, {self.same} of them same: {self.measure}, threshold {self.threshold:.2f}",
+            f"F1 {self.f1}, precision {self.precision}, recall within the pool {self.recall}; by weights of the draws F1 "
+            f"{self.weighted}",
+        ]
+        if self.alike:
+            lines.append(f"not told apart from {'; '.join(str(each.measure) for each in self.alike)}: the simpler is kept")
+        lines.append(f"about {self.more} more answers would narrow F1 to ±{NARROW / 2:g}" if self.more else
+                     "more answers would hardly change it")
+        return "\n".join(lines)
+
+
+def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Floats, answers: Answers) -> Findings:
+    """Derive the findings; `fits` have been updated with the answers. Measures come simpler first."""
+    bests = [expected_f1(fit) for fit in fits]
+    best = max(range(len(fits)), key=lambda i: fits[i].f1[fits[i].best])
+    differs = [i != best and _tell_apart(fits[best], fits[i], weight, answers) for i in range(len(fits))]
+    chosen = next(i for i in range(len(fits)) if not differs[i])
+    fit = fits[chosen]
+    at = fit.best
+    spread = {name: _widened(values) for name, values in fit.spread(SHOWN).items()}
+    rows = [Comparison(measure, float(THRESHOLDS[each.best]), f1, different)
+            for measure, each, f1, different in zip(measures, fits, bests, differs, strict=True)]
+    f1 = bests[chosen]
+    at_threshold = {name: _estimate(_widened(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
+    n = len(answers)
+    more = math.ceil(max(0.0, n * ((f1.width / NARROW) ** 2 - 1)))
+    return Findings(
+        n, int(np.count_nonzero(answers.same > 0.5)), measures[chosen], float(THRESHOLDS[at]), f1,
+        at_threshold["precision"], at_threshold["recall"], weighted_f1(fit, at, weight, answers),
+        Curves(THRESHOLDS[SHOWN], spread["precision"], spread["recall"], spread["f1"]),
+        tuple(sorted(rows, key=lambda row: -row.f1.value)), more, n >= LEAST,
+    )
+
+
+def expected_f1(fit: MeasureFit) -> Estimate:
+    """Estimate F1 at the best threshold by label curves."""
+    return _estimate(_widened(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
+
+
+def _widened(spread: Floats) -> Floats:
+    """Widen intervals around the mean, within 0 and 1. Below more: the chosen threshold is the one that seems best."""
+    mean, low, high = spread
+    below, above = INFLATION
+    return np.stack([mean, np.clip(mean - below * (mean - low), 0, 1), np.clip(mean + above * (high - mean), 0, 1)])
+
+
+def _estimate(column: Floats) -> Estimate:
+    value, low, high = np.clip(column, 0, 1).tolist()
+    return Estimate(value, low, high)
+
+
+# ---- by weights of the draws
+
+
+def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> Estimate:
+    """Estimate F1 at a threshold by the difference estimator.
+
+    2 TP / (P + S): P, the pairs at or above the threshold, are counted; TP and S, those called "same" there and in all, are
+    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the larger
+    of that of the differences and the one that the curve expects.
+    """
+    moved, known, expected = _moves(fit, at, weight, answers)
+    if not len(moved):
+        return Estimate(float(fit.f1[at]), 0.0, 1.0)
+    n, value = len(moved), float(fit.f1[at]) + float((known + moved).mean())
+    variance = max(float(((moved - moved.mean()) ** 2).sum()) / max(1, n - 1), float(expected.mean())) / n
+    half = ERRORS * math.sqrt(variance)
+    return Estimate(*np.clip([value, value - half, value + half], 0, 1).tolist())
+
+
+def _moves(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> tuple[Floats, Floats, Floats]:
+    """Return, for each draw, by how much its answer moves F1 from what the curve says.
+
+    The weighted move, the exact moves of all earlier answers together, and the variance that the weighted move should have.
+    """
+    drawn = ~np.isnan(answers.probabilities)
+    pairs, same, chance = answers.pairs[drawn], answers.same[drawn], answers.probabilities[drawn]
+    bins, curve = fit.bins[pairs], fit.label_curve
+    total = max(float(fit.above[at] + (fit.in_bin * curve).sum()), 1e-9)
+    influence = (2 * (bins > at) - fit.f1[at]) * weight[pairs] / total
+    exact = influence * (same - curve[bins])
+    known = np.concatenate([[0.0], np.cumsum(exact)])[:-1]
+    return exact / chance, known, (influence / chance) ** 2 * curve[bins] * (1 - curve[bins])
+
+
+def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: Answers) -> bool:
+    """Tell whether F1 of the best measure is higher beyond chance, each at its best threshold, on the same answers."""
+    if len(answers) < LEAST:
+        return False
+    difference = float(best.f1[best.best] - other.f1[other.best])
+    (one, _, expected), (two, _, expected_other) = (_moves(fit, fit.best, weight, answers) for fit in (best, other))
+    if not len(one):
+        return False
+    apart = one - two
+    variance = max(float((apart**2).mean()), float(np.maximum(expected, expected_other).mean()) / 2) / len(apart)
+    return difference > ERRORS * math.sqrt(variance)
+
+
+def kappa(a: Sequence[bool], b: Sequence[bool]) -> float:
+    """Compute Cohen's kappa of two people's answers about the same pairs; nan where there are none, or all are alike.
+
+    Cohen, "A coefficient of agreement for nominal scales", 1960. DOI 10.1177/001316446002000104.
+
+    >>> kappa([True, True, False, False], [True, True, False, True])
+    0.5
+    """
+    if not len(a):
+        return math.nan
+    x, y = np.asarray(a, np.bool_), np.asarray(b, np.bool_)
+    agreed = float((x == y).mean())
+    chance = float(x.mean() * y.mean() + (1 - x.mean()) * (1 - y.mean()))
+    return (agreed - chance) / (1 - chance) if chance < 1 else math.nan

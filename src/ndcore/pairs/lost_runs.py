@@ -1,0 +1,73 @@
+"""The longest run of tokens that one document has and another has not, for the rule `max_lost`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ndcore._signals import stoppable
+from ndcore._types import Ints, Text
+from ndcore.parallel import map_pieces
+from ndcore.storage.spill import SpooledSets
+from ndcore.text.shingling import Shingling
+
+__all__ = ["LostRuns"]
+
+
+class LostRuns:
+    """The shingles of some documents in their order, which tell what a document would lose to another.
+
+    A token is lost if the other document has none of the shingles that it is in. Past `limit` bytes the shingles are in a
+    temporary file.
+
+    Parameters
+    ----------
+    shingling : Shingling
+    n : int
+        Documents are numbered below this.
+    limit : int
+        Bytes.
+    """
+
+    def __init__(self, shingling: Shingling, n: int, limit: int) -> None:
+        self.shingling, self.n = shingling, n
+        self._positions: list[Ints] = []
+        self._sequences = SpooledSets(limit)
+
+    def read(self, documents: Iterable[tuple[Ints, Sequence[Text]]], threads: int | None) -> None:
+        """Read the shingles of documents, given in pieces (positions, texts)."""
+        for positions, values, offsets in map_pieces(self._read_piece, documents, threads):
+            self._positions.append(positions)
+            self._sequences.append(values, offsets)
+
+    def _read_piece(self, piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, np.ndarray, Ints]:
+        positions, texts = piece
+        return positions, *self.shingling.fingerprints_many(texts, threads=1)
+
+    @cached_property
+    def _number(self) -> Ints:
+        """int64 (n,): the sequence of each document."""
+        number = np.full(self.n, -1, np.int64)
+        read = np.concatenate([np.empty(0, np.int64), *self._positions])
+        number[read] = np.arange(len(read))
+        return number
+
+    def longest(self, dropped: Ints, kept: Ints) -> Ints:
+        """Return the number of tokens in the longest run that dropped[i] would lose to kept[i].
+
+        O(tokens · log) a pair; each document has been read.
+        """
+        values, offsets, width = self._sequences.values(), self._sequences.offsets, self.shingling.width
+        out = np.empty(len(dropped), np.int64)
+        pairs = zip(self._number[dropped].tolist(), self._number[kept].tolist(), strict=True)
+        for i, (x, y) in enumerate(stoppable(list(pairs))):
+            own, other = (values[offsets[document] : offsets[document + 1]] for document in (x, y))
+            has = np.isin(own, other)
+            change = np.zeros(len(own) + width, np.int64)  # a shingle that the other has covers `width` tokens
+            change[: len(own)] += has
+            change[width:] -= has
+            covered = np.flatnonzero(np.cumsum(change[:-1]))
+            out[i] = np.diff(covered, prepend=-1, append=len(own) + width - 1).max(initial=1) - 1
+        return out

@@ -1,0 +1,114 @@
+"""Phases of the complete filter: texts to counters of their shingles, and to the rare shingles by which each is looked up.
+
+Any order of shingles that all tasks share will do, so counters may be few: see DESIGN.md §5, "Phases".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ndcore._batch import Batch
+from ndcore._candidates import Counts, Marks, entries
+from ndcore._sets import distinct
+from ndcore._types import AnyArray, Ints, UInts
+from ndcore.filters.prefix import PrefixFilter
+from ndcore.phases.columns import Batches, as_batch, binary_column, byte_rows, drop_empty, numbers, read_column
+from ndcore.text.inputs import digest, pieces
+from ndcore.text.shingling import Shingling
+
+__all__ = ["CELLS", "DIGEST", "MARKS", "Probes", "fill_table", "join_tables", "put_together"]
+
+CELLS, MARKS = 1 << 23, 1 << 27  # 16 MiB each
+DIGEST = "cast(conv(hex(substring(bytes, 1, 4)), 16, 10) as decimal(20, 0))"  # SQL of a part of a digest
+MOST = (1 << 16) - 1  # of a counter
+SLICE = 1 << 16  # bytes of a table in a row
+PARTIAL = np.uint64(1 << 31)  # the bit of a rank, see prefix.h
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Finds the shingles by which documents are looked up, the rarest of each.
+
+    Attributes
+    ----------
+    filter : PrefixFilter
+    counts : Counts
+        Of the shingles of all documents.
+    marks : Marks or None
+        Of the probes of all documents: marked shingles are found by the probes of others. For containment.
+    """
+
+    filter: PrefixFilter
+    counts: Counts
+    marks: Marks | None = None
+
+    def entries(self, values: UInts, offsets: Ints) -> UInts:
+        """List the entries (shingle, number of the set and rank) of sets; see prefix.h."""
+        sizes = np.diff(offsets)
+        return entries(self.counts, values, offsets, np.arange(len(sizes), dtype=np.uint32),
+                       self.filter.probe_length(sizes), self.filter.index_length(sizes), None, self.marks)
+
+    def features(self, values: UInts, offsets: Ints) -> tuple[UInts, Ints, Ints]:
+        """List the shingles of entries set by set, the whole ones first: (shingles, bounds of sets, whole ones of each)."""
+        n, found = len(offsets) - 1, self.entries(values, offsets)
+        owners, partial = (found[:, 1] >> np.uint64(32)).astype(np.int64), found[:, 1] & PARTIAL > 0
+        order = np.lexsort((partial, owners))
+        ends = np.cumsum(np.bincount(owners, minlength=n))
+        return found[order, 0], np.append(0, ends), np.bincount(owners[~partial], minlength=n)
+
+
+def fill_table(
+    batches: Batches, *, text: str, shingling: Shingling, table: Counts | Marks, probes: Probes | None = None
+) -> Iterator[Any]:
+    """Count the shingles of texts, or mark their probes, in an empty table; yield the table in slices.
+
+    Yields ``slice`` and ``cells`` (binary), the first and all that are not of zeros; with the first ``documents`` and
+    ``digests``, the number of texts and the sum of `DIGEST` of them.
+    """
+    documents = digests = 0
+    for batch in drop_empty(batches):
+        for _, piece in pieces(read_column(batch, text)):
+            sets = distinct(*shingling.fingerprints_many(piece, threads=1))
+            if isinstance(table, Counts):
+                table.add(*sets)
+            else:
+                assert probes is not None
+                table.add(probes.entries(*sets))
+            hashed = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
+            digests += int(np.ascontiguousarray(hashed[:, :4]).view(">u4").sum(dtype=np.int64))
+            documents += len(piece)
+    data = table.cells.view(np.uint8)
+    slices = np.append(data, np.zeros(-len(data) % SLICE, np.uint8)).reshape(-1, SLICE)
+    used = np.union1d(np.flatnonzero(slices.any(axis=1)), 0)
+    once = np.zeros((2, len(used)), np.int64)
+    once[:, 0] = documents, digests
+    yield as_batch(slice=used, cells=binary_column(slices[used]), documents=once[0], digests=once[1])
+
+
+def join_tables(batches: Batches, *, marks: bool) -> Iterator[Any]:
+    """Add up the counters of tables, or join their marks, given ``slice`` and ``cells``, a slice in one partition."""
+    whole: dict[int, AnyArray] = {}
+    for batch in drop_empty(batches):
+        for number, row in zip(numbers(batch, "slice").tolist(), byte_rows(batch.column("cells")), strict=True):
+            cells, before = row.view("<u8" if marks else "<u2"), whole.get(number)
+            if before is None:
+                whole[number] = cells.copy()
+            elif marks:
+                before |= cells
+            else:
+                before += np.minimum(cells, MOST - before)
+    if whole:
+        rows = np.stack([cells.view(np.uint8) for cells in whole.values()])
+        yield as_batch(slice=np.fromiter(whole, np.int64), cells=binary_column(rows))
+
+
+def put_together(table: Counts | Marks, slices: Any) -> None:
+    """Write the slices of `join_tables`, a pyarrow Table, to an empty table."""
+    data = table.cells.view(np.uint8)
+    for number, cells in zip(slices["slice"].to_pylist(), slices["cells"].to_pylist(), strict=True):
+        part = data[number * SLICE : (number + 1) * SLICE]
+        part[:] = np.frombuffer(cells, np.uint8)[: len(part)]

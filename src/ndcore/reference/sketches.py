@@ -1,0 +1,334 @@
+"""Sketches of a document: samples and minima of permuted fingerprints, features, simhash, winnowing (DESIGN.md, section 3).
+
+Fingerprints are integers in [0, 2^64). Their order and repeats change no sketch, except that the adaptive sample and simhash
+count repeats, and winnowing reads a sequence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import TypeVar
+
+from .rabin import FEATURE_POLYNOMIAL, GOLDEN_GAMMA, MASK64, SUPER_FEATURE_POLYNOMIAL, splitmix64, words
+
+BOTTOM_BITS = (32, 40, 64)
+SIGNATURE_BITS = (32, 64)
+
+SIMHASH_BITS = 64
+WEIGHT_UNIT = 1 << 16  # weights are multiples of 1 / WEIGHT_UNIT
+WEIGHT_LIMIT = 1 << 15  # and smaller than this, before and after rounding
+
+Probability = TypeVar("Probability", float, Fraction)
+Selected = list[tuple[int, int]]
+"""Winnowed values, each with its position."""
+Weight = int | float | Fraction
+Weights = Mapping[int, Weight] | Sequence[Weight] | str | None
+
+# ---------------------------------------------------------------------------------------------- permutations
+
+
+def fmix64(z: int) -> int:
+    """Apply the 64-bit finaliser of MurmurHash3 (Appleby): a bijection of [0, 2^64) with full avalanche."""
+    z = ((z ^ (z >> 33)) * 0xFF51AFD7ED558CCD) & MASK64
+    z = ((z ^ (z >> 33)) * 0xC4CEB9FE1A85EC53) & MASK64
+    return z ^ (z >> 33)
+
+
+def key_and_coefficients(seed: int, num_perm: int) -> tuple[int, list[int], list[int]]:
+    """Draw the key of π and the coefficients a_i, b_i, i < num_perm, as 64-bit outputs of SplitMix64(seed).
+
+    The key is the first output; then come a_0, b_0, a_1, b_1, … They are raw: neither reduced nor made odd.
+    """
+    outputs = splitmix64(seed)
+    key, *drawn = (next(outputs) for _ in range(1 + 2 * num_perm))
+    return key, drawn[::2], drawn[1::2]
+
+
+def permute(fingerprints: Iterable[int], seed: int = 1) -> list[int]:
+    """Apply π: z = fmix64(f XOR key) of every fingerprint, in the order given, with repeats."""
+    key, _, _ = key_and_coefficients(seed, 0)
+    return [fmix64(f ^ key) for f in fingerprints]
+
+
+# ---------------------------------------------------------------------------------------------- min-wise hashing
+
+
+def signature(fingerprints: Iterable[int], num_perm: int = 84, bits: int = 32, seed: int = 1) -> list[int]:
+    """Compute the minima of h_i = a_i·x + b_i mod 2^bits over the fingerprints, one for each of ``num_perm`` permutations.
+
+    Broder 2000, section 2. x is the high half of z for 32 bits, and z for 64; a_i and b_i are reduced mod 2^bits and a_i is
+    made odd. Without fingerprints every value is 2^bits - 1.
+    """
+    if num_perm < 1:
+        raise ValueError(f"num_perm is {num_perm}; give an integer >= 1")
+    if bits not in SIGNATURE_BITS:
+        raise ValueError(f"bits is {bits}; a signature has 32 or 64 bits")
+    modulus = 1 << bits
+    _, a, b = key_and_coefficients(seed, num_perm)
+    xs = [z >> (64 - bits) for z in permute(fingerprints, seed)]
+    minima = []
+    for a_i, b_i in zip(a, b, strict=True):
+        odd = (a_i % modulus) | 1
+        minima.append(min(((odd * x + b_i) % modulus for x in xs), default=modulus - 1))
+    return minima
+
+
+def fast_signature(fingerprints: Iterable[int], num_perm: int = 84, seed: int = 1) -> list[int]:
+    """Compute a fast similarity sketch, for ``method="fast"`` (Dahlgaard, Knudsen, Thorup, FOCS 2017).
+
+    A sketch of t coordinates is filled in rounds. In round i < t every element goes to a random coordinate with a random
+    value; in round t + j to coordinate j. A coordinate keeps the smallest value of the first round that reaches it. Rounds
+    end when all coordinates are filled, so that a large set is read once. Without fingerprints every value is 2^32 - 1.
+    """
+    t = num_perm
+    members = set(permute(fingerprints, seed))
+    filled: dict[int, int] = {}
+    for i in range(2 * t if members else 0):
+        if len(filled) == t:
+            break
+        this_round: dict[int, int] = {}
+        for z in members:
+            coordinate, value = round_value(z, i, t)
+            if coordinate not in filled:
+                this_round[coordinate] = min(value, this_round.get(coordinate, value))
+        filled.update(this_round)
+    return [filled.get(j, 0xFFFFFFFF) for j in range(t)]
+
+
+def round_value(z: int, i: int, t: int) -> tuple[int, int]:
+    """Return the coordinate and the 32-bit value of an element, given by its z = π(f), in round i."""
+    r = z if i == 0 else fmix64((z + i * GOLDEN_GAMMA) & MASK64)
+    return ((r >> 32) * t) >> 32 if i < t else i - t, r & 0xFFFFFFFF
+
+
+# ---------------------------------------------------------------------------------------------- samples
+
+
+def bottom(fingerprints: Iterable[int], size: int = 200, bits: int = 64, seed: int = 1) -> list[int]:
+    """Compute MIN_s: the ``size`` smallest distinct values z >> (64 - bits), ascending; all of them, if fewer.
+
+    Broder 1997, section 3.
+    """
+    if size < 1:
+        raise ValueError(f"size is {size}; give an integer >= 1")
+    if bits not in BOTTOM_BITS:
+        raise ValueError(f"bits is {bits}; a bottom sketch has 32, 40 or 64 bits")
+    return sorted({z >> (64 - bits) for z in permute(fingerprints, seed)})[:size]
+
+
+def mod(fingerprints: Iterable[int], modulus: int = 25, seed: int = 1) -> list[int]:
+    """Compute MOD_m: the distinct z that are 0 mod ``modulus``, ascending (Broder 1997, section 3)."""
+    if not 1 <= modulus <= MASK64:
+        raise ValueError(f"modulus is {modulus}; give an integer in [1, 2**64)")
+    return sorted({z for z in permute(fingerprints, seed) if z % modulus == 0})
+
+
+def adaptive_level(n: int) -> int:
+    """Return i of L_i for a document of ``n`` fingerprints, repeats included; the modulus is 2^i.
+
+    >>> [adaptive_level(n) for n in (0, 99, 100, 199, 200)]
+    [0, 0, 1, 1, 2]
+    """
+    return max(0, (n // 50).bit_length() - 1)
+
+
+def adaptive(fingerprints: Sequence[int], seed: int = 1) -> tuple[int, list[int]]:
+    """Compute L_i: the level i, and MOD_m with m = 2^i."""
+    level = adaptive_level(len(fingerprints))
+    return level, mod(fingerprints, 1 << level, seed)
+
+
+# ---------------------------------------------------------------------------------------------- features
+
+
+def feature(j: int, minima: Sequence[int]) -> int:
+    """Compute feature ``j`` >= 0: Rabin modulo R of the u64 big-endian string (j, minima…), minima zero-extended."""
+    return words([j, *minima], FEATURE_POLYNOMIAL)
+
+
+def features(signature: Sequence[int], groups: int = 6, group_size: int = 14) -> list[int]:
+    """Compute features 0 … groups - 1 of a signature, of ``group_size`` consecutive minima each; the rest is unused.
+
+    Broder 2000, section 3.
+    """
+    _check_groups(groups, group_size)
+    if len(signature) < groups * group_size:
+        raise ValueError(f"{groups} groups of {group_size} need {groups * group_size} minima and the signature has "
+                         f"{len(signature)}; use fewer or smaller groups, or sketch with a larger num_perm")
+    return [feature(j, signature[j * group_size : (j + 1) * group_size]) for j in range(groups)]
+
+
+def super_feature(c: int, chosen: Sequence[int]) -> int:
+    """Compute super-feature ``c`` >= 0: Rabin modulo S of the u64 big-endian string (c, features of combination c).
+
+    S is not R: features are fingerprints modulo R already, and a second reduction by the same polynomial would let a
+    difference in one of them cancel one in the next.
+    """
+    return words([c, *chosen], SUPER_FEATURE_POLYNOMIAL)
+
+
+def super_features(features: Sequence[int], need: int = 2) -> list[int]:
+    """Compute a super-feature for every combination of ``need`` features, in lexicographic order of their positions.
+
+    Two documents share at least ``need`` features where they share one of these (Broder 2000, section 3), but for
+    collisions.
+    """
+    _check_need(need, len(features))
+    return [super_feature(c, chosen) for c, chosen in enumerate(combinations(features, need))]
+
+
+def super_shingles(members: Sequence[int], run: int) -> list[int]:
+    """Compute super-shingles: i is Rabin modulo R of the u64 big-endian string of members i … i + run - 1 of a sketch.
+
+    Every i; none where the sketch has fewer than ``run`` members (Broder et al. 1997, section 5.3).
+    """
+    if run < 1:
+        raise ValueError(f"run is {run}; give an integer >= 1")
+    if any(first >= second for first, second in pairwise(members)):
+        raise ValueError("the members of a sketch ascend, and are distinct; sort them")
+    return [words(members[i : i + run], FEATURE_POLYNOMIAL) for i in range(len(members) - run + 1)]
+
+
+def meta_sketch(members: Sequence[int], run: int, size: int = 200, seed: int = 1) -> list[int]:
+    """Sketch a sketch: MIN_s of the set of its super-shingles; all of them, permuted, if there are fewer."""
+    return bottom(super_shingles(members, run), size, 64, seed)
+
+
+def pass_probability(rho: Probability, groups: int = 6, group_size: int = 14, need: int = 2) -> Probability:
+    """Compute P_{k,s,r}(rho): the probability that two documents of resemblance rho share at least ``need`` features.
+
+    The sum over i from r to k of C(k, i) · rho^(s·i) · (1 - rho^s)^(k - i); exact for a Fraction (Broder 2000, section 3).
+
+    >>> round(pass_probability(0.975), 5)
+    0.98933
+    """
+    if not 0 <= rho <= 1:
+        raise ValueError(f"rho is {rho}; give a resemblance in [0, 1]")
+    _check_groups(groups, group_size)
+    _check_need(need, groups)
+    equal = rho**group_size
+    total = rho - rho
+    for i in range(need, groups + 1):
+        total += math.comb(groups, i) * equal**i * (1 - equal) ** (groups - i)
+    return total
+
+
+def _check_groups(groups: int, group_size: int) -> None:
+    """Refuse groups that are empty or none."""
+    if groups < 1 or group_size < 1:
+        raise ValueError(f"groups is {groups} and group_size {group_size}; give integers >= 1")
+
+
+def _check_need(need: int, groups: int) -> None:
+    """Refuse a number of shared features that no two documents can have."""
+    if not 1 <= need <= groups:
+        raise ValueError(f"need is {need}; give an integer in [1, {groups}], the number of features")
+
+
+# ---------------------------------------------------------------------------------------------- simhash
+
+
+def weight_units(weight: Weight) -> int:
+    """Convert a finite weight to multiples of 2^-16, rounded half to even.
+
+    >>> [weight_units(w) for w in (1, 0.5 / 65536, 1.5 / 65536, -0.25)]
+    [65536, 0, 2, -16384]
+    """
+    if not math.isfinite(weight):
+        raise ValueError(f"weight is {weight}; weights are finite")
+    rounded = round(Fraction(weight) * WEIGHT_UNIT)
+    if abs(rounded) >= WEIGHT_LIMIT * WEIGHT_UNIT:
+        raise ValueError(f"weight is {weight}; weights are smaller than {WEIGHT_LIMIT} in magnitude")
+    return rounded
+
+
+def weigh(fingerprints: Sequence[int], weights: Weights = None) -> list[tuple[int, int]]:
+    """List (fingerprint, weight in units) of every feature.
+
+    Parameters
+    ----------
+    fingerprints : sequence of int
+        Of the shingles of a document, in order with repeats.
+    weights : None, "distinct", mapping or sequence
+        None: every occurrence counts 1. "distinct": every fingerprint once. A mapping is asked for the fingerprint of each
+        occurrence; a missing one counts 0. A sequence has one weight for each occurrence.
+    """
+    if weights is None:
+        return [(f, WEIGHT_UNIT) for f in fingerprints]
+    if isinstance(weights, str):
+        if weights != "distinct":
+            raise ValueError(f"weights is {weights!r}; give None, 'distinct', a mapping or a sequence")
+        return [(f, WEIGHT_UNIT) for f in dict.fromkeys(fingerprints)]
+    if isinstance(weights, Mapping):
+        return [(f, weight_units(weights.get(f, 0))) for f in fingerprints]
+    if len(weights) != len(fingerprints):
+        raise ValueError(f"there are {len(weights)} weights for {len(fingerprints)} fingerprints; give one for each")
+    return [(f, weight_units(w)) for f, w in zip(fingerprints, weights, strict=True)]
+
+
+def simhash_sums(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> list[int]:
+    """Compute V_b in units, b = 0 … 63: the sum of +weight if bit b of z = π(f) is set, else of -weight."""
+    weighed = weigh(fingerprints, weights)
+    zs = permute([f for f, _ in weighed], seed)
+    return [sum(w if z >> b & 1 else -w for z, (_, w) in zip(zs, weighed, strict=True)) for b in range(SIMHASH_BITS)]
+
+
+def simhash(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> int:
+    """Compute the fingerprint of a document: bit b is 1 if V_b > 0. It is 0 for a document without features.
+
+    Charikar 2002; Manku, Jain, Das Sarma 2007, section 2.
+    """
+    return sum(1 << b for b, v in enumerate(simhash_sums(fingerprints, weights, seed)) if v > 0)
+
+
+def document_frequencies(documents: Iterable[Iterable[int]]) -> Counter[int]:
+    """Count for each feature the documents in which it occurs."""
+    return Counter(f for document in documents for f in set(document))
+
+
+def idf(documents: int, frequency: int) -> int:
+    """Compute log((1 + documents) / (1 + frequency)) + 1, the weight of a feature of `frequency` documents.
+
+    The logarithm is computed to 50 digits, then rounded to units.
+    """
+    exact = Context(prec=50)
+    log = exact.ln(exact.divide(Decimal(1 + documents), Decimal(1 + frequency)))
+    return int(exact.multiply(exact.add(log, Decimal(1)), Decimal(WEIGHT_UNIT)).to_integral_value(ROUND_HALF_EVEN))
+
+
+# ---------------------------------------------------------------------------------------------- winnowing
+
+
+def select(values: Sequence[int], window: int, robust: bool = True) -> Selected:
+    """Select (value, position) of the smallest value of every window of consecutive values, each position once.
+
+    Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, sections 4 and 5,
+    DOI 10.1145/872757.872770. Of several smallest values the rightmost is selected; with ``robust`` the one that the window
+    before selected, if it is among them. A sequence shorter than a window is one window.
+
+    Written from definitions 2 and 5, and not from Figure 5, in which the authors found two errors
+    (https://homepages.warwick.ac.uk/~masgar/Maths/winnowing.html): an index below zero, and a buffer that begins with
+    INT_MAX instead of the first window.
+    """
+    if window < 1:
+        raise ValueError(f"window is {window}; give an integer >= 1")
+    positions: list[int] = []
+    for begin in range(max(1, len(values) - window + 1) if values else 0):
+        inside = range(begin, min(begin + window, len(values)))
+        least = min(values[i] for i in inside)
+        smallest = [i for i in inside if values[i] == least]
+        if robust and positions and positions[-1] in smallest:
+            continue
+        if not positions or positions[-1] != smallest[-1]:
+            positions.append(smallest[-1])
+    return [(values[i], i) for i in positions]
+
+
+def winnow(fingerprints: Iterable[int], window: int, seed: int = 1, robust: bool = True) -> Selected:
+    """Winnow the permuted fingerprints z = π(f) of a document, in order: (z, position of the shingle)."""
+    return select(permute(fingerprints, seed), window, robust)

@@ -1,0 +1,40 @@
+"""Passages as pages show them: ranges united, in characters or bytes; documents read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ndcore.cli.passages import excerpts_around, range_in, united
+from ndcore.files.documents import FileDocuments
+from ndcore.spans.token_places import TokenPlaces
+
+
+def places(*ranges: tuple[int, int]) -> TokenPlaces:
+    """Return places whose bytes are 10 behind the characters."""
+    start, end = (np.array([pair[k] for pair in ranges], np.int64) for k in (0, 1))
+    return TokenPlaces(start, end, start + 10, end + 10)
+
+
+def test_ranges_that_overlap_or_touch_are_one():
+    assert united([(5, 8), (0, 2), (2, 3), (6, 7), (9, 9)]) == [(0, 3), (5, 8), (9, 9)]
+    assert united([]) == []
+
+
+def test_ranges_are_of_characters_or_bytes():
+    assert range_in("text", places((1, 2), (3, 4)), 1) == (3, 4)
+    assert range_in(b"text", places((1, 2), (3, 4)), 1) == (13, 14)
+
+
+def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{i}", "text": f"text {i}"}) + "\n" for i in range(3)))
+    with FileDocuments([str(path)]) as documents:
+        documents.scan()
+        found = excerpts_around(documents, np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
+        assert [(each.name, each.note, each.excerpt.text, each.excerpt.marks) for each in found] == [
+            ("d2", f"{path}:3", "text 2", [(0, 4)]), ("d0", f"{path}:1", "text 0", [(5, 6)]),
+            ("d2", f"{path}:3", "text 2", [(5, 6)])]
+        assert excerpts_around(documents, np.array([], np.int64), places()) == []

@@ -1,0 +1,68 @@
+"""Settings in files: what is written is read again, and nothing else is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ndcore import Shingling, load_settings, near_duplicates
+from ndcore.dedup.rules import CALLERS
+from ndcore.dedup.settings import write_settings
+
+HEAD = 'format = "ndcore settings"\nversion = 1\n'
+TEXTS = ["a b c d e f g 1", "a b c d e f g 2", "x y z"]
+
+
+def written(path: Path, text: str) -> Path:
+    (path / "settings.toml").write_text(text, encoding="utf-8")
+    return path / "settings.toml"
+
+
+@pytest.mark.parametrize("options", [
+    {"threshold": 0.5}, {"threshold": 1, "shingling": Shingling(width=3), "must_agree": ("numbers", "title")},
+    {"threshold": 0.61, "drop": "contained", "shingling": Shingling("char", 8), "drop_common": 0.05, "min_shingles": 3},
+])
+def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
+    path = written(tmp_path, write_settings(options, {"answers": 30, "who": 'a "quoted" \\ name\n'}))
+    assert load_settings(path) == options
+    near_duplicates(TEXTS, **load_settings(path))
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "no file of settings"), ("not toml", "settings.toml"), (HEAD, r"no table \[near_duplicates\]"),
+    ('format = "ndcore settings"\nversion = 2\n', "version 2"), (f"{HEAD}[near_duplicates]\n", "threshold is missing"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\nagainst = '/etc/passwd'\n", "no option 'against'"),
+    (f"{HEAD}[near_duplicates]\nthreshold = '0.5'\n", "threshold is '0.5' of the type str"),
+    (f"{HEAD}[near_duplicates]\nthreshold = true\n", "threshold is True"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 1.5\n", "threshold"),
+    (f"{HEAD}[near_duplicates]\nthreshold = nan\n", "threshold"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\nmust_agree = ['os.system']\n", "must_agree"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nunit = 'os.system'\n", "unit"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nshort = 'skip'\n", "no option 'short'"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nwidth = 0\n", "width"),
+    ("x" * ((1 << 20) + 1), "more than 1,048,576 bytes"),
+])
+def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        load_settings(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(("caller", "options", "refused"), [
+    ("store", {"drop": "contained"}, "drop"), ("store", {"drop_common": 0.1}, "drop_common"),
+    ("spark.near_duplicates", {"filter": "complete"}, "filter"),
+    ("spark.near_duplicates", {"drop_common": 0.1}, "drop_common"),
+    ("collection", {"drop": "contained"}, "drop"), ("spark dedup", {"drop": "contained"}, "drop"),
+])
+def test_a_caller_refuses_by_name_what_it_does_not_have(tmp_path: Path, caller: str, options: dict[str, Any], refused: str):
+    path = written(tmp_path, write_settings({"threshold": 0.5, **options}))
+    with pytest.raises(ValueError, match=f"{caller} does not have the option {refused}=") as error:
+        load_settings(path, caller)
+    assert any(reason in str(error.value) for reason in CALLERS[caller].values())
+    assert load_settings(path)["threshold"] == 0.5
+
+
+def test_an_unknown_caller(tmp_path: Path):
+    with pytest.raises(ValueError, match="caller"):
+        load_settings(written(tmp_path, write_settings({"threshold": 0.5})), "everybody")

@@ -1,0 +1,116 @@
+"""Estimates: weighted ones have no bias, intervals hold, measures are told apart where they differ; Cohen's kappa."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ndcore.judge.curves import THRESHOLDS, MeasureFit
+from ndcore.judge.draws import STRATIFIED, Drawer
+from ndcore.judge.estimates import Answers, Findings, evaluate, expected_f1, kappa, weighted_f1
+from ndcore.judge.measures import Measure
+
+
+def labels(seed: int, pairs: int = 3000, middle: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    scores = (0.2 + 0.8 * rng.beta(1, 2, pairs)).astype(np.float32)
+    return scores, rng.random(pairs) < 1 / (1 + np.exp(-(scores - middle) / 0.04))
+
+
+def f1_of(scores: np.ndarray, same: np.ndarray, at: int) -> float:
+    above = scores >= THRESHOLDS[at] - 1e-7
+    return float(2 * (above & same).sum() / (above.sum() + same.sum()))
+
+
+def judged(fit: MeasureFit, same: np.ndarray, number: int, seed: int) -> Answers:
+    drawer, drawn, chances = Drawer(fit, np.ones(len(same))), list[int](), list[float]()
+    fit.update(np.empty(0, np.int64), np.empty(0))
+    for i in range(number):
+        draw = drawer.draw(drawn, np.random.default_rng([seed, i]), i < STRATIFIED)
+        assert draw is not None
+        drawn.append(draw.pair)
+        chances.append(draw.probability)
+        fit.update(np.array(drawn), same[drawn].astype(np.float64))
+    return Answers(np.array(drawn), same[drawn].astype(np.float64), np.array(chances))
+
+
+def test_thirty_answers_choose_well_and_intervals_hold():
+    scores, same = labels(1)
+    truth = [f1_of(scores, same, at) for at in range(len(THRESHOLDS))]
+    fit, weight = MeasureFit(scores, np.ones(len(scores))), np.ones(len(scores))
+    reached, held = [], []
+    for seed in range(60):
+        answers = judged(fit, same, 30, seed)
+        reached.append(truth[fit.best])
+        bounds = expected_f1(fit), weighted_f1(fit, fit.best, weight, answers)
+        held.append([each.low <= truth[fit.best] <= each.high for each in bounds])
+    assert max(truth) - np.mean(reached) < 0.03
+    assert (np.mean(held, axis=0) >= 0.9).all()
+
+
+def test_the_weighted_estimate_is_right_where_the_curve_is_not():
+    """Labels that fall with the score: no curve falls, and the weighted estimate comes near the truth all the same."""
+    scores, rising = labels(2, middle=0.3)
+    same = ~rising
+    fit, weight = MeasureFit(scores, np.ones(len(scores))), np.ones(len(scores))
+    at = 10
+    weighted = [weighted_f1(fit, at, weight, judged(fit, same, 150, seed)).value for seed in range(15)]
+    assert abs(np.mean(weighted) - f1_of(scores, same, at)) < 0.03
+
+
+def test_all_answers_give_the_truth():
+    scores, same = labels(3, 60)
+    fit = MeasureFit(scores, np.ones(60))
+    answers = judged(fit, same, 60, 0)
+    [last] = [weighted_f1(fit, 30, np.ones(60), answers)]
+    assert last.value == pytest.approx(f1_of(scores, same, 30), abs=0.06)
+
+
+def findings(scores: list[np.ndarray], same: np.ndarray, number: int) -> Findings:
+    fits = [MeasureFit(each, np.ones(len(same))) for each in scores]
+    answers = judged(fits[0], same, number, 4)
+    for fit in fits:
+        fit.update(answers.pairs, answers.same)
+    return evaluate([Measure(), Measure(width=3)][: len(fits)], fits, np.ones(len(same)), answers)
+
+
+def test_measures_that_agree_are_not_told_apart_and_the_simpler_is_kept():
+    scores, same = labels(5)
+    found = findings([scores, np.clip(scores + 0.01, 0, 1).astype(np.float32)], same, 60)
+    assert found.measure == Measure()
+    assert [each.measure for each in found.alike] == [Measure(width=3)]
+    assert "the simpler is kept" in str(found)
+
+
+def test_a_measure_that_is_noise_is_told_apart():
+    scores, same = labels(6)
+    noise = np.random.default_rng(1).random(len(scores)).astype(np.float32)
+    found = findings([noise, scores], same, 150)
+    assert found.measure == Measure(width=3)
+    assert not found.alike
+
+
+def test_few_answers_recommend_nothing_and_many_are_enough():
+    scores, same = labels(7)
+    few = findings([scores], same, 5)
+    assert not few.ready
+    assert "from 10 on" in str(few)
+    assert findings([scores], same, 40).more > 0
+
+
+def test_labels_from_elsewhere_have_no_weight():
+    scores, same = labels(8, 100)
+    fit = MeasureFit(scores, np.ones(100))
+    given = Answers(np.arange(50), same[:50].astype(np.float64), np.full(50, np.nan))
+    fit.update(given.pairs, given.same)
+    assert weighted_f1(fit, 30, np.ones(100), given).width == 1.0
+
+
+def test_kappa():
+    yes, no = [True] * 20, [False] * 15
+    assert kappa(yes + [True] * 5 + [False] * 10 + no, yes + [False] * 5 + [True] * 10 + no) == pytest.approx(0.4)  # Cohen's
+    assert kappa([True, False], [True, False]) == 1.0
+    assert math.isnan(kappa([], []))
+    assert math.isnan(kappa([True], [True]))

@@ -1,0 +1,71 @@
+"""Write the tables of options in docs/command-line.md, from the dataclasses of the commands.
+
+    python tools/command_line.py [--check]
+
+An option of several commands with the same meaning is one row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PAGE = ROOT / "docs" / "command-line.md"
+BEGIN = "<!-- The tables down to the end mark are written by tools/command_line.py. -->\n"
+END = "<!-- End of the tables. -->\n"
+
+
+def tables() -> str:
+    """Return a table of the options of each group, in the order of the help."""
+    from ndcore.cli.command import LAST, OUTPUT, option_names, specs
+    from ndcore.cli.commands import COMMANDS
+
+    rows: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for words, command in COMMANDS.items():
+        for each, spec in specs(command.options):
+            if spec.group:
+                *short, name = option_names(each, spec)
+                value = f" {spec.metavar}" if spec.metavar else ""
+                shown = ", ".join(f"`{one}`" for one in [*short, name + value])
+                meaning = (f"{spec.help}{': ' + ', '.join(spec.choices) if spec.choices else ''}"
+                           f"{'. Required' if spec.required else ''}")
+                rows.setdefault(spec.group, {}).setdefault((shown, meaning), []).append(words)
+    own = [group for group in rows if group not in (OUTPUT, *LAST)]
+    return "\n".join(line for group in (OUTPUT, *own, *LAST) for line in _table(group, rows[group]))
+
+
+def _table(group: str, rows: dict[tuple[str, str], list[str]]) -> list[str]:
+    lines = [f"### Options: {group}", "", "| option | of | meaning |", "|---|---|---|"]
+    for (shown, meaning), commands in rows.items():
+        told, cell = ", ".join(f"`{words}`" for words in commands), meaning.replace("|", "\\|")
+        lines.append(f"| {shown} | {told} | {cell} |")
+    return [*lines, ""]
+
+
+def page() -> str:
+    """Return the page with its tables as the commands say."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{PAGE.name} lacks the marks between which the tables are written")
+    return f"{before}{BEGIN}\n{tables()}\n{END}{after}"
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--check", action="store_true", help="write nothing")
+    sys.path.insert(0, str(SOURCE))  # what stands here, not what is installed
+    written = page()
+    if not options.parse_args().check:
+        PAGE.write_text(written, encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != written:
+        print(f"{PAGE.name} has not the options of the commands: run tools/command_line.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
