@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.spans import parts, reading
+from ndcore.spans import reading, window_entries
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_work import FORMS
 from ndcore.storage import container
@@ -67,7 +67,7 @@ def expected():
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(parts, "KEPT", 1000)
+    monkeypatch.setattr(window_entries, "KEPT", 1000)
     monkeypatch.setattr(reading, "PIECE_TOKENS", 200)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ndcore.spans import parts as room
+from ndcore.spans import window_entries as room
 from ndcore.spans.window_entries import KeptEntries, SpooledEntries
 
 
