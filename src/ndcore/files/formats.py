@@ -38,7 +38,7 @@ COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
 
-_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # without those of texts and terminals
+_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # none that texts use
 _CONTROLS_AMONG = 32  # a file is binary where more than one byte in 32 is a control character
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 _ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
