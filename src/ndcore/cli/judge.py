@@ -101,7 +101,7 @@ def ask(session: Session, person: str, answers: TextIO, stream: TextIO) -> None:
         elif word in KEYS:
             print(session.answer(KEYS[word], note.strip(), person, question.number), file=stream)
         else:
-            print(f"{printable(word)!r:.40} is no answer", file=stream)
+            print(f"{printable(word)!r:.40} is not an answer", file=stream)
         question = session.next(person)
     print("all pairs of the pool were shown", file=stream)
 

@@ -368,8 +368,8 @@ def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
             "summary.json", file=stream,
         )
     print(promise(summary), file=stream)
-    if summary["pairs_below"]:
-        print(below(summary["pairs_below"], summary["parameters"]["inputs"]), file=stream)
+    if steps := [step for step in summary["pairs_below"] or () if step["pairs"] >= 0.5]:
+        print(below(steps, summary["parameters"]["inputs"]), file=stream)
     if summary["estimated"]:
         print(
             "Where a text was not at hand, pairs were judged by sketches alone; "

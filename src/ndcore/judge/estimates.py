@@ -2,7 +2,7 @@
 
 Two estimates stand side by side. One is by label curves (`curves`), with intervals widened by `INFLATION`; it chooses. The
 other weighs each answer by the inverse of the logged probability of its draw (Horvitz and Thompson 1952) and corrects the
-curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds whatever the labels are, and
+curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds for any labels, and
 however pairs share documents, since only the draws are random in it; it is less precise.
 """
 
@@ -184,7 +184,7 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
 
     2 TP / (P + S): P, the pairs at or above the threshold, are counted; TP and S, those called "same" there and in all, are
     the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the larger
-    of that of the differences and the one that the curve expects.
+    of the variance of the differences and the one that the curve expects.
     """
     moved, known, expected = _moves(fit, at, weight, answers)
     if not len(moved):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ndcore._version import __version__
 from ndcore.human import counted
@@ -12,15 +12,29 @@ from ndcore.report.html import wrap_page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
 
-if TYPE_CHECKING:
-    from ndcore.judge.session import Session
-
 __all__ = ["evidence_json", "evidence_page"]
 
 LISTED = 2000  # draws on the page; the JSON has all
 
 
-def evidence_json(session: Session) -> dict[str, Any]:
+class JudgedSession(Protocol):
+    """What the evidence shows of a `Session`."""
+
+    @property
+    def answered(self) -> Any: ...
+    @property
+    def measures(self) -> Any: ...
+    @property
+    def name_of(self) -> Any: ...
+    @property
+    def pool(self) -> Any: ...
+    @property
+    def seed(self) -> int: ...
+    def agreement(self) -> Any: ...
+    def findings(self) -> Any: ...
+
+
+def evidence_json(session: JudgedSession) -> dict[str, Any]:
     """Return everything that the estimates stand on, as values of JSON."""
     pool, found = session.pool, session.findings()
     draws = [{
@@ -37,7 +51,7 @@ def evidence_json(session: Session) -> dict[str, Any]:
     }
 
 
-def evidence_page(session: Session) -> str:
+def evidence_page(session: JudgedSession) -> str:
     """Return the evidence as a page of HTML that loads nothing."""
     pool, found = session.pool, session.findings()
     pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
@@ -59,7 +73,7 @@ def evidence_page(session: Session) -> str:
     return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", CURVES)
 
 
-def _draws(session: Session) -> str:
+def _draws(session: JudgedSession) -> str:
     """Render the table of draws."""
     lines = ""
     for draw in itertools.islice(session.answered, LISTED):
