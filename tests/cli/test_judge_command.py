@@ -39,7 +39,7 @@ def judge(documents: Path, answers: str, monkeypatch: pytest.MonkeyPatch, *more:
 def test_pairs_are_judged_in_the_terminal(documents: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any):
     out = judge(documents, "1 a note\n2\n3\nx\nu\n1\n" + "1\n" * 10 + "q\n", monkeypatch)
     shown = capsys.readouterr().err
-    assert "'x' is no answer" in shown
+    assert "'x' is not an answer" in shown
     assert "pair 13" in shown
     events = [json.loads(line) for line in (out / "answers.jsonl").open()]
     assert [e["label"] for e in events if e["kind"] == "answer"][:4] == ["same", "different", "skip", "same"]
@@ -91,5 +91,5 @@ def test_dedup_takes_settings(documents: Path, tmp_path: Path, capsys: Any):
                    "--threshold", "0.5")
     assert "--threshold and --settings" in said
     (tmp_path / "bad.toml").write_text("x = 1")
-    assert "no file of settings" in refused(capsys, 2, "dedup", str(documents), "-o", str(tmp_path / "four"), "--settings",
-                                            str(tmp_path / "bad.toml"))
+    said = refused(capsys, 2, "dedup", str(documents), "-o", str(tmp_path / "four"), "--settings", str(tmp_path / "bad.toml"))
+    assert "not a file of settings" in said

@@ -31,7 +31,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("", "no file of settings"), ("not toml", "settings.toml"), (HEAD, r"no table \[near_duplicates\]"),
+    ("", "not a file of settings"), ("not toml", "settings.toml"), (HEAD, r"no table \[near_duplicates\]"),
     ('format = "ndcore settings"\nversion = 2\n', "version 2"), (f"{HEAD}[near_duplicates]\n", "threshold is missing"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\nagainst = '/etc/passwd'\n", "no option 'against'"),
     (f"{HEAD}[near_duplicates]\nthreshold = '0.5'\n", "threshold is '0.5' of the type str"),

@@ -55,7 +55,7 @@ def refuse_several(options: DedupOptions) -> None:
 
 
 def with_settings(options: DedupOptions) -> DedupOptions:
-    """Return the options with those of --settings; UsageError where an option is given in both places."""
+    """Add the options in the file of --settings; UsageError where an option is given in both places."""
     if options.settings is None:
         return options
     try:

@@ -69,7 +69,7 @@ def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, A
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     """Check a document, and return its options."""
     if document.get("format") != "ndcore settings":
-        raise ValueError('this is no file of settings: it does not begin with format = "ndcore settings"')
+        raise ValueError('this is not a file of settings: it does not begin with format = "ndcore settings"')
     if document.get("version") != VERSION:
         raise ValueError(f"these are settings of version {document.get('version')!r:.20}; this ndcore reads {VERSION}")
     given = _table("near_duplicates", document.get("near_duplicates"), OPTIONS)
@@ -95,7 +95,7 @@ def _table(name: str, table: Any, accepted: Mapping[str, tuple[type, ...]]) -> d
     for option, value in table.items():
         if option not in accepted:
             raise ValueError(f"[{name}] has no option {option!r:.80}; accepted: {', '.join(accepted)}")
-        if type(value) not in accepted[option]:  # not isinstance: True is no int here
+        if type(value) not in accepted[option]:  # not isinstance: True is not an int here
             raise ValueError(f"{option} is {value!r:.80} of the type {type(value).__name__}; it is of the type "
                              f"{' or '.join(each.__name__ for each in accepted[option])}")
     return dict(table)

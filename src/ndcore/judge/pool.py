@@ -51,7 +51,7 @@ class Pool:
     scores : float32 (measures, pairs)
     measures : tuple of Measure
     documents, distinct : int
-        Documents of the collection, and those among them that are no copy of another.
+        Documents of the collection, and those among them that are not copies of others.
     floor : float
     """
 
