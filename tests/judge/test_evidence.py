@@ -24,7 +24,7 @@ def session() -> Session:
 
 
 def test_the_json_has_what_the_estimates_stand_on(session: Session):
-    found = json.loads(json.dumps(evidence_json(session), allow_nan=False))
+    found = json.loads(json.dumps(evidence_json(session.evidence()), allow_nan=False))
     assert found["pool"]["pairs"] == len(session.pool)
     assert found["pool"]["identity"] == session.pool.identity
     assert [draw["answer"] for draw in found["draws"]] == [draw.label for draw in session.answered]
@@ -33,7 +33,7 @@ def test_the_json_has_what_the_estimates_stand_on(session: Session):
 
 
 def test_the_page_escapes_everything(session: Session):
-    source = evidence_page(session)
+    source = evidence_page(session.evidence())
     tree = Tree(source)
     assert "img" not in [tag for tag, _ in tree.elements]
     assert [tag for tag, _ in tree.elements].count("script") == 1

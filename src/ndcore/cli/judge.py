@@ -97,7 +97,7 @@ def ask(session: Session, person: str, answers: TextIO, stream: TextIO) -> None:
             return
         if word == "u":
             if session.undo(person) is None:
-                print("there is no answer to undo", file=stream)
+                print("there is not an answer to undo", file=stream)
         elif word in KEYS:
             print(session.answer(KEYS[word], note.strip(), person, question.number), file=stream)
         else:

@@ -5,9 +5,9 @@ Imports `dedup` and what it stands on, `report` for its page of evidence, and `f
 
 from __future__ import annotations
 
-from ndcore.judge.estimates import Estimate, Findings
+from ndcore.judge.estimates import Agreed, Estimate, Findings
 from ndcore.judge.measures import DEFAULT, Measure
 from ndcore.judge.pool import Pool
-from ndcore.judge.session import Agreed, Question, Session
+from ndcore.judge.session import Question, Session
 
 __all__ = ["DEFAULT", "Agreed", "Estimate", "Findings", "Measure", "Pool", "Question", "Session"]

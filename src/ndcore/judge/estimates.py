@@ -2,8 +2,8 @@
 
 Two estimates stand side by side. One is by label curves (`curves`), with intervals widened by `INFLATION`; it chooses. The
 other weighs each answer by the inverse of the logged probability of its draw (Horvitz and Thompson 1952) and corrects the
-curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds for any labels, and
-however pairs share documents, since only the draws are random in it; it is less precise.
+curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds for any labels, and however
+pairs share documents, since only the draws are random in it; it is less precise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.measures import Measure
 
-__all__ = ["Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "expected_f1", "kappa", "weighted_f1"]
+__all__ = [
+    "Agreed", "Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "expected_f1", "kappa", "weighted_f1",
+]
 
 INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
 ERRORS = 2.5  # standard errors to either side of a weighted estimate
@@ -183,8 +186,8 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
     """Estimate F1 at a threshold by the difference estimator.
 
     2 TP / (P + S): P, the pairs at or above the threshold, are counted; TP and S, those called "same" there and in all, are
-    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the larger
-    of the variance of the differences and the one that the curve expects.
+    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the one of the
+    differences, or the one that the curve expects where it is larger.
     """
     moved, known, expected = _moves(fit, at, weight, answers)
     if not len(moved):
@@ -221,6 +224,15 @@ def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: An
     apart = one - two
     variance = max(float((apart**2).mean()), float(np.maximum(expected, expected_other).mean()) / 2) / len(apart)
     return difference > ERRORS * math.sqrt(variance)
+
+
+class Agreed(NamedTuple):
+    """Agreement of two people on the pairs that both have answered, of those that all get: Cohen's kappa."""
+
+    first: str
+    second: str
+    pairs: int
+    kappa: float
 
 
 def kappa(a: Sequence[bool], b: Sequence[bool]) -> float:

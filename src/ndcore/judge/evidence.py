@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ndcore._version import __version__
 from ndcore.human import counted
-from ndcore.report.elements import show_grid, show_making, show_section, show_text, three_decimals
-from ndcore.report.html import wrap_page
+from ndcore.judge.answers import Answered
+from ndcore.judge.estimates import Agreed, Findings
+from ndcore.judge.pool import Pool
+from ndcore.report.elements import grid, making_card, section, show_text, three_decimals
+from ndcore.report.html import page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
+from ndcore.report.style import STYLE
 
-__all__ = ["evidence_json", "evidence_page"]
+__all__ = ["Evidence", "evidence_json", "evidence_page"]
 
 LISTED = 2000  # draws on the page; the JSON has all
 
 
-class JudgedSession(Protocol):
-    """What the evidence shows of a `Session`."""
+@dataclass(frozen=True)
+class Evidence:
+    """What the evidence shows of a session; `name_of` gives the id of a document by its position."""
 
-    @property
-    def answered(self) -> Any: ...
-    @property
-    def measures(self) -> Any: ...
-    @property
-    def name_of(self) -> Any: ...
-    @property
-    def pool(self) -> Any: ...
-    @property
-    def seed(self) -> int: ...
-    def agreement(self) -> Any: ...
-    def findings(self) -> Any: ...
+    seed: int
+    pool: Pool
+    findings: Findings
+    answered: Sequence[Answered]
+    agreement: Sequence[Agreed]
+    name_of: Callable[[int], Any]
 
 
-def evidence_json(session: JudgedSession) -> dict[str, Any]:
+def evidence_json(session: Evidence) -> dict[str, Any]:
     """Return everything that the estimates stand on, as values of JSON."""
-    pool, found = session.pool, session.findings()
+    pool, found = session.pool, session.findings
     draws = [{
         "number": draw.number, "person": draw.person, "a": plain(session.name_of(draw.pair[0])),
         "b": plain(session.name_of(draw.pair[1])), "probability": draw.probability, "shared": draw.shared,
@@ -46,34 +47,34 @@ def evidence_json(session: JudgedSession) -> dict[str, Any]:
         "ndcore": __version__, "seed": session.seed,
         "pool": {"pairs": len(pool), "size": pool.size, "complete": pool.complete, "documents": pool.documents,
                  "distinct": pool.distinct, "floor": pool.floor, "identity": pool.identity,
-                 "measures": [str(measure) for measure in session.measures]},
-        "draws": draws, "findings": plain(found), "agreement": plain(session.agreement()),
+                 "measures": [str(measure) for measure in session.pool.measures]},
+        "draws": draws, "findings": plain(found), "agreement": plain(session.agreement),
     }
 
 
-def evidence_page(session: JudgedSession) -> str:
+def evidence_page(session: Evidence) -> str:
     """Return the evidence as a page of HTML that loads nothing."""
-    pool, found = session.pool, session.findings()
+    pool, found = session.pool, session.findings
     pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
     rows = [
         ("documents", f"{pool.documents:,}, {pool.distinct:,} of them distinct"),
         ("pool", f"{pairs} with a resemblance of {pool.floor:g} or more under one of the measures, copies left out"),
         ("identity of the pool", pool.identity), ("seed", str(session.seed)), ("ndcore", __version__),
     ]
-    body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found))}</p></header><main>"
-    body += show_section("pool", "The pool", show_making(rows))
-    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
-    body += show_section("measures", "The measures", measure_table(found))
+    body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found)).replace(chr(10), '<br>')}</p></header><main>"
+    body += section("pool", "The pool", making_card(rows))
+    body += section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
+    body += section("measures", "The measures", measure_table(found))
     agreed = "".join(f"<tr><td>{show_text(each.first or 'no name')}</td><td>{show_text(each.second or 'no name')}</td>"
                      f'<td class="number">{each.pairs}</td><td class="number">{three_decimals(each.kappa)}</td></tr>'
-                     for each in session.agreement())
+                     for each in session.agreement)
     if agreed:
         heads = ("One", False), ("Other", False), ("Pairs", True), ("Cohen's kappa", True)
-        body += show_section("agreement", "Agreement", show_grid("On the pairs that all people get", heads, agreed))
-    return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", CURVES)
+        body += section("agreement", "Agreement", grid("On the pairs that all people get", heads, agreed))
+    return page("Judged pairs", body + section("draws", "Draws", _draws(session)) + "</main>", STYLE + CURVES)
 
 
-def _draws(session: JudgedSession) -> str:
+def _draws(session: Evidence) -> str:
     """Render the table of draws."""
     lines = ""
     for draw in itertools.islice(session.answered, LISTED):
@@ -87,5 +88,5 @@ def _draws(session: JudgedSession) -> str:
              ("Person", False), ("Note", False))
     more = len(session.answered) - LISTED
     rest = f"<p>{more:,} more draws are in evidence.json.</p>" if more > 0 else ""
-    caption = f"Each with its probability among pairs not drawn before, and its {show_text(str(session.measures[0]))}"
-    return f'<div class="card wide">{show_grid(caption, heads, lines)}</div>{rest}'
+    caption = f"Each with its probability among pairs not drawn before, and its {show_text(str(session.pool.measures[0]))}"
+    return f'<div class="card wide">{grid(caption, heads, lines)}</div>{rest}'

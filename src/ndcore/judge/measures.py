@@ -114,7 +114,7 @@ class Measure:
 
 
 DEFAULT = (
-    Measure(), Measure(width=2), Measure(width=3), Measure(width=8), Measure("char", 8), Measure(drop="contained"),
+    Measure(), Measure(width=2), Measure(width=3), Measure(width=8), Measure(drop="contained"),
     Measure(must_agree=("numbers",)),
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from ndcore.files.json_values import to_json
 from ndcore.judge.answers import LABELS, MOST_NOTE, Answered, Log, read_labels
 from ndcore.judge.curves import MeasureFit
 from ndcore.judge.draws import STRATIFIED, Draw, Drawer
-from ndcore.judge.estimates import Answers, Findings, evaluate, kappa
-from ndcore.judge.evidence import evidence_json, evidence_page
+from ndcore.judge.estimates import Agreed, Answers, Findings, evaluate, kappa
+from ndcore.judge.evidence import Evidence, evidence_json, evidence_page
 from ndcore.judge.measures import Measure, checked_measures
 from ndcore.judge.pool import Pool, gather
 from ndcore.progress import Progress, reporting
@@ -28,7 +28,7 @@ from ndcore.storage.container import replacing
 from ndcore.storage.lock import CannotLock, Lock
 from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
 
-__all__ = ["Agreed", "Question", "Session"]
+__all__ = ["Question", "Session"]
 
 LOG, SETTINGS, EVIDENCE = "answers.jsonl", "settings.toml", "evidence"
 ADVICE = "another session has this directory: end it, or take another directory"
@@ -64,15 +64,6 @@ class Question:
     shared: bool
 
 
-class Agreed(NamedTuple):
-    """Agreement of two people on the pairs that both have answered, of those that all get: Cohen's kappa."""
-
-    first: str
-    second: str
-    pairs: int
-    kappa: float
-
-
 class Session:
     """Ask people which pairs of a collection are duplicates, and find the measure and threshold that agree with them.
 
@@ -84,8 +75,7 @@ class Session:
     directory : path, optional
         Where answers are kept; a session goes on where it stopped. None: in memory.
     measures : iterable of Measure, optional
-        The measures to choose among; None: words in runs of 2, 3, 5 and 8, 8 characters, containment, and agreement in
-        numbers.
+        The measures to choose among; None: words in runs of 2, 3, 5 and 8, containment, and agreement in numbers.
     seed : int
         Of the draws. Equal texts, measures, seeds and answers give equal draws.
     threads, memory_limit, progress
@@ -361,13 +351,18 @@ class Session:
             raise ValueError(f"there are {found.answers} answers, too few to recommend settings")
         return found.measure.options(found.threshold)
 
+    def evidence(self) -> Evidence:
+        """Return what the estimates stand on: the pool, every draw with its probability and answer, the findings."""
+        return Evidence(self.seed, self.pool, self.findings(), self.answered, self.agreement(), self.name_of)
+
     def save(self) -> tuple[Path, ...]:
         """Write the evidence, and the settings if there are answers enough, into the directory; return the paths."""
         if self.directory is None:
             raise ValueError("the session has no directory; give it one: Session(texts, directory=…)")
         found = self.findings()
-        files = {f"{EVIDENCE}.json": to_json(evidence_json(self)),
-                 f"{EVIDENCE}.html": evidence_page(self).encode("utf-8", "replace")}
+        evidence = self.evidence()
+        files = {f"{EVIDENCE}.json": to_json(evidence_json(evidence)),
+                 f"{EVIDENCE}.html": evidence_page(evidence).encode("utf-8", "replace")}
         if found.ready:
             notes = {"answers": found.answers, "f1": round(found.f1.value, 3), "f1_low": round(found.f1.low, 3),
                      "f1_high": round(found.f1.high, 3), "pool": self.pool.identity}
