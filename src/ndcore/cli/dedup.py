@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from typing import IO, Any, TextIO
@@ -14,11 +13,16 @@ import numpy as np
 
 from ndcore.cli import summary
 from ndcore.cli.commands import DedupOptions
-from ndcore.cli.dedup_findings import Findings
+from ndcore.cli.dedup_findings import Findings, Run
 from ndcore.cli.dedup_output import dedup_page, documents_of, pairs_of
-from ndcore.cli.dedup_run import Run
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import COLLECTION, RECORD_FORMATS, SKETCHES, all_sketches, choose_settings, find_inputs, refuse_bare
+from ndcore.cli.inputs import (
+    RECORD_FORMATS,
+    all_sketches,
+    choose_settings,
+    find_inputs,
+    refuse_bare,
+)
 from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.cli.summary import rules
 from ndcore.dedup.classes import CLASSES, exact_copies
@@ -29,9 +33,9 @@ from ndcore.dedup.settings import load_settings
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS
 from ndcore.files.jsonl_output import check_rows
-from ndcore.files.output_directory import OutputDirectory, write_summary
-from ndcore.files.output_paths import STDOUT, check_apart
-from ndcore.files.sources import Inputs, sizes
+from ndcore.files.ndcore_files import COLLECTION, SKETCHES
+from ndcore.files.outputs import STDOUT, OutputDirectory, check_apart, write_summary
+from ndcore.files.sources import Inputs, get_sizes
 from ndcore.files.table_files import TableFile
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.filters.search import design_filter
@@ -44,6 +48,7 @@ from ndcore.text.shingling import Shingling
 
 __all__ = ["estimate", "print_table", "refuse", "run_dedup"]
 
+
 # ---- checks before anything is read
 
 
@@ -55,7 +60,7 @@ def refuse_several(options: DedupOptions) -> None:
 
 
 def with_settings(options: DedupOptions) -> DedupOptions:
-    """Add the options in the file of --settings; UsageError where an option is given in both places."""
+    """Add the options of --settings to these; UsageError where an option is given in both places."""
     if options.settings is None:
         return options
     try:
@@ -124,10 +129,14 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
     if options.drop == "contained" and options.filter == "lsh":
         raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
                          "find documents that resemble each other: leave --filter out")
+    if options.max_lost is not None and (options.cluster != "star" or options.reassign):
+        other = "--reassign" if options.reassign else f"--clustering {options.cluster}"
+        raise UsageError(f"--max-lost is checked for each document against the one before it that it joins; leave out "
+                         f"{other}")
     needing = {
         "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
         "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
-        "--lost": options.lost,
+        "--lost": options.lost, "--max-lost": options.max_lost is not None,
     }
     for option in (option for option, given in needing.items() if given):
         if sketched is not None:
@@ -154,7 +163,7 @@ def estimate(options: DedupOptions, found: Inputs, known: Inputs) -> int:
     def memory(documents: float, stored: float, each: float) -> float:
         return min(documents * 4 * num_perm, limit) + 330 * documents
 
-    copied = 0 if options.output == STDOUT else sum(sizes(found.sources))
+    copied = 0 if options.output == STDOUT else sum(get_sizes(found.sources))
     several = len(options.thresholds)
     reading = int(rules.needs_all_sets and not rules.forms_sets)  # of its own for the sets of all documents
     again = Range(0.3 * several + reading, 1.5 + 0.5 * several + reading)
@@ -254,7 +263,6 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
 
 def run_dedup(options: DedupOptions) -> int:
     """Run ``ndcore dedup``, and return the exit code."""
-    begun = time.monotonic()
     options = with_settings(options)
     refuse_several(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
@@ -282,8 +290,7 @@ def run_dedup(options: DedupOptions) -> int:
             page.write(dedup_page(findings, account))
         commit_together([each.staging for each in outputs])
         options.outcome.written = True
-    print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]),
-                  time.monotonic() - begun)
+    print_account(options, account, lambda: _report(findings, account, [table.path for table in tables.values()]))
     return 0
 
 
@@ -304,7 +311,4 @@ def _report(findings: Findings, account: dict[str, Any], tables: list[str]) -> N
         print_table(account, summary.notes(account, options.output), options.output, stream)
     else:
         summary.report(account, findings.verdicts, options.output, stream, findings.shown, findings.example())
-    if options.report is not None:
-        print(f"The report for a browser is {printable(options.report)}", file=stream)
-    for path in tables:
-        print(f"A table for other programs is {printable(path)}", file=stream)
+    summary.print_files(options.report, tables, stream)

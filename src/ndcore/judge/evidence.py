@@ -12,11 +12,10 @@ from ndcore.human import counted
 from ndcore.judge.answers import Answered
 from ndcore.judge.estimates import Agreed, Findings
 from ndcore.judge.pool import Pool
-from ndcore.report.elements import grid, making_card, section, show_text, three_decimals
-from ndcore.report.html import page
+from ndcore.report.elements import show_grid, show_making, show_section, show_text, three_decimals
+from ndcore.report.html import wrap_page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
-from ndcore.report.style import STYLE
 
 __all__ = ["Evidence", "evidence_json", "evidence_page"]
 
@@ -62,16 +61,16 @@ def evidence_page(session: Evidence) -> str:
         ("identity of the pool", pool.identity), ("seed", str(session.seed)), ("ndcore", __version__),
     ]
     body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found)).replace(chr(10), '<br>')}</p></header><main>"
-    body += section("pool", "The pool", making_card(rows))
-    body += section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
-    body += section("measures", "The measures", measure_table(found))
+    body += show_section("pool", "The pool", show_making(rows))
+    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
+    body += show_section("measures", "The measures", measure_table(found))
     agreed = "".join(f"<tr><td>{show_text(each.first or 'no name')}</td><td>{show_text(each.second or 'no name')}</td>"
                      f'<td class="number">{each.pairs}</td><td class="number">{three_decimals(each.kappa)}</td></tr>'
                      for each in session.agreement)
     if agreed:
         heads = ("One", False), ("Other", False), ("Pairs", True), ("Cohen's kappa", True)
-        body += section("agreement", "Agreement", grid("On the pairs that all people get", heads, agreed))
-    return page("Judged pairs", body + section("draws", "Draws", _draws(session)) + "</main>", STYLE + CURVES)
+        body += show_section("agreement", "Agreement", show_grid("On the pairs that all people get", heads, agreed))
+    return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", CURVES)
 
 
 def _draws(session: Evidence) -> str:
@@ -89,4 +88,4 @@ def _draws(session: Evidence) -> str:
     more = len(session.answered) - LISTED
     rest = f"<p>{more:,} more draws are in evidence.json.</p>" if more > 0 else ""
     caption = f"Each with its probability among pairs not drawn before, and its {show_text(str(session.pool.measures[0]))}"
-    return f'<div class="card wide">{grid(caption, heads, lines)}</div>{rest}'
+    return f'<div class="card wide">{show_grid(caption, heads, lines)}</div>{rest}'

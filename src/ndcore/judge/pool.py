@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from ndcore._sets import common
 from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.dedup.comparison import find_common, without_common
-from ndcore.dedup.documents import Documents, Leaders, Side, find_leaders, read_documents
+from ndcore.dedup.documents import Documents, Leaders, find_leaders, read_documents
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.judge.measures import Measure
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.representatives import KeepOrder
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher
@@ -51,7 +52,7 @@ class Pool:
     scores : float32 (measures, pairs)
     measures : tuple of Measure
     documents, distinct : int
-        Documents of the collection, and those among them that are not copies of others.
+        Documents of the collection, and the number of them that are not copies of others.
     floor : float
     """
 
@@ -108,15 +109,16 @@ def gather(
     out where a measure leaves them out.
     """
     bases = {measure.base: measure.shingling for measure in measures}
-    side, rng, thinned = Side(corpus, "texts"), np.random.default_rng([seed, 0x9001]), _Thinned(most)
+    rng, thinned = np.random.default_rng([seed, 0x9001]), _Thinned(most)
     found: dict[Any, _Base] = {}
     first: tuple[Documents, Leaders] | None = None
     for base, shingling in bases.items():
         documents, _, sets = read_documents(
-            [side], MinHasher(84, 32, 1, shingling), None, form_sets=True, shared=True, threads=threads,
+            [corpus], MinHasher(84, 32, 1, shingling), None, form_sets=True, shared=True, threads=threads,
             memory_limit=memory_limit, report=report)
         assert sets is not None
-        leaders = find_leaders(documents, np.arange(documents.n), None, None, threads=threads, report=report)
+        keep = KeepOrder.of("first", documents.n, 0, None)
+        leaders = find_leaders(documents, keep, None, None, threads=threads, report=report)
         first = first or (documents, leaders)
         active = first[1].compared & documents.valid
         if base[2] is not None:
