@@ -91,5 +91,5 @@ def test_dedup_takes_settings(documents: Path, tmp_path: Path, capsys: Any):
                    "--threshold", "0.5")
     assert "--threshold and --settings" in said
     (tmp_path / "bad.toml").write_text("x = 1")
-    said = refused(capsys, 2, "dedup", str(documents), "-o", str(tmp_path / "four"), "--settings", str(tmp_path / "bad.toml"))
+    said = refused(capsys, 2, "dedup", documents, "-o", tmp_path / "four", "--settings", tmp_path / "bad.toml")
     assert "not a file of settings" in said

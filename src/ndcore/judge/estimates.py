@@ -186,8 +186,8 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
     """Estimate F1 at a threshold by the difference estimator.
 
     2 TP / (P + S): P, the pairs at or above the threshold, are counted; TP and S, those called "same" there and in all, are
-    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the one of the
-    differences, or the one that the curve expects where it is larger.
+    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the one of
+    the differences, or the one that the curve expects where it is larger.
     """
     moved, known, expected = _moves(fit, at, weight, answers)
     if not len(moved):
