@@ -21,7 +21,7 @@ from served import TestClient
 
 from ndcore.judge import Measure, Session
 from ndcore.serve.judging import COOKIE, judging_application, judging_page
-from ndcore.serve.server import bind, url_of
+from ndcore.serve.server import bind, write_url
 
 HOME = "http://127.0.0.1"
 ORIGIN = {"origin": HOME}
@@ -137,7 +137,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Session, Tab]]:
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.01)
     with tab(tmp_path) as opened:
-        opened.open(f"{url_of(bound)}?secret=sesame")
+        opened.open(f"{write_url(bound)}?secret=sesame")
         yield session, opened
     server.should_exit = True
     thread.join(20)

@@ -26,7 +26,7 @@ def test_every_route_has_an_answer_and_a_page() -> None:
 def test_routes_read_only() -> None:
     """POST only carries texts; a store is never asked by a method that writes."""
     assert {route.name for route in ROUTES if route.posted} == {"peek", "compare"}
-    names = set(StoreSource._cluster.__code__.co_names) | set(StoreSource.peek.__code__.co_names)
+    names = set(StoreSource._list_members.__code__.co_names) | set(StoreSource.peek.__code__.co_names)
     assert not names & {"decide", "decide_many", "remove", "expire", "compact", "merge", "session", "flush"}
 
 

@@ -346,10 +346,9 @@ def promise(summary: dict[str, Any]) -> str:
 
 def below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
     """Say how many pairs are estimated below the threshold, and which command shows such pairs."""
-    listed = ", ".join(f"about {step['pairs']:,.0f} (± {2 * step['error']:,.0f}) at {step['low']:g} to {step['high']:g}"
+    listed = ", ".join(f"{step['pairs']:,.0f} ± {2 * step['error']:,.0f} at {step['low']:g} to {step['high']:g}"
                        for step in reversed(steps))
-    shown = shlex.join(["ndcore", "judge", *inputs, "-o", "judged"])
-    return f"Pairs below the threshold, estimated: {listed}.\n{shown} shows such pairs, and recommends a threshold."
+    return f"Pairs below, estimated: {listed}. To judge some: {shlex.join(['ndcore', 'judge', *inputs, '-o', 'judged'])}"
 
 
 def _where(summary: dict[str, Any], output: str, stream: TextIO) -> None:
