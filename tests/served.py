@@ -26,7 +26,7 @@ from ndcore.serve.app import Limits, application
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.server import opened
 from ndcore.serve.store_source import StoreSource
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.store.store import Store
 
 URL = "http://127.0.0.1:8765"
@@ -65,7 +65,7 @@ class BruteForce:
     """The reference of a store with the methods that a server asks: answers are the batch result."""
 
     def __init__(self, pages: Any = PAGES) -> None:
-        self.settings = Settings.of({"threshold": THRESHOLD, "shingling": nd.Shingling(width=WIDTH)})
+        self.settings = StoreSettings.of({"threshold": THRESHOLD, "shingling": nd.Shingling(width=WIDTH)})
         self.known = Reference(THRESHOLD, width=WIDTH)
         self.refreshed = 0
         for key, page, day in pages:

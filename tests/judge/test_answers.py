@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from ndcore.judge.answers import Log, read_labels
+from ndcore.judge.answers import AnswerLog, read_labels
 
 HEADER = {"kind": "pool", "identity": "x"}
 DRAW = {"kind": "draw", "number": 0, "person": "", "pair": [1, 2], "probability": 0.5, "shared": True}
 ANSWER = {"kind": "answer", "number": 0, "person": "", "label": "same", "note": "why"}
 
 
-def log_of(path: Path, *events: dict[str, Any]) -> Log:
-    log = Log(path)
+def log_of(path: Path, *events: dict[str, Any]) -> AnswerLog:
+    log = AnswerLog(path)
     for event in events:
         log.add(event)
     log.close()
@@ -25,7 +25,7 @@ def log_of(path: Path, *events: dict[str, Any]) -> Log:
 
 def test_a_log_is_read_again(tmp_path: Path):
     written = log_of(tmp_path / "log", HEADER, DRAW, ANSWER)
-    again = Log(tmp_path / "log")
+    again = AnswerLog(tmp_path / "log")
     assert again.state.draws == written.state.draws
     assert (again.state.draws[0].label, again.state.draws[0].note) == ("same", "why")
     assert again.state.open_draw("") is None
@@ -36,12 +36,12 @@ def test_an_incomplete_last_line_is_dropped(tmp_path: Path, cut: int):
     log_of(tmp_path / "log", HEADER, DRAW, ANSWER)
     data = (tmp_path / "log").read_bytes()
     (tmp_path / "log").write_bytes(data[:-cut])
-    again = Log(tmp_path / "log")
+    again = AnswerLog(tmp_path / "log")
     assert again.torn > 0
     assert again.state.draws[0].label is None
     again.add(ANSWER)
     again.close()
-    assert Log(tmp_path / "log").state.draws[0].label == "same"
+    assert AnswerLog(tmp_path / "log").state.draws[0].label == "same"
 
 
 def test_what_was_undone_stays_in_the_file(tmp_path: Path):
@@ -59,7 +59,7 @@ def test_what_was_undone_stays_in_the_file(tmp_path: Path):
 def test_lines_that_make_no_sense(tmp_path: Path, events: list[dict[str, Any]]):
     (tmp_path / "log").write_text("".join(json.dumps(event) + "\n" for event in events))
     with pytest.raises(ValueError, match=f"line {len(events)} is not of a session"):
-        Log(tmp_path / "log")
+        AnswerLog(tmp_path / "log")
 
 
 def test_labels_from_a_file(tmp_path: Path):

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from ndcore.pairs.chains import chains, guarded, to_representatives
 from ndcore.pairs.representatives import represent
-from ndcore.pairs.scored import Pairs
+from ndcore.pairs.scored import DocumentPairs
 from ndcore.reference import clustering as reference
 
 
-def made(pairs) -> Pairs:
+def made(pairs) -> DocumentPairs:
     columns = zip(*sorted(pairs), strict=True) if pairs else ([], [], [])
-    return Pairs(*(np.array(column, kind) for column, kind in zip(columns, (np.int64, np.int64, np.float64), strict=True)))
+    kinds = np.int64, np.int64, np.float64
+    return DocumentPairs(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
 
 def components(n, pairs, order=None):

@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.sql import functions as F
 
 from ndcore.dedup.rules import Rules
-from ndcore.spark.documents import Documents
+from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.result import NearDuplicates, conclude
 from ndcore.spark.verification import SCORED
 
@@ -34,7 +34,7 @@ def test_verdicts(spark, work):
     labels = spark.createDataFrame([(4, 1, 1.0), (5, 1, 0.5), (6, 0, 0.8)], "rank bigint, label bigint, resemblance double"
                                    ).withColumn("score", F.col("resemblance"))
     pairs = spark.createDataFrame([(0, 6, 0.8, 0.8, 0.8), (1, 4, 1.0, 1.0, 1.0)], SCORED)
-    verdicts, by_key = conclude(work, Documents(ranked, followers, 1), labels, pairs, None, Rules())
+    verdicts, by_key = conclude(work, SparkDocuments(ranked, followers, 1), labels, pairs, None, Rules())
     rows = verdicts.toArrow().to_pylist()
     found = {row["id"]: (row["representative"]["id"], row["against"], row["class"], row["resemblance"], row["cluster_size"])
              for row in rows}

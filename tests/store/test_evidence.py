@@ -9,14 +9,14 @@ import ndcore as nd
 from ndcore.storage.container import CorruptFile
 from ndcore.store.evidence import CACHED, Evidence
 from ndcore.store.pages import Preparer
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 
 WORDS = [f"w{i}" for i in range(400)]
 A, B = " ".join(WORDS[:300]), " ".join(WORDS[50:400])
 
 
 def made(kind: str) -> tuple[Preparer, Evidence]:
-    settings = Settings.of({"evidence": kind, "num_perm": 256})
+    settings = StoreSettings.of({"evidence": kind, "num_perm": 256})
     preparer = Preparer(settings, settings.sketcher())
     return preparer, Evidence(settings, preparer.shingling)
 

@@ -43,8 +43,8 @@ def test_the_tail_of_the_log_is_read_again(tmp_path, monkeypatch, evidence):
 def test_the_tail_of_the_log_is_read_by_one_opening_only(tmp_path, monkeypatch):
     crashed(tmp_path)
     read = []
-    apply = opening.Run.apply
-    monkeypatch.setattr(opening.Run, "apply", lambda run, state: (read.append(run), apply(run, state)))
+    apply = opening.OpeningRun.apply
+    monkeypatch.setattr(opening.OpeningRun, "apply", lambda run, state: (read.append(run), apply(run, state)))
     tails, ages = [], []
     for _ in range(3):
         opened(tmp_path / "copy").close()

@@ -9,14 +9,14 @@ from stores import TEXT
 import ndcore as nd
 from ndcore.store.evidence import Evidence
 from ndcore.store.pages import Pages, Preparer, shingle_set
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import Extracted, digest
 
 TEXTS = [TEXT, "", "short", b"\xff bytes", TEXT.upper(), "two words " * 300]
 
 
 def preparer(**given) -> Preparer:
-    made = Settings.of(given)
+    made = StoreSettings.of(given)
     return Preparer(made, made.sketcher())
 
 

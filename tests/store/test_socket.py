@@ -16,7 +16,7 @@ from stores import TEXT, opened, settings
 
 import ndcore as nd
 from ndcore.store.client import ClientSession
-from ndcore.store.session import Session
+from ndcore.store.session import StoreSession
 from ndcore.store.socket import CALLS, address, check_private
 from ndcore.store.wire import receive, send
 
@@ -139,7 +139,7 @@ def test_hostile_calls_end_in_errors_and_the_store_goes_on(store):
 def test_all_calls_are_methods_of_a_client():
     local = {"adecide", "backup", "check", "checkpoint_problem", "compact", "listen", "merge", "path", "refresh", "repaired",
              "settings"}  # fmt: skip
-    for here, there in ((nd.Store, nd.StoreClient), (Session, ClientSession)):
+    for here, there in ((nd.Store, nd.StoreClient), (StoreSession, ClientSession)):
         public = {name for name in dir(here) if not name.startswith("_")} - local - {"open"}
         assert public == {name for name in dir(there) if not name.startswith("_")}
         assert public - {"close", "session"} <= set(CALLS)

@@ -52,14 +52,14 @@ from ndcore.storage.staging import commit_together
 from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Written", "account_of", "print_report", "run_contamination", "search"]
+__all__ = ["WrittenContamination", "account_of", "print_report", "run_contamination", "search"]
 
 MOST_LINES = 20  # benchmarks on the terminal
 BENCHMARK = ("benchmark", "items", "contaminated", "tokens", "covered")
 
 
 @dataclass
-class Written:
+class WrittenContamination:
     """What was written of the corpus.
 
     Attributes
@@ -82,16 +82,16 @@ class Written:
 
 def write_documents(
     output: OutputDirectory, options: ContaminationOptions, field: str, searched: Searched, report: Progress
-) -> Written:
+) -> WrittenContamination:
     """Write the corpus as --drop or --trim ask. `field`: of records, that holds the text."""
     corpus, spans, holders = searched.corpus, searched.spans, searched.documents
     if options.drop:
         kept = np.ones(len(corpus.ids), np.bool_)
         kept[holders.document] = False
         write_kept(output, corpus, kept, report)
-        return Written("kept", len(holders.document))
+        return WrittenContamination("kept", len(holders.document))
     if not options.trim:
-        return Written()
+        return WrittenContamination()
     ranges = (spans.document, spans.start, spans.end)
     texts = cut_documents(searched.shingling, searched.threads, corpus, ranges)
     empty = holders.document[holders.covered == holders.tokens]
@@ -99,7 +99,7 @@ def write_documents(
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
         repaired = write_cleaned(file, corpus, field, cleaned, report)
     write_empty(output, corpus, empty)
-    return Written("cleaned", len(empty), repaired)
+    return WrittenContamination("cleaned", len(empty), repaired)
 
 
 # ---- tables
@@ -202,7 +202,7 @@ def _archives(documents: FileDocuments) -> bool:
 # ---- the account
 
 
-def account_of(searched: Searched, written: Written, output: str, saved: SavedRecords) -> dict[str, Any]:
+def account_of(searched: Searched, written: WrittenContamination, output: str, saved: SavedRecords) -> dict[str, Any]:
     """Make the account of the run; equal runs, equal bytes. `saved`: the rejected records that are in the output."""
     found, holders = searched.found, searched.documents
     return {

@@ -13,7 +13,7 @@ import numpy as np
 
 from ndcore.cli import summary
 from ndcore.cli.commands import DedupOptions
-from ndcore.cli.dedup_findings import Findings, Run
+from ndcore.cli.dedup_findings import DedupFindings, DedupRun
 from ndcore.cli.dedup_output import dedup_page, documents_of, pairs_of
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import (
@@ -201,7 +201,7 @@ def _sets(rules: Rules, limit: float, num_perm: int, shingles: float, documents:
 # ---- several thresholds
 
 
-def write_each(findings: Findings, output: OutputDirectory) -> dict[str, Any]:
+def write_each(findings: DedupFindings, output: OutputDirectory) -> dict[str, Any]:
     """Write a folder for each threshold, and ``summary.json`` beside them, which is returned.
 
     Parameters
@@ -276,13 +276,13 @@ def run_dedup(options: DedupOptions) -> int:
     if options.dry_run:
         return estimate(options, found, known)
     with contextlib.ExitStack() as stack:
-        run = Run(options, found, known, stack)
+        run = DedupRun(options, found, known, stack)
         outputs = [each for each in (*tables.values(), page, output) if each is not None]
         for each in outputs:
             stack.enter_context(each)
         if output is None and run.texts.documents is not None:
             check_rows(run.texts.documents, options.text_field or ["text"], False, options.annotate)
-        findings = Findings.of(run)
+        findings = DedupFindings.of(run)
         for name, table in tables.items():
             table.write(documents_of(findings) if name == "table" else pairs_of(findings))
         account = _write(findings, output, stdout)
@@ -294,7 +294,7 @@ def run_dedup(options: DedupOptions) -> int:
     return 0
 
 
-def _write(findings: Findings, output: OutputDirectory | None, stdout: IO[bytes] | None) -> dict[str, Any]:
+def _write(findings: DedupFindings, output: OutputDirectory | None, stdout: IO[bytes] | None) -> dict[str, Any]:
     """Write the result to standard output, or below a directory; of several thresholds, to a folder each."""
     if stdout is not None:
         return findings.print(stdout)
@@ -303,7 +303,7 @@ def _write(findings: Findings, output: OutputDirectory | None, stdout: IO[bytes]
     return findings.write(output) if len(findings.run.options.thresholds) == 1 else write_each(findings, output)
 
 
-def _report(findings: Findings, account: dict[str, Any], tables: list[str]) -> None:
+def _report(findings: DedupFindings, account: dict[str, Any], tables: list[str]) -> None:
     """Print the report for people: to standard error where the records are on standard output."""
     options = findings.run.options
     stream = sys.stderr if options.output == STDOUT else sys.stdout

@@ -59,7 +59,7 @@ from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["Findings", "Run", "Side", "cost_of_completeness", "describe_filter"]
+__all__ = ["DedupFindings", "DedupRun", "Side", "cost_of_completeness", "describe_filter"]
 
 
 # ---- the search
@@ -93,7 +93,7 @@ class Side:
         return None if self.documents is None else self.documents.places
 
 
-class Run:
+class DedupRun:
     """Inputs and parameters of one deduplication, and the search itself.
 
     Parameters
@@ -295,7 +295,7 @@ DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
 
 
-class Findings:
+class DedupFindings:
     """The near-duplicates of a run at one threshold.
 
     Positions of documents count the inputs from 0 on, and the documents of --against after them.
@@ -309,7 +309,7 @@ class Findings:
         The threshold that pairs were verified at: the lowest of the run.
     """
 
-    def __init__(self, run: Run, result: Any, verified_at: float) -> None:
+    def __init__(self, run: DedupRun, result: Any, verified_at: float) -> None:
         self.run, self.result, self.verified_at = run, result, verified_at
         texts, known = run.texts, run.known
         self.verdicts = NamedVerdicts(
@@ -324,17 +324,17 @@ class Findings:
         )
 
     @classmethod
-    def of(cls, run: Run) -> Findings:
+    def of(cls, run: DedupRun) -> DedupFindings:
         """Find the near-duplicates at the lowest threshold of the run."""
         return cls(run, run.near_duplicates(), run.options.thresholds[0])
 
-    def at(self, threshold: float) -> Findings:
+    def at(self, threshold: float) -> DedupFindings:
         """Return the findings at a threshold; the pairs that were verified at the lowest answer for higher ones."""
         found = self.result
         if threshold == found.threshold:
             return self
         result = dataclasses.replace(found.rethreshold(threshold), filter=_filter_at(found.filter, threshold))
-        return Findings(self.run, result, self.verified_at)
+        return DedupFindings(self.run, result, self.verified_at)
 
     def locate(self, position: int) -> tuple[Side, int]:
         """Return the side that a document is on, and its position there."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore.cli import summary
-from ndcore.cli.dedup_findings import Findings
+from ndcore.cli.dedup_findings import DedupFindings
 from ndcore.cli.outputs import ASSIGNED, place_columns
 from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite_all
@@ -23,7 +23,7 @@ __all__ = ["documents_of", "pairs_of"]
 FLAGS = ("against", "estimated")  # True, or left out
 
 
-def documents_of(findings: Findings) -> Table:
+def documents_of(findings: DedupFindings) -> Table:
     """Make a row for each document of a deduplication, kept ones too."""
     run, places = findings.run, _Places(findings)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
@@ -36,7 +36,7 @@ def documents_of(findings: Findings) -> Table:
     return Table([*columns, *more], rows, _are_numbers(findings))
 
 
-def pairs_of(findings: Findings) -> Table:
+def pairs_of(findings: DedupFindings) -> Table:
     """Make a row for each pair of `NearDuplicates.pairs`."""
     places = _Places(findings)
     columns = [
@@ -51,7 +51,7 @@ def pairs_of(findings: Findings) -> Table:
 class _Places:
     """The columns that say where documents stand: all that the inputs or the documents of --against have."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: DedupFindings) -> None:
         self.verdicts = findings.verdicts
         documents = [side for side in findings.run.sides if not side.sketched]
         archives = any(source.kind == "archive" for side in documents for source in side.sources)
@@ -66,7 +66,7 @@ class _Places:
         return self.verdicts.places(positions)[: len(self.kinds)] if self.kinds else []
 
 
-def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
+def _documents(findings: DedupFindings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
     verdicts = findings.verdicts
     for start in range(0, len(verdicts), BATCH):
         positions = np.arange(start, min(start + BATCH, len(verdicts)))
@@ -78,7 +78,7 @@ def _documents(findings: Findings, places: _Places, more: list[str]) -> Iterator
         ]
 
 
-def _pairs(findings: Findings, places: _Places) -> Iterator[list[list[Any]]]:
+def _pairs(findings: DedupFindings, places: _Places) -> Iterator[list[list[Any]]]:
     result, names = findings.result, findings.verdicts.names
     for start in range(0, len(result.estimated), BATCH):
         part = slice(start, start + BATCH)
@@ -90,7 +90,7 @@ def _pairs(findings: Findings, places: _Places) -> Iterator[list[list[Any]]]:
         ]
 
 
-def _are_numbers(findings: Findings) -> bool:
+def _are_numbers(findings: DedupFindings) -> bool:
     """Tell whether all ids are integers of 64 bits."""
     return all(
         ids.are_numbers() if isinstance(ids, Ids)
@@ -104,7 +104,7 @@ def _are_numbers(findings: Findings) -> bool:
 RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "reassign")  # listed by the report
 
 
-def dedup_page(findings: Findings, account: dict[str, Any]) -> str:
+def dedup_page(findings: DedupFindings, account: dict[str, Any]) -> str:
     """Render the report of a run. `account` is the content of ``summary.json``."""
     parameters = [(name, _shown(value)) for name, value in account["parameters"].items() if value not in (None, [], False)]
     options = findings.run.options

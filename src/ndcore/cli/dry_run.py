@@ -39,7 +39,7 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import TextCorpus
 
-__all__ = ["Costs", "Estimate", "Range", "dry_run"]
+__all__ = ["CostEstimate", "Costs", "Range", "dry_run"]
 
 SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
 MAX_FILES = 24  # to read of a stratum
@@ -57,7 +57,7 @@ class Range(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """The documents, the time, the memory and the disk space that a run would take.
 
     Attributes
@@ -140,7 +140,7 @@ def dry_run(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: 
     return 0
 
 
-def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> Estimate:
+def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
     """Read a sample of the inputs, for about `SAMPLING_SECONDS`, and scale it up.
 
     Raises UsageError for inputs that cannot be sampled: streams, sketches and collections.
@@ -222,7 +222,7 @@ def _nbytes(sketches: Sketches) -> int:
 def _scaled(
     strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
     threads: int, process: int,
-) -> Estimate:
+) -> CostEstimate:
     counts, text, once = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
     sketch_bytes = sampled_documents = 0
     shingles = 0.0
@@ -249,7 +249,7 @@ def _scaled(
     disk = [costs.disk(number, stored, each) for number in counts]
     mean = shingles / max(1, sampled_documents)
     sets = [(Range(0, 0), Range(0, 0)) if costs.sets is None else costs.sets(number * mean, number) for number in counts]
-    return Estimate(
+    return CostEstimate(
         documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
         memory=Range(process + 0.8 * held[0] + sets[0][0].low, process + 1.25 * held[1] + CANDIDATES + sets[1][0].high),
         disk=Range(disk[0].low, disk[1].high),
@@ -295,7 +295,7 @@ def _process_bytes() -> int:
 # ---- the report
 
 
-def _report(found: Estimate, output: str, on_error: str, stream: TextIO) -> None:
+def _report(found: CostEstimate, output: str, on_error: str, stream: TextIO) -> None:
     whole = found.sampled_bytes >= found.stored_bytes
     share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
     rows = [

@@ -34,7 +34,7 @@ class TokenOptions(Options):
     normalize: str | None = option(SHINGLES,
         "NFKC: Unicode normalization of words and characters; words: compare lines, paragraphs and sentences by their "
         "words (default none)", choices=tuple(NORMALIZED))
-    stop_words: values.Lines | None = option(SHINGLES,
+    stop_words: values.FileLines | None = option(SHINGLES,
         "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
 
 

@@ -40,7 +40,7 @@ from ndcore.spans.token_places import Ranges
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Written", "account_of", "print_report", "run_repeats", "write_result"]
+__all__ = ["WrittenRepeats", "account_of", "print_report", "run_repeats", "write_result"]
 
 Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
 
@@ -49,7 +49,7 @@ PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
 
 
 @dataclass
-class Written:
+class WrittenRepeats:
     """What was written.
 
     Attributes
@@ -75,13 +75,13 @@ class Written:
 def write_result(
     kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
     output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
-) -> Written:
+) -> WrittenRepeats:
     """Write the documents to standard output, or below a directory with a list of the empty ones.
 
     field: of records, that holds the text. cut: makes the texts without ranges of tokens. Raises as `write_lines` does.
     """
     empty, ranges = result.empty(copies), result.cuts(copies)
-    written = Written(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
+    written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
     if stdout is not None:
         written.repaired = _write(stdout, kind, copies, field, result, documents, cut, empty, report)
         stdout.flush()
@@ -183,7 +183,7 @@ def _rows(
 
 
 def account_of(
-    result: Repeats, sides: Sequence[FileDocuments], written: Written, output: str, saved: SavedRecords | None
+    result: Repeats, sides: Sequence[FileDocuments], written: WrittenRepeats, output: str, saved: SavedRecords | None
 ) -> dict[str, Any]:
     """Make the account of the run; equal runs, equal bytes.
 
@@ -217,7 +217,7 @@ def account_of(
     }
 
 
-def print_report(account: dict[str, Any], written: Written, output: str, stream: TextIO) -> None:
+def print_report(account: dict[str, Any], written: WrittenRepeats, output: str, stream: TextIO) -> None:
     """Print the account for people."""
     counts, tokens = account["counts"], account["tokens"]
     share = f" ({100 * tokens['repeated'] / tokens['all']:.1f} %)" if tokens["all"] else ""

@@ -131,7 +131,7 @@ def memory(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-class Lines(list[str]):
+class FileLines(list[str]):
     """Lines of a file, and its path."""
 
     def __init__(self, lines: Iterable[str], path: str) -> None:
@@ -139,14 +139,14 @@ class Lines(list[str]):
         self.path = path
 
 
-def lines(text: str) -> Lines:
+def lines(text: str) -> FileLines:
     """Read the lines of a UTF-8 file that are not blank."""
     try:
         found = Path(text).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = isinstance(error, OSError) and error.strerror
         raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {reason or error}") from error
-    return Lines((line for line in found if line.strip()), text)
+    return FileLines((line for line in found if line.strip()), text)
 
 
 def moment(text: str) -> datetime.datetime:

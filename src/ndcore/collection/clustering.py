@@ -27,7 +27,7 @@ from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.chains import Chains, chains, guarded
 from ndcore.pairs.greedy import greedy_clusters
-from ndcore.pairs.scored import Pairs
+from ndcore.pairs.scored import DocumentPairs
 from ndcore.readonly import NamedColumns, frozen
 
 __all__ = ["Clustering", "Containments", "cluster_pairs", "unjoined", "weigh"]
@@ -229,11 +229,11 @@ def cluster_pairs(paired: Clustering, grouping: Grouping, threads: int | None) -
                    chains=joined)
 
 
-def _links(paired: Clustering, grouping: Grouping) -> Iterator[Pairs]:
+def _links(paired: Clustering, grouping: Grouping) -> Iterator[DocumentPairs]:
     """Yield the pairs whose resemblance or containment is at least the threshold, part by part, ascending."""
     for a, b, overlaps in counted_pairs(paired.shelf, len(paired.segments)):
         weight = weigh(overlaps, paired.segments.whole(a, b), grouping)
-        yield Pairs(a, b, weight).where(weight >= grouping.threshold)
+        yield DocumentPairs(a, b, weight).where(weight >= grouping.threshold)
 
 
 def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
@@ -271,9 +271,9 @@ def _components(paired: Clustering, grouping: Grouping, threads: int | None) -> 
     similar[members] = weigh(overlaps, segments.whole(labels[members], members), grouping)
     far = np.zeros(n, np.bool_)
     far[labels[~(similar >= threshold)]] = True
-    inside = [Pairs(_NONE, _NONE, np.empty(0))]
+    inside = [DocumentPairs(_NONE, _NONE, np.empty(0))]
     inside += [part.where(far[labels[part.a]]) for part in _links(paired, grouping)]
-    pairs = Pairs(*(np.concatenate(column) for column in zip(*inside, strict=True)))
+    pairs = DocumentPairs(*(np.concatenate(column) for column in zip(*inside, strict=True)))
     joined = chains(labels, pairs, similar, threshold)
     return (labels if grouping.guard is None else guarded(labels, pairs, similar, grouping.guard, rank)), joined
 

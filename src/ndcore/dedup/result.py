@@ -24,7 +24,7 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.candidates import Search
 from ndcore.pairs.representatives import Draft, settle_runs
-from ndcore.pairs.scored import Pairs, Scored
+from ndcore.pairs.scored import DocumentPairs, Scored
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
@@ -122,7 +122,7 @@ class NearDuplicates(Assignments):
         return frozen(class_names(class_numbers(self)))
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> DocumentPairs:
         """Accepted pairs, and pairs that digests tell, sorted."""
         return self._listed.pairs
 
@@ -289,7 +289,7 @@ class NearDuplicates(Assignments):
 class _Listed(NamedTuple):
     """Pairs, the score of each, and whether its resemblance is an estimate."""
 
-    pairs: Pairs
+    pairs: DocumentPairs
     scores: Floats
     estimated: Bools
 
@@ -366,7 +366,7 @@ def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> _Listed:
     resemblance, score = np.concatenate([pairs.resemblance, equal]), np.concatenate([pairs.score, equal])
     estimated = ~(documents.has_text(pairs.a) & documents.has_text(pairs.b))
     estimated = np.concatenate([estimated, np.zeros(len(members), np.bool_)])
-    return _Listed(Pairs(a[order], b[order], resemblance[order]), score[order], estimated[order])
+    return _Listed(DocumentPairs(a[order], b[order], resemblance[order]), score[order], estimated[order])
 
 
 def _looked_up(pairs: Scored, i: Ints, j: Ints, total: int) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ndcore._types import AnyPath
 
-__all__ = ["LABELS", "Answered", "Log", "State", "read_labels"]
+__all__ = ["LABELS", "AnswerLog", "AnswerState", "Answered", "read_labels"]
 
 LABELS = ("same", "different", "skip")
 MOST_NOTE = 10_000  # characters of a note
@@ -46,7 +46,7 @@ class Answered:
     note: str = ""
 
 
-class State:
+class AnswerState:
     """What the lines of a log say so far."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class State:
         return self.draws[number]
 
 
-class Log:
+class AnswerLog:
     """The file of a session, or nothing but memory where `path` is None.
 
     Raises
@@ -117,7 +117,7 @@ class Log:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.path, self.state = path, State()
+        self.path, self.state = path, AnswerState()
         self.torn = 0  # bytes of an incomplete last line
         self._file = None
         if path is not None:

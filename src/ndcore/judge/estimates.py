@@ -20,7 +20,16 @@ from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.measures import Measure
 
 __all__ = [
-    "Agreed", "Answers", "Comparison", "Curves", "Estimate", "Findings", "evaluate", "expected_f1", "kappa", "weighted_f1",
+    "Agreed",
+    "Answers",
+    "Estimate",
+    "Findings",
+    "MeasureComparison",
+    "ThresholdCurves",
+    "evaluate",
+    "expected_f1",
+    "kappa",
+    "weighted_f1",
 ]
 
 INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
@@ -63,7 +72,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Curves:
+class ThresholdCurves:
     """Precision, recall and F1 by threshold: float64 (3, thresholds), the mean and both ends of the interval."""
 
     thresholds: Floats
@@ -73,7 +82,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MeasureComparison:
     """A measure with its best threshold, and whether the answers tell it from the one that is recommended."""
 
     measure: Measure
@@ -114,13 +123,13 @@ class Findings:
     precision: Estimate
     recall: Estimate
     weighted: Estimate
-    curves: Curves
-    measures: tuple[Comparison, ...]
+    curves: ThresholdCurves
+    measures: tuple[MeasureComparison, ...]
     more: int
     ready: bool
 
     @property
-    def alike(self) -> tuple[Comparison, ...]:
+    def alike(self) -> tuple[MeasureComparison, ...]:
         """The measures that the answers do not tell from the recommended one."""
         return tuple(each for each in self.measures if not each.differs and each.measure != self.measure)
 
@@ -148,7 +157,7 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
     fit = fits[chosen]
     at = fit.best
     spread = {name: _widened(values) for name, values in fit.spread(SHOWN).items()}
-    rows = [Comparison(measure, float(THRESHOLDS[each.best]), f1, different)
+    rows = [MeasureComparison(measure, float(THRESHOLDS[each.best]), f1, different)
             for measure, each, f1, different in zip(measures, fits, bests, differs, strict=True)]
     f1 = bests[chosen]
     at_threshold = {name: _estimate(_widened(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
@@ -157,7 +166,7 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
     return Findings(
         n, int(np.count_nonzero(answers.same > 0.5)), measures[chosen], float(THRESHOLDS[at]), f1,
         at_threshold["precision"], at_threshold["recall"], weighted_f1(fit, at, weight, answers),
-        Curves(THRESHOLDS[SHOWN], spread["precision"], spread["recall"], spread["f1"]),
+        ThresholdCurves(THRESHOLDS[SHOWN], spread["precision"], spread["recall"], spread["f1"]),
         tuple(sorted(rows, key=lambda row: -row.f1.value)), more, n >= LEAST,
     )
 

@@ -17,13 +17,13 @@ from ndcore.report.html import wrap_page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
 
-__all__ = ["Evidence", "evidence_json", "evidence_page"]
+__all__ = ["SessionEvidence", "evidence_json", "evidence_page"]
 
 LISTED = 2000  # draws on the page; the JSON has all
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SessionEvidence:
     """What the evidence shows of a session; `name_of` gives the id of a document by its position."""
 
     seed: int
@@ -34,7 +34,7 @@ class Evidence:
     name_of: Callable[[int], Any]
 
 
-def evidence_json(session: Evidence) -> dict[str, Any]:
+def evidence_json(session: SessionEvidence) -> dict[str, Any]:
     """Return everything that the estimates stand on, as values of JSON."""
     pool, found = session.pool, session.findings
     draws = [{
@@ -51,7 +51,7 @@ def evidence_json(session: Evidence) -> dict[str, Any]:
     }
 
 
-def evidence_page(session: Evidence) -> str:
+def evidence_page(session: SessionEvidence) -> str:
     """Return the evidence as a page of HTML that loads nothing."""
     pool, found = session.pool, session.findings
     pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
@@ -73,7 +73,7 @@ def evidence_page(session: Evidence) -> str:
     return wrap_page("Judged pairs", body + show_section("draws", "Draws", _draws(session)) + "</main>", CURVES)
 
 
-def _draws(session: Evidence) -> str:
+def _draws(session: SessionEvidence) -> str:
     """Render the table of draws."""
     lines = ""
     for draw in itertools.islice(session.answered, LISTED):

@@ -16,11 +16,11 @@ from ndcore._types import AnyPath, Text
 from ndcore.checks import check_choice, check_ids, checked_int, checked_memory_limit
 from ndcore.dedup.settings import write_settings
 from ndcore.files.json_values import to_json
-from ndcore.judge.answers import LABELS, MOST_NOTE, Answered, Log, read_labels
+from ndcore.judge.answers import LABELS, MOST_NOTE, Answered, AnswerLog, read_labels
 from ndcore.judge.curves import MeasureFit
 from ndcore.judge.draws import STRATIFIED, Draw, Drawer
 from ndcore.judge.estimates import Agreed, Answers, Findings, evaluate, kappa
-from ndcore.judge.evidence import Evidence, evidence_json, evidence_page
+from ndcore.judge.evidence import SessionEvidence, evidence_json, evidence_page
 from ndcore.judge.measures import Measure, checked_measures
 from ndcore.judge.pool import Pool, gather
 from ndcore.progress import Progress, reporting
@@ -132,7 +132,7 @@ class Session:
         self._log = self._open_log()
         self._shared = self._draw_shared()
 
-    def _open_log(self) -> Log:
+    def _open_log(self) -> AnswerLog:
         """Open the log, and write what the pool is, or check it."""
         if self.directory is not None:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class Session:
             except (ImportError, CannotLock):
                 self._lock = None  # nobody can tell who writes
         try:
-            log = Log(None if self.directory is None else self.directory / LOG)
+            log = AnswerLog(None if self.directory is None else self.directory / LOG)
             header = log.state.header
             if header is None:
                 log.add({"kind": "pool", "version": 1, "identity": self.pool.identity, "seed": self.seed,
@@ -351,9 +351,9 @@ class Session:
             raise ValueError(f"there are {found.answers} answers, too few to recommend settings")
         return found.measure.options(found.threshold)
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> SessionEvidence:
         """Return what the estimates stand on: the pool, every draw with its probability and answer, the findings."""
-        return Evidence(self.seed, self.pool, self.findings(), self.answered, self.agreement(), self.name_of)
+        return SessionEvidence(self.seed, self.pool, self.findings(), self.answered, self.agreement(), self.name_of)
 
     def save(self) -> tuple[Path, ...]:
         """Write the evidence, and the settings if there are answers enough, into the directory; return the paths."""

@@ -14,7 +14,7 @@ import numpy as np
 from ndcore._cluster import components
 from ndcore._types import Floats, Ints
 from ndcore.pairs.representatives import represent
-from ndcore.pairs.scored import Pairs
+from ndcore.pairs.scored import DocumentPairs
 from ndcore.readonly import NamedColumns
 
 __all__ = ["Chains", "chains", "guarded", "to_representatives"]
@@ -52,7 +52,7 @@ class Chains(NamedColumns, _Chains):  # type: ignore[misc]
     __slots__ = ()
 
 
-def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:
+def to_representatives(labels: Ints, pairs: DocumentPairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:
     """Return the resemblance of every document to its representative, float64 (n,); 1 to itself.
 
     Parameters
@@ -83,7 +83,7 @@ def to_representatives(labels: Ints, pairs: Pairs, measure: Callable[[Ints, Ints
     return found
 
 
-def chains(labels: Ints, pairs: Pairs, similar: Floats, threshold: float) -> Chains:
+def chains(labels: Ints, pairs: DocumentPairs, similar: Floats, threshold: float) -> Chains:
     """Find the components with members that do not resemble their representative at the threshold.
 
     Parameters
@@ -123,7 +123,7 @@ def chains(labels: Ints, pairs: Pairs, similar: Floats, threshold: float) -> Cha
     )
 
 
-def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: Ints) -> Ints:
+def guarded(labels: Ints, pairs: DocumentPairs, similar: Floats, guard: float, order: Ints) -> Ints:
     """Replace components that have a member too far from its representative by stars; return the new labels.
 
     Parameters
@@ -146,7 +146,7 @@ def guarded(labels: Ints, pairs: Pairs, similar: Floats, guard: float, order: In
     return np.where(broken, stars, labels)
 
 
-def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
+def _bottlenecks(labels: Ints, pairs: DocumentPairs) -> Floats:
     """Find, at each representative, the lowest resemblance in a maximum spanning tree of its component (Borůvka)."""
     n = len(labels)
     least = np.full(n, np.inf)
@@ -165,7 +165,7 @@ def _bottlenecks(labels: Ints, pairs: Pairs) -> Floats:
     return least
 
 
-def _hops(labels: Ints, members: Ints, pairs: Pairs) -> Ints:
+def _hops(labels: Ints, members: Ints, pairs: DocumentPairs) -> Ints:
     """Find, at each representative, the length of the shortest path to its farthest member, breadth first."""
     n = len(labels)
     ends, others = np.concatenate([pairs.a, pairs.b]), np.concatenate([pairs.b, pairs.a])

@@ -12,23 +12,23 @@ from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.readonly import NamedColumns, rebuilt
 from ndcore.sketch.sketcher import end_to_end
 
-__all__ = ["Holders", "Pairs", "Scored"]
+__all__ = ["DocumentPairs", "Holders", "Scored"]
 
 
-class _Pairs(NamedTuple):
+class _DocumentPairs(NamedTuple):
     a: Ints
     b: Ints
     resemblance: Floats
 
 
-class Pairs(NamedColumns, _Pairs):  # type: ignore[misc]
+class DocumentPairs(NamedColumns, _DocumentPairs):  # type: ignore[misc]
     """Pairs of documents a[i] < b[i] and their resemblances, sorted by a, then b."""
 
     __slots__ = ()
 
-    def where(self, mask: Bools) -> Pairs:
+    def where(self, mask: Bools) -> DocumentPairs:
         """Select the pairs of a mask."""
-        return Pairs(self.a[mask], self.b[mask], self.resemblance[mask])
+        return DocumentPairs(self.a[mask], self.b[mask], self.resemblance[mask])
 
 
 class Scored(NamedTuple):
@@ -50,9 +50,9 @@ class Scored(NamedTuple):
         return larger
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> DocumentPairs:
         """The pairs without scores."""
-        return Pairs(self.a, self.b, self.resemblance)
+        return DocumentPairs(self.a, self.b, self.resemblance)
 
     def where(self, mask: Bools | Ints) -> Scored:
         """Select the pairs of a mask, or in the order of positions."""

@@ -50,7 +50,7 @@ def _features(documents: Any) -> tuple[UInts, Ints]:
     return features, bounds
 
 
-class _Meetings:
+class _RunMeetings:
     """Documents in keep order, by number, and the accepted pairs of them that meet in a run."""
 
     def __init__(self, documents: Any, how: Judgement) -> None:
@@ -94,7 +94,7 @@ class _Meetings:
 def find_representatives(block: Any, *, judgement: Judgement) -> Any:
     """Find the documents of a block that represent themselves, as far as the pairs within the block say."""
     block = block.sort_by("rank")
-    meetings = _Meetings(block, judgement)
+    meetings = _RunMeetings(block, judgement)
     own = np.arange(meetings.n, dtype=np.uint32)
     labels, best = own.astype(np.int64), np.full(meetings.n, -1.0)
     for start in range(0, meetings.n, STEP):
@@ -125,7 +125,7 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
         if not either:
             wanted &= their > ranks.min()
         others = others.filter(pa.array(wanted))
-        meetings = _Meetings(pa.concat_tables([block, others], promote_options="permissive").sort_by("rank"), judgement)
+        meetings = _RunMeetings(pa.concat_tables([block, others], promote_options="permissive").sort_by("rank"), judgement)
         of_block = np.isin(meetings.ranks, ranks)
         own = np.arange(meetings.n, dtype=np.uint32)
         meetings.kernel.propose(own[of_block])

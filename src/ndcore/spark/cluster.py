@@ -14,7 +14,7 @@ from ndcore.phases.samples import compare_samples, count_overlaps, list_members,
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
-from ndcore.spark.documents import Documents, key_columns, number_documents, refuse_options, refuse_taken, with_keys
+from ndcore.spark.documents import SparkDocuments, key_columns, number_documents, refuse_options, refuse_taken, with_keys
 from ndcore.spark.result import VERDICT, Verdicts, join_labels, pairs_by_key
 from ndcore.spark.stars import choose_representatives
 from ndcore.spark.work import Work
@@ -198,7 +198,7 @@ def _assign(
     return measured.selectExpr("b as rank", "a as label", "resemblance")
 
 
-def _conclude(documents: Documents, labels: DataFrame, grouping: Grouping) -> DataFrame:
+def _conclude(documents: SparkDocuments, labels: DataFrame, grouping: Grouping) -> DataFrame:
     """Return the verdicts by key."""
     other = "'near'"
     if grouping.policy == "containment":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 __all__ = [
-    "Documents", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing", "refuse_options",
+    "SparkDocuments", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing", "refuse_options",
     "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
@@ -28,7 +28,7 @@ _LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "st
 
 
 @dataclass(frozen=True)
-class Documents:
+class SparkDocuments:
     """The documents in keep order, the documents of `against` first.
 
     Attributes
@@ -185,7 +185,7 @@ def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
 
 def number_documents(
     work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, how: str, **given: Any
-) -> Documents:
+) -> SparkDocuments:
     """Sketch the documents of both sides, sort them in keep order, and find equal ones.
 
     Parameters
@@ -226,7 +226,7 @@ def number_documents(
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
-    return Documents(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
+    return SparkDocuments(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
 
 
 def _check_keys(sketched: DataFrame) -> None:

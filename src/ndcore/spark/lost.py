@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ndcore.phases.shingle_sets import list_members
 from ndcore.phases.verification import Judgement, list_missing
-from ndcore.spark.documents import Documents
+from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.verification import blocks_by_first, filter_of, read_sets, rows_of_blocks
 from ndcore.spark.work import Work
 
@@ -17,7 +17,7 @@ __all__ = ["count_lost"]
 
 
 def count_lost(
-    work: Work, sides: DataFrame, documents: Documents, labels: DataFrame, sets: DataFrame, judgement: Judgement
+    work: Work, sides: DataFrame, documents: SparkDocuments, labels: DataFrame, sets: DataFrame, judgement: Judgement
 ) -> DataFrame:
     """Count the shingles, ``lost``, that no kept document has: of leaders that join another, and of versions, by ``rank``.
 

@@ -14,7 +14,7 @@ from ndcore.phases.candidates import expand_runs, list_entries
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import (
-    Documents,
+    SparkDocuments,
     key_columns,
     label_of,
     number_documents,
@@ -191,7 +191,7 @@ def _read_sides(
 
 
 def _cluster(
-    work: Work, sides: DataFrame, documents: Documents, judgement: Judgement, rules: Rules, bound: int
+    work: Work, sides: DataFrame, documents: SparkDocuments, judgement: Judgement, rules: Rules, bound: int
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 

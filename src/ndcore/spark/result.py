@@ -9,7 +9,7 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
-from ndcore.spark.documents import Documents, refuse_unstable
+from ndcore.spark.documents import SparkDocuments, refuse_unstable
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def join_labels(documents: Documents, labels: DataFrame, sound: str) -> DataFrame:
+def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> DataFrame:
     """Return a row for each new document: what its verdict is made of.
 
     ``key``, ``rank``, ``leader`` and ``how`` it equals it, ``label`` and ``representative``, its key, ``measured`` (the
@@ -140,7 +140,7 @@ def join_labels(documents: Documents, labels: DataFrame, sound: str) -> DataFram
 
 
 def conclude(
-    work: Work, documents: Documents, labels: DataFrame, pairs: DataFrame, lost: DataFrame | None, rules: Rules
+    work: Work, documents: SparkDocuments, labels: DataFrame, pairs: DataFrame, lost: DataFrame | None, rules: Rules
 ) -> tuple[DataFrame, DataFrame]:
     """Return the verdicts and the pairs, by key, given labels and accepted pairs of leaders, and `count_lost`, by rank."""
     from pyspark.sql import functions as F

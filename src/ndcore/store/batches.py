@@ -28,7 +28,7 @@ SEARCHED = 32  # pages that are searched for together: thousands of documents ma
 NEW, COMPARED, ALONE = range(3)  # a page is like no other; may be like one; the state must have all pages before
 
 
-class Run:
+class PageRun:
     """Documents that were decided on, and that the state does not know yet."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class BatchPlan(Plan):
 
     def __init__(self, state: State, pages: Pages) -> None:
         super().__init__(state)
-        self.pages, self._run, self._at = pages, Run(), 0
+        self.pages, self._run, self._at = pages, PageRun(), 0
         self._documents: dict[int, int] = {}  # positions in the batch, by the numbers that pages have got
         self._numbers: dict[int, int] = {}  # these numbers, by positions
         self.promoted: dict[int, UInts] = {}
@@ -242,7 +242,7 @@ class BatchPlan(Plan):
         if not run:
             return
         at = np.array(run.pages)
-        self._run = Run()
+        self._run = PageRun()
         state.waiting.update(enumerate(run.payloads, first))
         state.add_many(Added(first, np.array(run.labels), np.array(run.flags, np.uint8), np.array(pages.dates)[at],
                              pages.hashed[at], pages.features[at], pages.scopes[at], self._leads[at],

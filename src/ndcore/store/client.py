@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ndcore._types import AnyPath
-from ndcore.store.session import Session
+from ndcore.store.session import StoreSession
 from ndcore.store.socket import DIRECTORY, address, check_private, raise_error
 from ndcore.store.store import Store
 from ndcore.store.verdict import Date, Verdict, batches_of, microseconds, moment
@@ -188,8 +188,8 @@ class ClientSession:
     def __init__(self, client: StoreClient, name: str) -> None:
         self.name, self._call = name, partial(client._call, session=name)
 
-    decide = remote(Session.decide)
-    peek = remote(Session.peek)
-    cluster = remote(Session.cluster)
-    commit = remote(Session.commit)
-    discard = remote(Session.discard)
+    decide = remote(StoreSession.decide)
+    peek = remote(StoreSession.peek)
+    cluster = remote(StoreSession.cluster)
+    commit = remote(StoreSession.commit)
+    discard = remote(StoreSession.discard)

@@ -28,7 +28,7 @@ from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_stor
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Pages, Preparer
 from ndcore.store.records import Dictionary, Removal, encode
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
 from ndcore.store.verdict import Verdict
 
@@ -67,7 +67,9 @@ class OwnLock:
 class Directory:
     """An open directory. `state` is what is live; the caller holds `lock` around all calls."""
 
-    def __init__(self, path: Path, manifest: Manifest, settings: Settings, preparer: Preparer, lock: Lock | None) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, settings: StoreSettings, preparer: Preparer, lock: Lock | None
+    ) -> None:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
         self.read_only, self._lock, self.closed = lock is None, lock, False
         self.lock, self._process = OwnLock(self), os.getpid()
@@ -96,7 +98,7 @@ class Directory:
                                         str(path))
             if path.exists() and not is_begun(path):
                 raise FileExistsError(17, "exists and holds something else than a store", str(path))
-            settings = Settings.of(given)
+            settings = StoreSettings.of(given)
             _make_directory(path)
         lock = None if read_only else Lock(path, ADVICE)
         try:
@@ -125,7 +127,7 @@ class Directory:
     @classmethod
     def _of(cls, path: Path, manifest: Manifest, given: Mapping[str, Any], lock: Lock | None) -> Directory:
         """Make the directory of a description, without its log."""
-        settings = Settings.from_dict(manifest.settings)
+        settings = StoreSettings.from_dict(manifest.settings)
         settings.check(given)
         return cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
 
@@ -448,7 +450,7 @@ def newest_readable(path: Path) -> Manifest:
             continue
         own = [each for each in described if each.tag == tag]
         manifest = max(own or described, key=lambda each: each.serial)
-        if not own and Settings.from_dict(manifest.settings).evidence != "text":
+        if not own and StoreSettings.from_dict(manifest.settings).evidence != "text":
             raise CorruptFile(f"{path}: the description is of another store than {place.name}, which keeps no texts, so its "
                               f"settings are not known; copy {DESCRIPTION} from a backup of this store, of any age")
         return replace(manifest, tag=tag, state={**manifest.state, "log": place.name})

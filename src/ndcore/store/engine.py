@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ndcore._types import Text, UInts
 from ndcore.store.batches import ALONE, NEW, BatchPlan
-from ndcore.store.labels import KEPT, Place, Plan
+from ndcore.store.labels import KEPT, LabelPlace, Plan
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import DIGESTED, STR, VALID, Document, Sighting, encode, encode_new
 from ndcore.store.state import State
@@ -127,7 +127,7 @@ def _as_sighting(plan: Plan, page: Page, found: VersionComparison) -> Decision:
     return Decision(_verdict(plan, page.key, page.date, plan.place_of(document, page), change), record, page, {})
 
 
-def _verdict(plan: Plan, key: Key | None, date: int, found: Place, change: Change | None) -> Verdict:
+def _verdict(plan: Plan, key: Key | None, date: int, found: LabelPlace, change: Change | None) -> Verdict:
     """Make the verdict of a place."""
     of = None if found.label is None else plan.key_of(found.label)
     equal = None if found.equal is None else plan.key_of(found.equal)
@@ -192,7 +192,7 @@ class Batch:
             plan.know(i, record, decision.features)
         return decision.verdict
 
-    def _add(self, plan: BatchPlan, i: int, place: Place) -> Verdict:
+    def _add(self, plan: BatchPlan, i: int, place: LabelPlace) -> Verdict:
         """Add a page that becomes a document to the run."""
         state, pages, number = self._state, self._pages, plan.end
         label = number if place.label is None else place.label

@@ -15,7 +15,7 @@ from ndcore._sets import common
 from ndcore._types import AnyArray, Text, UInts
 from ndcore.storage.container import CorruptFile
 from ndcore.store.pages import Page, Pages, shingle_set, shingle_sets
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
@@ -50,7 +50,7 @@ class Evidence:
         Of documents among many that share features with a page (`RecordReader.near`).
     """
 
-    def __init__(self, settings: Settings, shingling: Shingling) -> None:
+    def __init__(self, settings: StoreSettings, shingling: Shingling) -> None:
         self.kind, self.shingling = settings.evidence, shingling
         self.num_perm, self._settings = settings.num_perm, settings
         self.exact = self.kind != "sketch"

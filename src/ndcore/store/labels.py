@@ -23,12 +23,12 @@ from ndcore.store.records import LEADER, VARIANT, Changes, Document
 from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, shared
 from ndcore.store.verdict import Judged, Key
 
-__all__ = ["KEPT", "Place", "Plan"]
+__all__ = ["KEPT", "LabelPlace", "Plan"]
 
 WHOLE = Measured(1.0, 1.0, 1.0, True)
 
 
-class Place(NamedTuple):
+class LabelPlace(NamedTuple):
     """Where a page belongs: its representative, by number (None: itself), its role, and how it compares."""
 
     label: int | None
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     measured: Measured | None
 
 
-KEPT = Place(None, LEADER | VARIANT, "kept", None, None)
+KEPT = LabelPlace(None, LEADER | VARIANT, "kept", None, None)
 
 
 class Plan:
@@ -83,22 +83,22 @@ class Plan:
         found = self.roles.get(number)
         return self.state.role(number) if found is None else found
 
-    def place(self, page: Page) -> Place:
+    def place(self, page: Page) -> LabelPlace:
         """Find where a page belongs that comes after all documents of the plan."""
         leader = self.leader(page)
         if leader is None:
             best = self.best(page) if page.valid else None
-            return KEPT if best is None else Place(best[0], LEADER | VARIANT, _judged(best[1]), None, best[1])
+            return KEPT if best is None else LabelPlace(best[0], LEADER | VARIANT, _judged(best[1]), None, best[1])
         number, record = leader
         label = self.label(number)
         equal = number if self.state.is_equal(record, page) else self.variant(page)
         role = VARIANT if equal is None else 0
         if label != number:
             measured = self.score(page, label)
-            return Place(label, role, _judged(measured), equal, measured)
-        return Place(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
+            return LabelPlace(label, role, _judged(measured), equal, measured)
+        return LabelPlace(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
 
-    def place_of(self, document: Document, page: Page) -> Place:
+    def place_of(self, document: Document, page: Page) -> LabelPlace:
         """Return the place that a live document has; the page has its tokens."""
         state, number = self.state, document.number
         label, role, equal = self.label(number), self.role(number), None
@@ -106,14 +106,14 @@ class Plan:
             holders = [*self.of_class(LEADS, page, page.scope), *self.of_class(VARIES, document, page.scope)]
             equal = next((each for each, record in holders if state.is_equal(record, document)), None)
         if label == number:
-            return Place(None, role, "kept", equal, None)
+            return LabelPlace(None, role, "kept", equal, None)
         head = state.document(label)
         if state.is_equal(head, document):
-            return Place(label, role, "identical", equal, WHOLE if page.valid else None)
+            return LabelPlace(label, role, "identical", equal, WHOLE if page.valid else None)
         if head.valid and state.is_class(head, document):
-            return Place(label, role, "lexical", equal, WHOLE)
+            return LabelPlace(label, role, "lexical", equal, WHOLE)
         measured = self.score(page, label)
-        return Place(label, role, _judged(measured), equal, measured)
+        return LabelPlace(label, role, _judged(measured), equal, measured)
 
     def key_of(self, number: int) -> Key:
         """Return the key of a document."""

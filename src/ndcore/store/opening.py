@@ -22,7 +22,7 @@ from ndcore.store.levels import Bits
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer, Sketched
 from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, Removal, Sighting, decode
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
 
 __all__ = ["Checkpoints", "covered_by"]
@@ -33,7 +33,7 @@ RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
 
 
-class Run(NamedTuple):
+class OpeningRun(NamedTuple):
     """Records that are applied together, with their positions: one record, or documents in a row that change no other.
 
     sketched: what the indexes need of the documents; None: they are applied one by one.
@@ -66,7 +66,7 @@ class Checkpoints:
     everything. The tail behind it is read again on opening.
     """
 
-    def __init__(self, place: Path, settings: Settings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
+    def __init__(self, place: Path, settings: StoreSettings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
         self.place, self.settings, self.preparer, self.log = place, settings, preparer, log
         self.read_only = read_only
         self.generation, self.names = 0, list[str]()
@@ -130,9 +130,9 @@ class Checkpoints:
         """Whether the next opening would read records again."""
         return self.read_again or self.log.end > self.covered
 
-    def _runs(self, state: State) -> Iterator[Run]:
+    def _runs(self, state: State) -> Iterator[OpeningRun]:
         """Yield the records of the log: consecutive documents that change no other together, others alone."""
-        run, following = Run([]), -1  # the number that the next document of the run must have
+        run, following = OpeningRun([]), -1  # the number that the next document of the run must have
         for position, payload in self.log.scan(self.covered):
             try:
                 record = decode(payload)
@@ -150,13 +150,13 @@ class Checkpoints:
             number = record.number if isinstance(record, Document) and not record.changes else None
             if run.records and (number is None or number != following or len(run.records) >= RUN):
                 yield run
-                run = Run([])
+                run = OpeningRun([])
             run.records.append((position, record))
             following = -1 if number is None else number + 1
         if run.records:
             yield run
 
-    def _sketched(self, state: State, run: Run) -> Run:
+    def _sketched(self, state: State, run: OpeningRun) -> OpeningRun:
         """Make what the indexes need of the documents of a run, unless they know it."""
         documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
         if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
@@ -164,7 +164,7 @@ class Checkpoints:
                 texts = [state.evidence.text(record.evidence) for record in documents]
             except CorruptFile:
                 return run  # each is tried alone
-            run = Run(run.records, self.preparer.sketched([decoded(record.name) for record in documents], texts))
+            run = OpeningRun(run.records, self.preparer.sketched([decoded(record.name) for record in documents], texts))
             assert run.sketched is not None
             for record, scope in zip(documents, run.sketched.scopes.tolist(), strict=True):
                 record.scope = scope

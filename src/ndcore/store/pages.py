@@ -16,7 +16,7 @@ from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
 from ndcore.store.verdict import Date, Item, Key, Version, microseconds
 from ndcore.text.agreement import Agreement
@@ -205,7 +205,7 @@ class Sketched(NamedTuple):
 class Preparer:
     """Makes pages, by the settings of a store."""
 
-    def __init__(self, settings: Settings, sketcher: MinHasher) -> None:
+    def __init__(self, settings: StoreSettings, sketcher: MinHasher) -> None:
         self.settings, self.sketcher, self.shingling = settings, sketcher, sketcher.shingling
         self.secret = bytes.fromhex(settings.secret)
         self._agreement = Agreement.of(settings.must_agree)

@@ -15,7 +15,7 @@ from ndcore.store.keys import decoded
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer, Sketched, token_digest
 from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
 __all__ = ["FEW", "RecordReader"]
@@ -34,7 +34,7 @@ class RecordReader:
         Records of last versions that are not in the log yet, by number, or their bytes.
     """
 
-    def __init__(self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
+    def __init__(self, settings: StoreSettings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)
         self.waiting: dict[int, Document | Sighting | bytes] = {}

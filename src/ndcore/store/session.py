@@ -18,7 +18,7 @@ from ndcore.store.socket import for_clients
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
 
-__all__ = ["Session"]
+__all__ = ["StoreSession"]
 
 BATCH = 512  # pages that are committed at once
 
@@ -55,7 +55,7 @@ def _without_text(page: Page, evidence: Evidence) -> Page:
     return page
 
 
-class Session:
+class StoreSession:
     """Pages that are decided on before they are kept: made by `Store.session`.
 
     A verdict of a session is provisional: what the main job would say of the page after everything committed until now and
@@ -74,7 +74,7 @@ class Session:
     """
 
     def __init__(
-        self, directory: Directory, name: str, sessions: dict[str, Session],
+        self, directory: Directory, name: str, sessions: dict[str, StoreSession],
         decide: Callable[[Pages], list[Verdict]],
     ) -> None:
         self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
@@ -172,4 +172,4 @@ class Session:
         return self._fork
 
 
-for_clients(Session.decide, Session.peek, Session.cluster, Session.commit, Session.discard)
+for_clients(StoreSession.decide, StoreSession.peek, StoreSession.cluster, StoreSession.commit, StoreSession.discard)

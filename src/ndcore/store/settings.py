@@ -16,14 +16,14 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["Settings"]
+__all__ = ["StoreSettings"]
 
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
 FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # in which merged stores may differ
 
 
 @dataclass(frozen=True)
-class Settings:
+class StoreSettings:
     """The settings of a store.
 
     Attributes
@@ -58,7 +58,7 @@ class Settings:
     must_agree: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
+    def of(cls, given: Mapping[str, Any]) -> StoreSettings:
         """Make the settings of a new store of the arguments of `Store.open`; None stands for the default.
 
         Raises TypeError or ValueError for an argument that is not accepted.
@@ -79,7 +79,7 @@ class Settings:
         return made
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, stored: Mapping[str, Any]) -> StoreSettings:
         """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
         try:
             found = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
@@ -128,7 +128,7 @@ class Settings:
                 raise ValueError(f"the store was created with {name}={fixed!r}, got {value!r}; leave the argument out, or "
                                  "create another store")
 
-    def check_mergeable(self, other: Settings) -> None:
+    def check_mergeable(self, other: StoreSettings) -> None:
         """Raise ValueError where the evidence of another store would say something else in this one."""
         a, b = self.as_dict(), other.as_dict()
         for name in sorted({*a, *b} - set(FREE)):

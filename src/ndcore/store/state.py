@@ -18,7 +18,7 @@ from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
 from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
-from ndcore.store.settings import Settings
+from ndcore.store.settings import StoreSettings
 
 __all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
            "kinds", "mixed", "repeated", "shared"]
@@ -75,7 +75,7 @@ class State(RecordReader):
     """
 
     def __init__(
-        self, settings: Settings, preparer: Preparer, log: Log, columns: DocumentColumns, live: Bitmap, kept: Bitmap,
+        self, settings: StoreSettings, preparer: Preparer, log: Log, columns: DocumentColumns, live: Bitmap, kept: Bitmap,
         indexes: Indexes | None,
     ) -> None:
         super().__init__(settings, preparer, log, columns)

@@ -19,8 +19,8 @@ from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Pages
-from ndcore.store.session import Session
-from ndcore.store.settings import Settings
+from ndcore.store.session import StoreSession
+from ndcore.store.settings import StoreSettings
 from ndcore.store.socket import Listener, for_clients
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds
 from ndcore.text.shingling import Shingling
@@ -50,7 +50,7 @@ class Store:
     def __init__(self, directory: Directory, durability: str, threads: int | None) -> None:
         self._directory, self._each, self._threads = directory, durability == "each", thread_count(threads)
         self._lock = directory.lock
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, StoreSession] = {}
         self._listener: Listener | None = None
         self._since = 0  # records since the last checkpoint
         self._micro: MicroBatches | None = None
@@ -121,7 +121,7 @@ class Store:
                        durability, threads)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> StoreSettings:
         """The settings, fixed when the store was created."""
         return self._directory.settings
 
@@ -232,7 +232,7 @@ class Store:
 
     # ---- sharing
 
-    def session(self, name: str) -> Session:
+    def session(self, name: str) -> StoreSession:
         """Return the session of a name: pages that are decided on now and kept by `Session.commit`.
 
         A session sees its own pages and the committed ones; other sessions, and the methods of the store, do not see its
@@ -244,7 +244,7 @@ class Store:
             self._directory.check_writable()
             found = self._sessions.get(name)
             if found is None:
-                found = self._sessions[name] = Session(self._directory, name, self._sessions, self._decide)
+                found = self._sessions[name] = StoreSession(self._directory, name, self._sessions, self._decide)
         return found
 
     def listen(self) -> Listener:
