@@ -329,8 +329,8 @@ cdef class TokenChoice:
 cdef class NameChoice:
     """Choose the words that a text writes with a capital at every place, and not only where a sentence begins.
 
-    A capital is a code point that simple case folding changes. A word begins a sentence if it is the first of the text, or if
-    one of `ends` is between it and the word before; there it needs two capitals to count.
+    A capital is a code point that simple case folding changes. A word begins a sentence if it is the first of the text, or
+    if one of `ends` is between it and the word before; there it needs two capitals to count.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("options", "message"), [
     (["--filter", "exact"], "'exact' is none of auto, lsh, complete"),
     (["--drop", "similar"], "'similar' is none of resembling, contained"),
-    (["--must-agree", "number"], "none of numbers, title, negations; did you mean numbers?"),
+    (["--must-agree", "number"], "none of numbers, amounts, title, names, negations; did you mean numbers?"),
     (["--min-shingles", "-1"], "'-1' is not a whole number"),
     (["--drop-common", "1"], "'1' is not a number above 0 and below 1"),
     (["--drop-common", "0"], "'0' is not a number above 0 and below 1"),
