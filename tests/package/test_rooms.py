@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,3 +158,9 @@ def test_the_rooms_and_modules_that_a_room_names_exist():
         inside = {other.stem for other in path.parent.iterdir()}
         named = set(re.findall(r"`(?:ndcore\.)?([a-z_]+)`", opening))
         assert named <= rooms | inside | {"parquet"}, path
+
+
+def test_every_room_is_installed():
+    listed = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    rooms = {f"ndcore.{path.name}" for path in ROOT.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert rooms <= set(listed)
