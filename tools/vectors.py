@@ -95,14 +95,17 @@ def header(what: str, source: str, **rules: str) -> dict[str, str]:
     return {"what": what, "numbers": NUMBERS, **rules, "source": source, "written_by": "tools/vectors.py"}
 
 
-def dump(document: dict[str, Any]) -> str:
+def dump(document: dict[str, Any], ascii: bool = False) -> str:
     """JSON with one line for each entry of a member, so that a difference shows which case moved."""
     lines = []
     for name, member in document.items():
+        if isinstance(member, str):
+            lines.append(f" {json.dumps(name)}: {json.dumps(member)}")
+            continue
         if isinstance(member, dict):
-            entries = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in member.items()]
+            entries = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=ascii)}" for key, value in member.items()]
         else:
-            entries = [json.dumps(value, ensure_ascii=False) for value in member]
+            entries = [json.dumps(value, ensure_ascii=ascii) for value in member]
         opening, closing = "{}" if isinstance(member, dict) else "[]"
         lines.append(f" {json.dumps(name)}: {opening}\n  " + ",\n  ".join(entries) + f"\n {closing}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -814,7 +817,7 @@ def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:
 def text_vectors() -> dict[str, Any]:
     kept = json.loads((VECTORS / "text.json").read_text(encoding="utf-8"))
     return {
-        "header": {**kept["header"], "unicode_version": text.UNICODE_VERSION},
+        **kept, "unicode_version": text.UNICODE_VERSION,
         "vectors": [text_case(row) for row in kept["vectors"]],
         "stop_words": [text_case(row) for row in kept["stop_words"]],
     }
@@ -859,7 +862,7 @@ def main() -> int:
     different = 0
     for stem in arguments.stems or WRITERS:
         path = arguments.output / f"{stem}.json"
-        written = dump(WRITERS[stem]()).encode()
+        written = dump(WRITERS[stem](), ascii=stem == "text").encode()
         if not arguments.check:
             arguments.output.mkdir(parents=True, exist_ok=True)
             path.write_bytes(written)

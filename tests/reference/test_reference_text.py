@@ -192,7 +192,7 @@ def test_digests() -> None:
 
 
 def test_vectors_are_of_this_unicode_version() -> None:
-    assert VECTORS["header"]["unicode_version"] == text.UNICODE_VERSION
+    assert VECTORS["unicode_version"] == text.UNICODE_VERSION
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda v: f"{v['unit']}-{v['normalize']}-{v['note']}")
