@@ -7,12 +7,8 @@ An option of several commands with the same meaning is one row.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
+from written_file import ROOT, write_or_check
 
-ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src"
 PAGE = ROOT / "docs" / "command-line.md"
 BEGIN = "<!-- The tables down to the end mark are written by tools/command_line.py. -->\n"
 END = "<!-- End of the tables. -->\n"
@@ -54,18 +50,5 @@ def page() -> str:
     return f"{before}{BEGIN}\n{tables()}\n{END}{after}"
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true", help="write nothing")
-    sys.path.insert(0, str(SOURCE))  # what stands here, not what is installed
-    written = page()
-    if not options.parse_args().check:
-        PAGE.write_text(written, encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != written:
-        print(f"{PAGE.name} has not the options of the commands: run tools/command_line.py", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(__doc__, PAGE, page, "tools/command_line.py"))

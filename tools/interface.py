@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src"
+from written_file import ROOT, SOURCE, write_or_check
+
 INTERFACE = ROOT / "tests" / "package" / "interface.txt"
 HEADER = SOURCE / "ndcore" / "core" / "ndcore.h"
 MODULES = (  # DESIGN.md §2, "Public modules"
@@ -231,18 +229,5 @@ def interface() -> str:
     return "\n".join([*lines, *sorted(header_lines(HEADER.read_text(encoding="utf-8")))]) + "\n"
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true", help="write nothing")
-    sys.path.insert(0, str(SOURCE))  # what stands here, not what is installed
-    found = interface()
-    if not options.parse_args().check:
-        INTERFACE.write_text(found, encoding="utf-8")
-    elif INTERFACE.read_text(encoding="utf-8") != found:
-        print(f"{INTERFACE.name} is not what the source says: run tools/interface.py", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(write_or_check(__doc__, INTERFACE, interface, "tools/interface.py"))

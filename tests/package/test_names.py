@@ -5,9 +5,6 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "ndcore"
-SAME_IDEA = {  # public names of one idea in two rooms
-    "NearDuplicates": "the result of a job, here and on Spark",
-}
 
 
 def test_no_two_classes_share_a_name() -> None:
@@ -16,5 +13,5 @@ def test_no_two_classes_share_a_name() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(path.relative_to(SOURCE).as_posix())
-    shared = {name: sorted(set(files)) for name, files in places.items() if len(set(files)) > 1 and name not in SAME_IDEA}
+    shared = {name: sorted(set(files)) for name, files in places.items() if len(set(files)) > 1}
     assert not shared

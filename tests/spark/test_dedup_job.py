@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark.dedup_job import reason, run
 from ndcore.spark.options import parse
-from ndcore.spark.result import NearDuplicates
+from ndcore.spark.result import NearDuplicateFrames
 
 
 def records(n):
@@ -161,7 +161,7 @@ def test_a_failure_leaves_no_output(spark, tmp_path, monkeypatch):
         assert (tmp_path / "out" / "kept" / "_SUCCESS").exists()
         raise RuntimeError("on the way")
 
-    monkeypatch.setattr(NearDuplicates, "counts", fail)
+    monkeypatch.setattr(NearDuplicateFrames, "counts", fail)
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
     with pytest.raises(RuntimeError, match="on the way"):
         job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out")

@@ -18,9 +18,10 @@ from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
-__all__ = ["documents_of", "pairs_of"]
+__all__ = ["dedup_page", "documents_of", "pairs_of"]
 
 FLAGS = ("against", "estimated")  # True, or left out
+RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "max_lost", "reassign")  # as the report
 
 
 def documents_of(findings: DedupFindings) -> Table:
@@ -100,8 +101,6 @@ def _are_numbers(findings: DedupFindings) -> bool:
 
 
 # ---- the page
-
-RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "reassign")  # listed by the report
 
 
 def dedup_page(findings: DedupFindings, account: dict[str, Any]) -> str:

@@ -187,6 +187,7 @@ def _list_rules(result: NearDuplicates) -> list[tuple[str, str]]:
         "min_shingles": str(rules.min_shingles) if rules.min_shingles else "",
         "drop_common": "" if rules.drop_common is None else
         f"{rules.drop_common:g}; {counted(result.common_shingles, 'shingle')} left out",
+        "max_lost": "" if rules.max_lost is None else f"{rules.max_lost}",
         "reassign": "yes" if rules.reassign else "",
     }
     return [(name, value) for name, value in given.items() if value]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ndcore.spark.cluster import ClusteringFrames, cluster
 from ndcore.spark.hamming_join import hamming_join
 from ndcore.spark.near_duplicates import near_duplicates
-from ndcore.spark.result import NearDuplicates
+from ndcore.spark.result import NearDuplicateFrames
 from ndcore.spark.sketch import sketch
 
-__all__ = ["ClusteringFrames", "NearDuplicates", "cluster", "hamming_join", "near_duplicates", "sketch"]
+__all__ = ["ClusteringFrames", "NearDuplicateFrames", "cluster", "hamming_join", "near_duplicates", "sketch"]

@@ -50,7 +50,7 @@ class ClusteringFrames(Verdicts):
     recipe : Recipe
         As in `ndcore.Clustering`; the recipe describes the sketches.
     key, directory
-        As in `NearDuplicates`.
+        As in `NearDuplicateFrames`.
     """
 
     pairs: DataFrame

@@ -15,7 +15,7 @@ from ndcore.files.field_values import describe_string_order
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
-from ndcore.spark.result import NearDuplicates
+from ndcore.spark.result import NearDuplicateFrames
 from ndcore.spark.work import JAR, Work, lacks_jar
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
 
 
 def _write(
-    work: Work, options: JobOptions, given: Input, result: NearDuplicates, pages: list[DataFrame]
+    work: Work, options: JobOptions, given: Input, result: NearDuplicateFrames, pages: list[DataFrame]
 ) -> dict[str, Any]:
     """Write the kept documents, the verdicts, the pages that no parser read if there are any, and the summary."""
     output = options.output.rstrip("/")

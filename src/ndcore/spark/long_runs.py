@@ -140,7 +140,7 @@ class LongRuns:
 
 
 def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
-    """Return the rows of `NearDuplicates.common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
+    """Return the rows of `common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
     from pyspark.sql import functions as F
 
     counts = entries.groupBy("run").agg(F.count("*").alias("holders"),

@@ -26,7 +26,7 @@ from ndcore.spark.documents import (
 from ndcore.spark.long_runs import LongRuns, account
 from ndcore.spark.lost import count_lost
 from ndcore.spark.probes import find_probes
-from ndcore.spark.result import VERDICT, NearDuplicates, conclude
+from ndcore.spark.result import VERDICT, NearDuplicateFrames, conclude
 from ndcore.spark.stars import choose_representatives, joins, reassign
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
 from ndcore.spark.work import Work
@@ -67,7 +67,7 @@ def near_duplicates(
     task_pairs: int = 1 << 22,
     directory: str | None = None,
     **local_only: Any,
-) -> NearDuplicates:
+) -> NearDuplicateFrames:
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
 
     `ndcore.near_duplicates` on the documents sorted by key gives the same result with the same filter: the same
@@ -108,7 +108,7 @@ def near_duplicates(
 
     Returns
     -------
-    NearDuplicates
+    NearDuplicateFrames
 
     Raises
     ------
@@ -160,7 +160,7 @@ def near_duplicates(
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
     work.describe("done")
-    return NearDuplicates(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
+    return NearDuplicateFrames(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
 
 
 def _read_sides(
@@ -195,7 +195,7 @@ def _cluster(
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
-    Last come the rows of `NearDuplicates.common`; None where no runs are long.
+    Last come the rows of `NearDuplicateFrames.common`; None where no runs are long.
     """
     from pyspark.sql import functions as F
 

@@ -15,7 +15,7 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["VERDICT", "NearDuplicates", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
+__all__ = ["VERDICT", "NearDuplicateFrames", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
 
 
 VERDICT = ("class", "resemblance", "cluster_size")  # columns of a verdict, with the representative
@@ -77,7 +77,7 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class NearDuplicates(Verdicts):
+class NearDuplicateFrames(Verdicts):
     """The verdict on every document of a collection, as DataFrames.
 
     Attributes
