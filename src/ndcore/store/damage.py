@@ -81,7 +81,7 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
 
 
 def says_more(log: Log, state: State) -> bool:
-    """Tell whether a log has documents that a state does not know; then it is no copy of a part of it."""
+    """Tell whether a log has documents that a state does not know, and so is not a copy of a part of it."""
     there = _unread(state, log)
     try:
         for position, payload in log.scan():
