@@ -233,7 +233,7 @@ class Store:
     # ---- sharing
 
     def session(self, name: str) -> StoreSession:
-        """Return the session of a name: pages that are decided on now and kept by `Session.commit`.
+        """Return the session of a name: pages that are decided on now and kept by `StoreSession.commit`.
 
         A session sees its own pages and the committed ones; other sessions, and the methods of the store, do not see its
         pages. The name stands for the same session until it is discarded, also for clients (`listen`).
