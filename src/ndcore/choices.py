@@ -9,7 +9,9 @@ from typing import Final
 
 # Kinds of tokens, and how some kinds may be normalised.
 UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
-NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}
+NORMALIZED: Final = {
+    "NFKC": ("word", "char", "grapheme"), "scan": ("char", "grapheme"), "words": ("line", "paragraph", "sentence"),
+}
 
 FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
 DROPS = ("resembling", "contained")  # which documents are dropped

@@ -32,8 +32,9 @@ class TokenOptions(Options):
 
     unit: str | None = option(SHINGLES, "kind of token (default word)", choices=UNITS)
     normalize: str | None = option(SHINGLES,
-        "NFKC: Unicode normalization of words and characters; words: compare lines, paragraphs and sentences by their "
-        "words (default none)", choices=tuple(NORMALIZED))
+        "NFKC: Unicode normalization of words and characters; scan: the same of characters, without white space and hyphens "
+        "at line ends; words: compare lines, paragraphs and sentences by their words (default none)",
+        choices=tuple(NORMALIZED))
     stop_words: values.FileLines | None = option(SHINGLES,
         "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
 

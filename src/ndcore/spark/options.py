@@ -129,7 +129,8 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
         p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")
     p.add_argument("--width", type=int, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
-    p.add_argument("--normalize", choices=tuple(NORMALIZED), help="NFKC, or words of lines and sentences (default none)")
+    p.add_argument("--normalize", choices=tuple(NORMALIZED),
+                   help="NFKC; scan, of characters alone; or words, of lines and sentences (default none)")
     p.add_argument("--stop-words", metavar="FILE", help="words to leave out (default none)")
     p.add_argument("--directory", metavar="DIR",
                    help="directory or URI where a folder holds intermediate results until the end (default OUTDIR)")
