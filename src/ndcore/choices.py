@@ -13,6 +13,12 @@ NORMALIZED: Final = {
     "NFKC": ("word", "char", "grapheme"), "scan": ("char", "grapheme"), "words": ("line", "paragraph", "sentence"),
 }
 
+# Settings by name: documents as in a file of settings; see `load_settings`. Of noisy, bench/noise.py has measured why.
+SETTINGS: Final = {"noisy": {
+    "format": "ndcore settings", "version": 1, "near_duplicates": {
+        "threshold": 0.3, "filter": "complete", "shingling": {"unit": "char", "width": 5, "normalize": "scan"}},
+}}
+
 FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
 DROPS = ("resembling", "contained")  # which documents are dropped
 AGREEMENTS = ("numbers", "amounts", "title", "names", "negations")

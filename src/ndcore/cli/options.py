@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ndcore.choices import HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
 from ndcore.cli import values
-from ndcore.cli.command import INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
+from ndcore.cli.command import DUPLICATES, INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
@@ -49,6 +49,15 @@ class WidthOptions(Options):
 @option_class
 class ShingleOptions(TokenOptions, WidthOptions):
     """What a shingle is."""
+
+
+@option_class
+class SettingsOptions(Options):
+    """Settings in a file or by name."""
+
+    settings: str | None = option(DUPLICATES,
+        "take threshold, shingles and rules from this file, which ndcore judge writes; or the name noisy: settings for text "
+        "with errors in its letters, as of scanned pages", metavar="FILE.toml")
 
 
 @option_class
