@@ -53,9 +53,9 @@ def test_thirty_answers_choose_well_and_intervals_hold():
 def test_intervals_hold_on_pools_by_which_they_were_not_chosen():
     """20 pools with sizes, scores and curves of fixed seeds, 10 runs each.
 
-    In 93.5 % of the runs or more the interval by curves holds at all looks from the tenth to the 30th answer at once, and the
-    interval by weights after the last; less two standard errors of so few runs, which is 3.5 %. (With `INFLATION` 1 the first
-    holds in 89.5 %.)
+    In 93.5 % of the runs or more the interval by curves holds at all looks from the tenth to the 30th answer at once, and
+    the interval by weights after the last; less two standard errors of so few runs, which is 3.5 %. (With `INFLATION` 1 the
+    first holds in 89.5 %.)
     """
     all_looks, last = [], []
     for pool in range(20):
