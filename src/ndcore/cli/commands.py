@@ -661,8 +661,8 @@ class JudgeOptions(ReadingOptions):
     output: str = option(OUTPUT, "directory of the session, new or begun earlier", "-o", metavar="DIR", required=True)
     json: bool = option(OUTPUT, "print what the answers say as one JSON object at the end")
     measures: list[str] = option("pairs",
-        "a measure to choose among, as word:5, char:8, word:5:contained, word:5:numbers or word:5:common=0.05. Repeatable "
-        "(default: word:5, word:2, word:3, word:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
+        "a measure to choose among, as word:5, char:5:scan, word:5:contained, word:5:numbers or word:5:common=0.05. "
+        "Repeatable (default: word:5, word:2, word:3, word:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
         many=True)
     labels: list[str] = option("pairs",
         "take the labels of a CSV file with the columns id, id, and same or different. Repeatable", metavar="FILE",
