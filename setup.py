@@ -15,7 +15,7 @@ C_FILES = {
     "_cpu": ["cpu"],
     "_signals": [],
     "_rabin": ["gf2", "rabin"],
-    "_text": ["text", "units", "grapheme", "sentence", "nfkc", "places"],
+    "_text": ["text", "units", "grapheme", "sentence", "nfkc", "scan", "places"],
     "_minhash": ["minhash", "fastsketch"],
     "_sets": ["sets"],
     "_candidates": ["candidates", "feature", "prefix", "bitmaps", "meetings"],

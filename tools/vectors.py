@@ -5,10 +5,10 @@
 Expectations flow reference -> vectors -> portable kernels -> variants, never back: run this only after a change of the
 reference that the contract asks for.
 
-text.json holds its own cases. A row with "text" and "expected", tokens between "|", as in {"note": "…", "unit": "word",
-"normalize": null, "text": "don't", "expected": "don|t"}, is a case typed by hand from the definitions in DESIGN.md: it
-becomes a vector where the reference agrees. Tokens of a row are never changed, but for those of "mixed" inputs, which
-nobody typed.
+text.json and scan.json hold their own cases. A row with "text" and "expected", tokens between "|", as in {"note": "…",
+"unit": "word", "normalize": null, "text": "don't", "expected": "don|t"}, is a case typed by hand from the definitions in
+DESIGN.md: it becomes a vector where the reference agrees. Tokens of a row are never changed, but for those of "mixed"
+inputs, which nobody typed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
 LONG = 40
+TEXTS = ("text", "scan")  # files of texts and their tokens
 P, Q, R = rabin.POLYNOMIAL, rabin.TOKEN_POLYNOMIAL, rabin.FEATURE_POLYNOMIAL
 OTHER = rabin.random_irreducible(64, 4)
 
@@ -814,13 +816,10 @@ def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------- text
 
 
-def text_vectors() -> dict[str, Any]:
-    kept = json.loads((VECTORS / "text.json").read_text(encoding="utf-8"))
-    return {
-        **kept, "unicode_version": text.UNICODE_VERSION,
-        "vectors": [text_case(row) for row in kept["vectors"]],
-        "stop_words": [text_case(row) for row in kept["stop_words"]],
-    }
+def text_vectors(stem: str) -> dict[str, Any]:
+    kept = json.loads((VECTORS / f"{stem}.json").read_text(encoding="utf-8"))
+    cases = {name: [text_case(row) for row in kept[name]] for name in ("vectors", "stop_words") if name in kept}
+    return {**kept, "unicode_version": text.UNICODE_VERSION, **cases}
 
 
 def text_case(row: dict[str, Any]) -> dict[str, Any]:
@@ -835,7 +834,7 @@ def text_case(row: dict[str, Any]) -> dict[str, Any]:
         found = text.tokens(data, row["unit"], row["normalize"])
     tokens = [token.hex() for token in found]
     if tokens != expected and not row["note"].startswith("mixed"):
-        raise SystemExit(f"text.json, {row['note']}: {tokens} from the reference, {expected} typed")
+        raise SystemExit(f"vectors of text, {row['note']}: {tokens} from the reference, {expected} typed")
     whole = {"invalid_bytes": text.invalid_bytes(data), "digest": text.digest(data).hex()} if "unit" in row else {}
     named = {name: row[name] for name in ("note", "unit", "stop_words", "normalize") if name in row}
     digest = text.digest(text.canonical(found)).hex()
@@ -845,7 +844,8 @@ def text_case(row: dict[str, Any]) -> dict[str, Any]:
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "gf2": gf2_vectors, "rabin": rabin_vectors, "shingling": shingling_vectors, "minhash": minhash_vectors, "winnow":
     winnow_vectors, "simhash": simhash_vectors, "features": feature_vectors, "clustering": clustering_vectors,
-    "fourphase": fourphase_vectors, "compressed": compressed_vectors, "text": text_vectors,
+    "fourphase": fourphase_vectors, "compressed": compressed_vectors,
+    **{stem: partial(text_vectors, stem) for stem in TEXTS},
 }
 
 
@@ -862,7 +862,7 @@ def main() -> int:
     different = 0
     for stem in arguments.stems or WRITERS:
         path = arguments.output / f"{stem}.json"
-        written = dump(WRITERS[stem](), ascii=stem == "text").encode()
+        written = dump(WRITERS[stem](), ascii=stem in TEXTS).encode()
         if not arguments.check:
             arguments.output.mkdir(parents=True, exist_ok=True)
             path.write_bytes(written)

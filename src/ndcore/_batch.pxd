@@ -21,6 +21,6 @@ cdef class Batch:
     cdef _own(self)
     cdef _refer(self, list documents)
     cdef _encode(self, const uint8_t *units)
-    cdef _normalize(self, bint remove)
+    cdef _normalize(self, bint remove, bint scan)
     cdef _own_copies(self)
     cdef bint _is_ascii(self, size_t i) except -1

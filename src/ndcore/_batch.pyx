@@ -72,17 +72,19 @@ cdef void *allocate(size_t size) except NULL:
 cdef class Batch:
     """Documents as bytes that stay in place while this object lives. A str is encoded as UTF-8 with surrogatepass.
 
-    bytes, ASCII str and Arrow texts are read in place. Other str, and all documents if `normal`, are copied to buffers of
+    bytes, ASCII str and Arrow texts are read in place. Other str, and all documents with a `form`, are copied to buffers of
     this object, so that nothing is cached in the caller's objects.
+
+    form: None, or what `normalize` of `_text` is told of each document.
     """
-    def __cinit__(self, documents, bint normal=False, bint remove=False):
+    def __cinit__(self, documents, tuple form=None):
         cdef size_t i
         if isinstance(documents, ArrowTexts):
             self._borrow(documents)
         else:
             self._refer(list(documents))
-        if normal:
-            self._normalize(remove)
+        if form is not None:
+            self._normalize(form[0], form[1])
         for i in range(self.count):
             self.longest = max(self.longest, self.sizes[i])
             self.total += self.sizes[i]
@@ -163,13 +165,13 @@ cdef class Batch:
                 self.sizes[i] = size
                 at += size
 
-    cdef _normalize(self, bint remove):
-        """Replace all documents by their normal forms. ASCII stays in place: it is normal, except for case."""
+    cdef _normalize(self, bint remove, bint scan):
+        """Replace all documents by their normal forms. ASCII stays in place: it is normal, except for case and scan."""
         from ndcore._text import normalize  # `_text` itself starts this extension, through ndcore/__init__.pxd
 
         cdef size_t i
-        forms = [None if self._is_ascii(i) else
-                 normalize(PyBytes_FromStringAndSize(<const char *> self.texts[i], <Py_ssize_t> self.sizes[i]), remove)
+        forms = [None if not scan and self._is_ascii(i) else
+                 normalize(PyBytes_FromStringAndSize(<const char *> self.texts[i], <Py_ssize_t> self.sizes[i]), remove, scan)
                  for i in range(self.count)]
         if self.borrowed:
             self._own_copies()

@@ -71,23 +71,22 @@ cdef uint64_t built_struct_sizes() noexcept nogil:
 cdef class Shingler:
     """The tables of a shingling. The caller checks arguments and documents (str or bytes).
 
-    normal: None, or whether NFKC removes default ignorable code points first. stop_words: canonical bytes, each after its
-    length, all different.
+    form: None, or what a Batch is told of the normal form. stop_words: canonical bytes, each after its length, all different.
     """
     cdef nd_shingling how
     cdef bytes stop_words
-    cdef bint labelled, normal, remove, refuse_short
+    cdef tuple form
+    cdef bint labelled, refuse_short
 
     def __cinit__(
         self, unit: str, width: int, short_whole: bool, labelled: bool, polynomial: int, token_polynomial: int,
-        normal: bool | None, stop_words: bytes = b"", refuse_short: bool = False,
+        form: tuple | None, stop_words: bytes = b"", refuse_short: bool = False,
     ):
         shingling_init(
             &self.how, UNITS[unit], width, short_whole, <uint64_t> (polynomial & 0xFFFFFFFFFFFFFFFF),
             <uint64_t> (token_polynomial & 0xFFFFFFFFFFFFFFFF))
         self.labelled, self.refuse_short = labelled, refuse_short
-        self.normal = normal is not None
-        self.remove = bool(normal)
+        self.form = form
         self._set_stop_words(stop_words)
 
     def __dealloc__(self):
@@ -114,7 +113,7 @@ cdef class Shingler:
 
     def batch(self, documents) -> Batch:
         """Make a Batch of documents, normalized as this shingling asks."""
-        return Batch.__new__(Batch, documents, self.normal, self.remove)
+        return Batch.__new__(Batch, documents, self.form)
 
     def fingerprints(self, Batch batch not None, first=0):
         """Compute the fingerprints of documents, numbered from `first`: (values uint64, offsets int64, invalid bytes)."""

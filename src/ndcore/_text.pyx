@@ -5,6 +5,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 import numpy as np
 
@@ -46,6 +47,13 @@ cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_out_size(size_t n)
     size_t nd_nfkc(const uint8_t *text, size_t n, int remove, uint32_t *scratch, uint8_t *out)
     int nd_nfkc_is_boundary(uint32_t code_point)
+
+cdef extern from "scan.h" nogil:
+    ctypedef struct nd_scan:
+        uint32_t hyphen
+    unsigned ND_SCAN_HYPHEN, ND_SCAN_POINT
+    unsigned nd_scan_next(nd_scan *s, uint32_t c)
+    size_t nd_scan_bytes(nd_scan *s, const uint8_t *text, size_t n, uint8_t *out)
 
 
 cdef void text_table_init(nd_text_table *table, uint64_t low) noexcept nogil:
@@ -213,7 +221,28 @@ cdef size_t _cut(const uint8_t *text, size_t n, size_t at) noexcept nogil:
     return min(end, n)
 
 
-def normalize(data: bytes, remove: bool) -> bytes:
+def scanned(const uint32_t[::1] points):
+    """Tell which code points of a text in normal form normalize="scan" keeps; bool (n,). Others than Unicode's are kept."""
+    cdef nd_scan state
+    cdef uint8_t[::1] out = np.zeros(points.shape[0], np.uint8)
+    cdef Py_ssize_t i, held = 0
+    cdef unsigned stays
+    memset(&state, 0, sizeof(state))
+    with nogil:
+        for i in range(points.shape[0]):
+            stays = nd_scan_next(&state, points[i])
+            if stays & ND_SCAN_HYPHEN:
+                out[held] = 1
+            if stays & ND_SCAN_POINT:
+                out[i] = 1
+            if points[i] == state.hyphen:
+                held = i
+    if state.hyphen:
+        out[held] = 1
+    return np.asarray(out).view(np.bool_)
+
+
+def normalize(data: bytes, remove: bool, scan: bool = False) -> bytes:
     """Fold text and bring it to normal form NFKC; invalid bytes come out as 0xFF.
 
     Parameters
@@ -222,12 +251,17 @@ def normalize(data: bytes, remove: bool) -> bytes:
         UTF-8, valid or not.
     remove : bool
         Remove default ignorable code points first.
+    scan : bool
+        Leave out white space, and hyphens that divide words at the ends of lines.
     """
     cdef const uint8_t *text = data
     cdef size_t n = len(data), at = 0, end, length
-    cdef bint leave_out = remove
+    cdef bint leave_out = remove, scans = scan
+    cdef nd_scan state
     cdef uint32_t *scratch
     cdef uint8_t *out
+    cdef uint8_t *made
+    memset(&state, 0, sizeof(state))
     pieces = []
     while at < n:
         end = _cut(text, n, at)
@@ -238,12 +272,18 @@ def normalize(data: bytes, remove: bool) -> bytes:
             if scratch == NULL or out == NULL:
                 raise MemoryError()
             with nogil:
+                made = out
                 length = nd_nfkc(text + at, end - at, leave_out, scratch, out)
-            pieces.append(out[:length])
+                if scans:  # the scratch is larger than any text
+                    made = <uint8_t *> scratch
+                    length = nd_scan_bytes(&state, out, length, made)
+            pieces.append(PyBytes_FromStringAndSize(<const char *> made, <Py_ssize_t> length))
         finally:
             free(scratch)
             free(out)
         at = end
+    if state.hyphen:
+        pieces.append(chr(state.hyphen).encode())
     return b"".join(pieces)
 
 

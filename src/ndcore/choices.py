@@ -9,7 +9,15 @@ from typing import Final
 
 # Kinds of tokens, and how some kinds may be normalised.
 UNITS: Final = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
-NORMALIZED: Final = {"NFKC": ("word", "char", "grapheme"), "words": ("line", "paragraph", "sentence")}
+NORMALIZED: Final = {
+    "NFKC": ("word", "char", "grapheme"), "scan": ("char", "grapheme"), "words": ("line", "paragraph", "sentence"),
+}
+
+# Settings by name: documents as in a file of settings; see `load_settings`. Of noisy, bench/noise.py has measured why.
+SETTINGS: Final = {"noisy": {
+    "format": "ndcore settings", "version": 1, "near_duplicates": {
+        "threshold": 0.3, "filter": "complete", "shingling": {"unit": "char", "width": 5, "normalize": "scan"}},
+}}
 
 FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
 DROPS = ("resembling", "contained")  # which documents are dropped

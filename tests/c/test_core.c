@@ -36,6 +36,7 @@
 #include "repeats.h"
 #include "probes.h"
 #include "simhash.h"
+#include "scan.h"
 #include "table.h"
 #include "utf8.h"
 #include "vocabulary.h"
@@ -57,6 +58,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_jsonl.h"
 #include "test_markup.h"
 #include "test_nfkc.h"
+#include "test_scan.h"
 #include "test_minhash.h"
 #include "test_winnow.h"
 #include "test_simhash.h"
@@ -116,6 +118,7 @@ int main(int argc, char **argv)
     test_utf8();
     test_other_token_polynomials();
     test_nfkc();
+    test_scan();
     test_lines_of_json();
     test_work_of_tags();
     test_text_between_tags();

@@ -13,6 +13,7 @@ import pytest
 
 import ndcore as nd
 from ndcore.cli.main import main
+from ndcore.dedup.settings import write_settings
 
 WORDS = [f"word{i}" for i in range(2000)]
 
@@ -145,6 +146,26 @@ def test_saved_sketches(tmp_path, records, capsys):
 def test_ways_that_find_the_same(tmp_path, records, capsys, options):
     assert run("cluster", records, "-o", tmp_path / "c", *options, "-q") == 0
     assert nd.Collection.open(tmp_path / "c").members("a-near") == ["a", "a-again", "a-near", "a-upper"]
+
+
+def test_settings_of_a_file(tmp_path, records, capsys):
+    file = tmp_path / "s.toml"
+    file.write_text(write_settings({"threshold": 0.7, "cluster": "components", "must_agree": ("numbers",), "min_shingles": 2,
+                                    "shingling": nd.Shingling("char", 5, normalize="scan")}))
+    assert run("cluster", records, "-o", tmp_path / "one", "--settings", file, "-q") == 0
+    assert run("cluster", records, "-o", tmp_path / "two", "--threshold", "0.7", "--clustering", "components",
+               "--must-agree", "numbers", "--min-shingles", "2", "--unit", "char", "--normalize", "scan", "-q") == 0
+    one, two = (nd.Collection.open(tmp_path / name) for name in ("one", "two"))
+    assert one.clustering.parameters == two.clustering.parameters and one.recipe == two.recipe
+    assert one.clustering.labels.tolist() == two.clustering.labels.tolist()
+    assert "--settings does nothing" in refused(capsys, 2, "cluster", tmp_path / "one", "--settings", file)
+    for settings, words, said in [
+        (file, ["--clustering", "greedy"], "--clustering and --settings"),
+        (file, ["--normalize", "scan"], f"--normalize and --settings {file} both say it"),
+        ("noisy", [], "collection does not have the option filter='complete'"),
+    ]:
+        assert said in refused(capsys, 2, "cluster", records, "-o", tmp_path / "n", "--settings", settings, *words)
+    assert not (tmp_path / "n").exists()
 
 
 def test_refusals(tmp_path, records, collection, capsys):

@@ -9,7 +9,10 @@ import pytest
 from commands import refused, run, text
 from store_commands import made
 
+from ndcore.dedup.settings import write_settings
+from ndcore.recipe import Recipe
 from ndcore.store.store import Store
+from ndcore.text.shingling import Shingling
 
 
 def test_create_with_defaults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +55,23 @@ def test_create_with_options_of_the_verdict(tmp_path: Path, capsys: pytest.Captu
                        (("--min-shingles", "3", "--evidence", "sketch"), "keeps none"),
                        (("--must-agree", "dates"), "dates")):
         assert why in refused(capsys, 2, "store", "create", tmp_path / "n", *words)
+    assert not (tmp_path / "n").exists()
+
+
+def test_create_takes_settings_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(write_settings({
+        "threshold": 0.6, "filter": "auto", "must_agree": ("numbers",), "min_shingles": 4,
+        "shingling": Shingling("char", 7, normalize="NFKC")}))
+    assert run("store", "create", tmp_path / "s", "--settings", file, "--scope", "host", "-q") == 0
+    with Store.open(tmp_path / "s", read_only=True) as store:
+        found = store.settings
+    assert (found.threshold, found.scope, found.must_agree, found.min_shingles) == (0.6, "host", ("numbers",), 4)
+    assert Shingling.from_recipe(Recipe.from_json(found.shingling)) == Shingling("char", 7, normalize="NFKC")
+    said = refused(capsys, 2, "store", "create", tmp_path / "n", "--settings", file, "--width", "3")
+    assert f"--width and --settings {file} both say it" in said
+    said = refused(capsys, 2, "store", "create", tmp_path / "n", "--settings", "noisy")
+    assert "store does not have the option filter='complete'" in said
     assert not (tmp_path / "n").exists()
 
 

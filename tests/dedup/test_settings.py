@@ -9,7 +9,7 @@ import pytest
 
 from ndcore import Shingling, load_settings, near_duplicates
 from ndcore.dedup.rules import CALLERS
-from ndcore.dedup.settings import write_settings
+from ndcore.dedup.settings import settings_beside, write_settings
 
 HEAD = 'format = "ndcore settings"\nversion = 1\n'
 TEXTS = ["a b c d e f g 1", "a b c d e f g 2", "x y z"]
@@ -22,6 +22,7 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("options", [
     {"threshold": 0.5}, {"threshold": 1, "shingling": Shingling(width=3), "must_agree": ("numbers", "title")},
+    {"threshold": 0.5, "shingling": Shingling("grapheme", 4, normalize="scan"), "filter": "lsh"},
     {"threshold": 0.61, "drop": "contained", "shingling": Shingling("char", 8), "drop_common": 0.05, "min_shingles": 3},
 ])
 def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
@@ -42,6 +43,8 @@ def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nunit = 'os.system'\n", "unit"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nshort = 'skip'\n", "no option 'short'"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nwidth = 0\n", "width"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nnormalize = 'NFC'\n", "normalize must be"),
+    (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nnormalize = 'scan'\n", "not for 'word'"),
     ("x" * ((1 << 20) + 1), "more than 1,048,576 bytes"),
 ])
 def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str):
@@ -52,6 +55,8 @@ def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str
 @pytest.mark.parametrize(("caller", "options", "refused"), [
     ("store", {"drop": "contained"}, "drop"), ("store", {"drop_common": 0.1}, "drop_common"),
     ("spark.near_duplicates", {"drop_common": 0.1}, "drop_common"), ("spark.near_duplicates", {"max_lost": 3}, "max_lost"),
+    ("store", {"filter": "complete"}, "filter"), ("store", {"filter": "lsh"}, "filter"),
+    ("collection", {"filter": "complete"}, "filter"), ("collection", {"filter": "lsh"}, "filter"),
     ("collection", {"drop": "contained"}, "drop"), ("spark dedup", {"drop_common": 0.1}, "drop_common"),
 ])
 def test_a_caller_refuses_by_name_what_it_does_not_have(tmp_path: Path, caller: str, options: dict[str, Any], refused: str):
@@ -65,3 +70,37 @@ def test_a_caller_refuses_by_name_what_it_does_not_have(tmp_path: Path, caller: 
 def test_an_unknown_caller(tmp_path: Path):
     with pytest.raises(ValueError, match="caller"):
         load_settings(written(tmp_path, write_settings({"threshold": 0.5})), "everybody")
+
+
+def test_settings_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, write_settings({"threshold": 0.7})).rename("noisy")
+    noisy = load_settings("noisy")
+    assert noisy == {"threshold": 0.3, "filter": "complete", "shingling": Shingling("char", 5, normalize="scan")}
+    assert load_settings("./noisy") == {"threshold": 0.7}
+    assert load_settings("noisy", "spark.near_duplicates") == noisy == load_settings("noisy", "spark dedup")
+    (tmp_path / "again.toml").write_text(write_settings(noisy))
+    assert load_settings("again.toml") == noisy
+    for caller in ("store", "collection"):
+        with pytest.raises(ValueError, match=f"^noisy: {caller} does not have the option filter='complete'"):
+            load_settings("noisy", caller)
+
+
+def test_noisy_settings_see_through_errors_of_scans():
+    text = " ".join(f"The {i}th engine was oiled on a morning in winter, number {i * i}." for i in range(12))
+    scanned = text.replace("engine", "en-\n  gine").replace("oiled", "oi1ed").replace("winter", "w\u200binter")
+    texts = [text, scanned, "Something else, about sheep and shepherds, and a dog that none of them ever liked at all."]
+    assert near_duplicates(texts).kept.tolist() == [0, 1, 2]
+    assert near_duplicates(texts, **load_settings("noisy")).kept.tolist() == [0, 2]
+
+
+def test_settings_beside_options(tmp_path: Path):
+    path = written(tmp_path, write_settings({"threshold": 0.5, "must_agree": ("title",), "shingling": Shingling(width=3)}))
+    expected = {"threshold": 0.5, "must_agree": ["title"], "unit": "word", "width": 3}
+    assert settings_beside(path, {"keep": "--keep"}) == expected
+    assert settings_beside("noisy", {})["normalize"] == "scan"
+    for name in ("threshold", "width", "must_agree"):
+        with pytest.raises(ValueError, match=f"--given and --settings {path} both say it"):
+            settings_beside(path, {name: "--given"})
+    with pytest.raises(ValueError, match=r"^--settings noisy: store does not have"):
+        settings_beside("noisy", {}, "store")

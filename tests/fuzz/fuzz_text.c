@@ -1,7 +1,8 @@
-/* Text: any bytes, every unit. Against the naive reading; cut into calls; the tape; the normal form NFKC.
+/* Text: any bytes, every unit. Against the naive reading; cut into calls; the tape; the normal form NFKC; scanned text.
  * Input: two bytes of choices, then the text. */
 #include "naive.h"
 #include "nfkc.h"
+#include "scan.h"
 #include "stops.h"
 #include "units.h"
 
@@ -84,6 +85,66 @@ static void check_normal(const uint8_t *text, size_t n, int remove, size_t near)
     free(tail);
 }
 
+static int naive_white(uint32_t c, int ends_line)
+{
+    return (c >= 0x0A && c <= 0x0D) || c == 0x85 || c == 0x2028 || c == 0x2029
+        || (!ends_line && (c == 0x09 || c == 0x20 || c == 0x1680));
+}
+
+/* Looks ahead from each hyphen, where the kernel holds it back. Returns the bytes left, in `out`. */
+static size_t naive_scan(const uint8_t *text, size_t n, uint8_t *out)
+{
+    size_t length = 0, size;
+    uint32_t c, next;
+    int letter = 0;
+    for (size_t at = 0; at < n; at += size) {
+        int ends_line = 0;
+        size = naive_decode(text + at, n - at, &c);
+        if (!size)
+            c = 0x110000;
+        size += !size;
+        if (c == '-' || c == 0x2010)
+            for (size_t to = at + size, k; to < n && (k = naive_decode(text + to, n - to, &next)) && naive_white(next, 0); to += k)
+                ends_line |= naive_white(next, 1);
+        if (!naive_white(c, 0) && !(letter && ends_line)) {
+            memcpy(out + length, text + at, size);
+            length += size;
+        }
+        letter = c < 0x110000 && nd_text_kind(c) != ND_KIND_SEPARATOR && nd_text_kind(c) != ND_KIND_IGNORABLE;
+    }
+    return length;
+}
+
+/* Any text, read in two pieces with exact allocations. */
+static void check_scan(const uint8_t *text, size_t n, size_t near)
+{
+    size_t cut = n ? near % n : 0, length = 0;
+    uint32_t c;
+    uint8_t *expected = malloc(n + 1), *left = malloc(n + 6);
+    const size_t wanted = naive_scan(text, n, expected);
+    nd_scan state = {0, 0};
+    for (size_t at = 0, k; at < cut; at += k) {     /* up to where a code point ends */
+        k = naive_decode(text + at, n - at, &c);
+        k += !k;
+        if (at + k > cut)
+            cut = at + k;
+    }
+    for (int half = 0; half < 2; half++) {
+        const size_t size = half ? n - cut : cut;
+        uint8_t *out = malloc(size + 3);
+        const size_t more = nd_scan_bytes(&state, text + (half ? cut : 0), size, out);
+        REQUIRE(more <= size + 3);
+        memcpy(left + length, out, more);
+        length += more;
+        free(out);
+    }
+    if (state.hyphen)
+        length += naive_encode(state.hyphen, left + length);
+    REQUIRE(length == wanted && memcmp(left, expected, wanted) == 0);
+    free(expected);
+    free(left);
+}
+
 static void choose_variant(size_t which)   /* portable where that one does not run here */
 {
     const char *names[8];
@@ -113,6 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         naive_close(&expected);
     }
     check_normal(text, n, data[1] >> 1 & 1, data[0]);
+    check_scan(text, n, data[0]);
     free(text);
     return 0;
 }

@@ -9,7 +9,7 @@ import pytest
 
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.draws import STRATIFIED, Drawer
-from ndcore.judge.estimates import Answers, Findings, evaluate, expected_f1, kappa, weighted_f1
+from ndcore.judge.estimates import LEAST, Answers, Findings, evaluate, expected_f1, kappa, weighted_f1
 from ndcore.judge.measures import Measure
 
 
@@ -48,6 +48,37 @@ def test_thirty_answers_choose_well_and_intervals_hold():
         held.append([each.low <= truth[fit.best] <= each.high for each in bounds])
     assert max(truth) - np.mean(reached) < 0.03
     assert (np.mean(held, axis=0) >= 0.9).all()
+
+
+def test_intervals_hold_on_pools_by_which_they_were_not_chosen():
+    """20 pools with sizes, scores and curves of fixed seeds, 10 runs each.
+
+    In 93.5 % of the runs or more the interval by curves holds at all looks from the tenth to the 30th answer at once, and
+    the interval by weights after the last; less two standard errors of so few runs, which is 3.5 %. (With `INFLATION` 1 the
+    first holds in 89.5 %.)
+    """
+    all_looks, last = [], []
+    for pool in range(20):
+        rng = np.random.default_rng([20261126, 2, pool])
+        pairs, shape = round(10 ** rng.uniform(2.5, 3.2)), (rng.uniform(0.7, 1.3), rng.uniform(0.7, 4))
+        scores = (0.2 + 0.8 * rng.beta(*shape, pairs)).astype(np.float32)
+        middle, steep = rng.uniform(0.3, 0.85), rng.uniform(15, 55)
+        same = rng.random(pairs) < 0.02 + 0.96 / (1 + np.exp(-(scores - middle) * steep))
+        truth = [f1_of(scores, same, at) for at in range(len(THRESHOLDS))]
+        fit, weight = MeasureFit(scores, np.ones(pairs)), np.ones(pairs)
+        for run in range(10):
+            answers = judged(fit, same, 30, run)
+            weighted = weighted_f1(fit, fit.best, weight, answers)
+            last.append(weighted.low <= truth[fit.best] <= weighted.high)
+            looks = []
+            for number in range(LEAST, 31):
+                fit.update(answers.pairs[:number], answers.same[:number])
+                curves = expected_f1(fit)
+                looks.append(curves.low - 0.001 <= truth[fit.best] <= curves.high + 0.001)
+            all_looks.append(all(looks))
+    tolerance = 2 * math.sqrt(0.935 * 0.065 / 200)
+    assert np.mean(all_looks) >= 0.935 - tolerance
+    assert np.mean(last) >= 0.935 - tolerance
 
 
 def test_the_weighted_estimate_is_right_where_the_curve_is_not():

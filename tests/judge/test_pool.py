@@ -46,6 +46,16 @@ def test_copies_are_left_out():
     assert pool.distinct == 2
 
 
+def test_a_normalized_measure_scores_its_own_shingles():
+    texts = ["a well-known engine of the town", "a well-\nknown en-\n  gine of a town", "something else, at last"]
+    measures = (Measure("char", 5), Measure("char", 5, normalize="scan"))
+    pool = pool_of(texts, measures)
+    assert (pool.a.tolist(), pool.b.tolist()) == ([0], [1])
+    expected = [resemblance(texts[0], texts[1], measure.shingling) for measure in measures]
+    np.testing.assert_allclose(pool.scores[:, 0], expected, atol=1e-6)
+    assert expected[0] < expected[1]
+
+
 def test_common_shingles_count_for_nothing():
     rng = np.random.default_rng(3)
     frame = " ".join(f"frame{i}" for i in range(20))

@@ -20,16 +20,17 @@ from ndcore._pipeline import Shingler
 from ndcore.choices import UNITS
 from ndcore.reference import shingling, text
 from ndcore.text.shingling import TOKEN_POLYNOMIAL
-from ndcore.text.units import kernel_unit
+from ndcore.text.units import kernel_unit, normal_form
 
 KERNEL = "text"
 KINDS = [("word", None), ("word", "NFKC"), ("char", None), ("char", "NFKC"), ("grapheme", None), ("grapheme", "NFKC"),
-         ("line", None), ("paragraph", None), ("sentence", None), ("line", "words"), ("byte", None)]  # fmt: skip
+         ("char", "scan"), ("grapheme", "scan"), ("line", None), ("paragraph", None), ("sentence", None), ("line", "words"),
+         ("byte", None)]  # fmt: skip
 
 
 def shingler(unit: str, normalize: str | None) -> Shingler:
-    name, normal = kernel_unit(unit, normalize), unit == "word" if normalize == "NFKC" else None
-    return Shingler(name, 1, True, False, nd.POLYNOMIAL, TOKEN_POLYNOMIAL, normal)
+    form = normal_form(unit, normalize)
+    return Shingler(kernel_unit(unit, normalize), 1, True, False, nd.POLYNOMIAL, TOKEN_POLYNOMIAL, form)
 
 
 def read(document: str | bytes, unit: str, normalize: str | None) -> tuple[list[bytes], int, bytes]:
@@ -60,8 +61,9 @@ def expected_fingerprints(tokens: list[bytes], document: str | bytes, unit: str)
 # ---------------------------------------------------------------------------------------------- literals
 
 
-def test_vectors(vectors, variant):
-    data = vectors("text")
+@pytest.mark.parametrize("stem", ["text", "scan"])
+def test_vectors(vectors, variant, stem):
+    data = vectors(stem)
     assert data["unicode_version"] == _text.UNICODE_VERSION
     for case in data["vectors"]:
         document = bytes.fromhex(case["input"])
@@ -101,6 +103,7 @@ def test_other_units_typed_by_hand(variant):
     assert nd.Shingling(unit="sentence", normalize="words").tokens("Is it? IT -- is.\n*") == ["is it", "it is"]
     assert nd.Shingling(unit="byte").tokens("é!") == [b"\xc3", b"\xa9", b"!"]
     assert nd.Shingling(normalize="NFKC").tokens("ﬁne ①") == ["fine", "1"]
+    assert "".join(nd.Shingling("char", normalize="scan").tokens("Of-\n Fi\u200bce -\nx-y")) == "office-x-y"
     assert nd.Shingling(unit=str.split).tokens("Kept As-is") == [b"Kept", b"As-is"]
 
 
@@ -207,6 +210,19 @@ def test_normalisation_works_across_its_pieces(variant, n):
         assert nd.Shingling(normalize="NFKC").tokens(document)[:3] == ["w", "w", "w"]
 
 
+@pytest.mark.parametrize("n", [65533, 65534, 65535, 65536, 65537])
+def test_a_hyphen_is_held_back_across_pieces(variant, n):
+    for tail in ("a-\nb", "a- b", "a‐\u2028b", "a-b", "a-", "a- \n", "--\nb"):
+        document = "w" * (n - 2) + tail
+        assert read(document, "char", "scan")[0] == text.tokens(document, "char", "scan"), tail
+
+
+def test_white_space_is_what_the_reference_says(variant):
+    for c in {*range(0x21), 0x7F, 0x85, 0xA0, 0x1680, 0x180E, *range(0x2000, 0x2070), 0x3000, 0xFEFF}:
+        document = f"a-{chr(c)}b{chr(c)}\u2011\nc"
+        assert read(document, "char", "scan")[0] == text.tokens(document, "char", "scan"), hex(c)
+
+
 def test_normalisation_of_a_long_run_without_ascii(variant):
     document = "か\u3099\u0323é" * 12000
     expected = text.tokens("か\u3099\u0323é" * 3, "word", "NFKC")
@@ -237,12 +253,12 @@ def test_every_place_within_steps_of_64_bytes(variant, middle):
 PIECES = [
     *"aZ 7\n\0_é", "\r\n", "\r", "ASCII text ", "of Words, ", "e\u0301", "\u0323", "\u00ad", "\u200d", "가", "각", "\u11a8",
     "\u1100\u1161", "ﬁ", "Å", "①", "К", "слово ", "नि", "\u093c", "ক\u09be", "人", "。", "カ\u3099", "😀", "𐐀",
-    "ŒUVRE ", "Việt ", "한국어 ",
+    "ŒUVRE ", "Việt ", "한국어 ", "-", "-\n", "‐\r\n ", "-\u2028", "\u1680", "\u0085", "\u3000",
 ]  # fmt: skip
 DAMAGE = [b"", b"\xff", b"\xc3", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x9f", b"\x80"]
 
 
-@pytest.mark.parametrize(("unit", "normalize"), KINDS[:6])
+@pytest.mark.parametrize(("unit", "normalize"), KINDS[:8])
 def test_mixed_text_as_the_reference(variant, unit, normalize):
     """ASCII beside marks, jamo, ignorable and invalid bytes, at all places of steps of 8, 16 and 64 bytes."""
     rng = random.Random(20261122)

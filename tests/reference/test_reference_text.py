@@ -155,6 +155,20 @@ def test_chars() -> None:
     assert strings(text.tokens("ﬁ E\u200d\u0301 ℡", "char", "NFKC")) == list("fi e\u200d\u0301 tel")
 
 
+@pytest.mark.parametrize(("document", "left"), [
+    ("Com-\n  PUter\u2010\u2028s", "computers"), ("a-\r\n\r\n1", "a1"), ("e\u0301-\x0bz", "éz"), ("a - b", "a-b"),
+    ("a -\nb", "a-b"),
+    ("a- b", "a-b"), ("a--\nb", "a--b"), ("a-", "a-"), ("a-\n", "a"), ("-\n-", "--"), ("!-\nb", "!-b"),
+    ("co\u00ad\nop\u200b\ufeff", "coop"), ("a\u00a0\u3000\u1680\t\u0085b", "ab"), ("人-\n人", "人人"), ("ﬁ\u2011\nx", "fix"),
+])  # fmt: skip
+def test_scanned_text(document: str, left: str) -> None:
+    assert "".join(strings(text.tokens(document, "char", "scan"))) == left
+
+
+def test_invalid_bytes_bound_scanned_text() -> None:
+    assert text.tokens(b"a-\xff\n-\nb", "char", "scan") == [b"a", b"-", b"-", b"b"]
+
+
 def test_lines() -> None:
     data = b"\n One \r two\x0b\r\n\t\n\x0c\x0bthree\xff four\x85\x00"
     assert text.tokens(data, "line") == [b"One", b"two", b"three\xff four\x85\x00"]
@@ -165,10 +179,10 @@ def test_bytes() -> None:
     assert text.tokens("é", "byte") == [b"\xc3", b"\xa9"]
 
 
-@pytest.mark.parametrize("unit", ["line", "byte"])
-def test_normalize_is_refused(unit: str) -> None:
+@pytest.mark.parametrize(("unit", "normalize"), [("line", "NFKC"), ("byte", "NFKC"), ("word", "scan"), ("char", "words")])
+def test_normalize_is_refused(unit: str, normalize: str) -> None:
     with pytest.raises(ValueError, match=unit):
-        text.tokens("a", unit, "NFKC")
+        text.tokens("a", unit, normalize)
 
 
 def test_unknown_unit_and_normalization() -> None:

@@ -36,6 +36,13 @@ def test_a_cut_takes_the_blanks_that_follow(text, ranges, pieces):
     assert cut_text(text, WORDS, firsts, lasts) == pieces
 
 
+def test_blanks_are_tokens_of_characters_but_not_in_scanned_text():
+    for normalize, left in [("NFKC", [" \n b"]), ("scan", ["b"])]:
+        shingling = nd.Shingling("char", normalize=normalize)
+        assert cut_text("a \n b", shingling, np.array([0]), np.array([1])) == left
+        assert find_cut_spans("a \n b", shingling, np.array([0]), np.array([1])) == [(0, 5 - len(left[0]))]
+
+
 @pytest.mark.parametrize("unit", ["line", "paragraph"])
 def test_a_cut_leaves_the_next_line_as_it_is(unit):
     shingling = nd.Shingling(unit)

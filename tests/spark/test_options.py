@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from ndcore.cli.parser import parser
+from ndcore.dedup.settings import write_settings
 from ndcore.spark import options
 from ndcore.spark.options import REFUSED, parse
+from ndcore.text.shingling import Shingling
 
 LEAST = ["dedup", "--input", "in", "--output", "out"]
 
@@ -23,6 +25,28 @@ def test_defaults_and_the_shingling(tmp_path):
     assert (given.shingling.unit, given.shingling.width) == ("char", 9)
     given = parse([*LEAST, "--stop-words", str(tmp_path / "stop")])
     assert given is not None and given.shingling.stop_words == ("of", "the")
+
+
+def test_settings_are_taken_and_refused(tmp_path, capsys):
+    (tmp_path / "s.toml").write_text(write_settings({
+        "threshold": 0.6, "cluster": "components", "must_agree": ("title",), "shingling": Shingling(width=3)}))
+    given = parse([*LEAST, "--settings", str(tmp_path / "s.toml"), "--seed", "2"])
+    assert given is not None and (given.threshold, given.clustering, given.must_agree) == (0.6, "components", ["title"])
+    assert (given.shingling, given.seed) == (Shingling(width=3), 2)
+    noisy = parse([*LEAST, "--settings", "noisy"])
+    assert noisy is not None and (noisy.threshold, noisy.filter) == (0.3, "complete")
+    assert noisy.shingling == Shingling("char", 5, normalize="scan")
+    (tmp_path / "common.toml").write_text(write_settings({"threshold": 0.6, "drop_common": 0.1}))
+    for words, message in [
+        (["--settings", "noisy", "--width", "3"], "--width and --settings noisy both say it"),
+        (["--settings", "noisy", "--threshold", "0.5"], "--threshold and --settings noisy both say it"),
+        (["--settings", str(tmp_path / "s.toml"), "--clustering", "greedy"], "--clustering and --settings"),
+        (["--settings", str(tmp_path / "common.toml")], "spark dedup does not have the option drop_common=0.1"),
+        (["--settings", str(tmp_path / "none.toml")], "none.toml"),
+    ]:
+        with pytest.raises(SystemExit) as caught:
+            parse([*LEAST, *words])
+        assert caught.value.code == 2 and message in capsys.readouterr().err
 
 
 def test_the_file_to_submit(capsys):

@@ -13,16 +13,16 @@ from ndcore.text.units import check_unit, kernel_unit
 def test_the_reference_has_the_same_units():
     assert UNITS == text.UNITS
     assert {None, *NORMALIZED} == set(text.NORMALIZATIONS)
-    assert NORMALIZED == {"NFKC": text.DECODED_UNITS, "words": text.PASSAGES}
+    assert {None: text.UNITS} | NORMALIZED == text.NORMALIZATIONS
 
 
 @pytest.mark.parametrize("unit", [*UNITS, str.split, "token"])
-@pytest.mark.parametrize("normalize", [None, "NFKC", "words", "NFC", 3])
+@pytest.mark.parametrize("normalize", [None, "NFKC", "scan", "words", "NFC", 3])
 def test_what_is_refused_is_named(unit, normalize):
     if unit == "token":
         message = "unit must be one of word, char, grapheme, line, paragraph, sentence, byte or a callable, got 'token'"
     elif normalize in ("NFC", 3):
-        message = f"normalize must be None, 'NFKC' or 'words', got {normalize!r}"
+        message = f"normalize must be one of None, 'NFKC', 'scan', 'words', got {normalize!r}"
     elif normalize is not None and unit not in NORMALIZED[normalize]:
         message = f"normalize={normalize!r} is for the units {', '.join(NORMALIZED[normalize])}, not for {unit!r}"
     else:

@@ -15,7 +15,7 @@ import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
 from ndcore.choices import NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
-from ndcore.text.units import kernel_unit
+from ndcore.text.units import kernel_unit, normal_form
 
 __all__ = ["Spans", "locate_tokens"]
 
@@ -35,8 +35,8 @@ def locate_tokens(text: Text, shingling: Shingling) -> Spans:
     -------
     starts, ends : ndarray of int64 (tokens,)
         Token i comes from ``text[starts[i] : ends[i]]``: code points of a str, bytes of bytes. Both are in
-        ascending order. With normalize="NFKC" one character may become several, and several may become one, so tokens may
-        share characters; tokens of unit byte may share characters of a str.
+        ascending order. With normalize="NFKC" or "scan" one character may become several, and several may become one, so
+        tokens may share characters; tokens of unit byte may share characters of a str.
 
     Raises
     ------
@@ -94,10 +94,14 @@ def _locate_in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     points = decode_points(data)
     offsets = count_bytes(points, surrogate=1)
     begin, end = offsets[:-1], offsets[1:]
-    if shingling.normalize is not None and len(points):
-        points, origin, after = _normalize_points(data, points, offsets, remove=shingling.unit == "word")
+    form = normal_form(shingling.unit, shingling.normalize)
+    if form is not None and len(points):
+        points, origin, after = _normalize_points(data, points, offsets, remove=form[0])
         begin, end = begin[origin], offsets[after]
-    used = _find_in_words(points) if shingling.unit == "word" else np.flatnonzero(~is_surrogate(points))
+    if shingling.unit == "word":
+        used = _find_in_words(points)
+    else:
+        used = np.flatnonzero(~is_surrogate(points) & (_text.scanned(points) if form is not None and form[1] else True))
     if shingling.unit == "char":
         return begin[used], end[used]
     tokens = (Shingling(normalize=shingling.normalize) if shingling.stop_words else shingling).tokens(text)

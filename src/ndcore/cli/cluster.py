@@ -27,7 +27,7 @@ from ndcore.cli.cluster_build import (
 )
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import repeated
+from ndcore.cli.inputs import repeated, with_settings
 from ndcore.cli.outputs import PageFile, print_account, report_file
 from ndcore.collection.clustering import Clustering
 from ndcore.collection.collection import Collection
@@ -183,6 +183,7 @@ def render_page(built: Built, command_line: str) -> str:
 
 def run_cluster(options: ClusterOptions) -> int:
     """Run ``ndcore cluster``."""
+    options = with_settings(options, "collection")
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
         return _dry_run(options)

@@ -41,6 +41,7 @@ from ndcore.cli.options import (
     RecordOptions,
     RunOptions,
     SeedOptions,
+    SettingsOptions,
     ShingleOptions,
     StoreOptions,
 )
@@ -72,7 +73,7 @@ SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
                 "records are printed as they are, rows of tables as objects of their columns, and texts, pages and "
                 'documents of archives as {"id": ..., "text": ...}.')
 @option_class
-class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
+class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
     """Keep one document of every cluster of near-duplicates."""
 
     inputs: list[str] = argument("IN", "input to deduplicate", nargs="+")
@@ -92,8 +93,6 @@ class DedupOptions(SeedOptions, ShingleOptions, DryRunOptions):
         "Jaccard similarity (resemblance) from which documents are near-duplicates; with --drop contained the "
         "containment (default 0.8). With several, as 0.7,0.8,0.9, the inputs are read once, and OUTDIR gets a folder for "
         "each", "--threshold", metavar="T[,T]", parse=values.thresholds, default=(0.8,))
-    settings: str | None = option(DUPLICATES,
-        "take threshold, shingles and rules from this file, which ndcore judge writes", metavar="FILE.toml")
     filter: Any = option(DUPLICATES,
         "how candidate pairs are found. lsh: by MinHash bands, which misses a pair at the threshold with a probability "
         "of at most 0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of "
@@ -379,7 +378,7 @@ class BenchOptions(Options):
                 "-o is a collection of both: the new documents come last, and are sketched and clustered like the old "
                 "ones, except where options are given.")
 @option_class
-class ClusterOptions(SeedOptions, ShingleOptions, DryRunOptions):
+class ClusterOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
     """Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, pairs and
     clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that.
     """
@@ -472,7 +471,7 @@ family("store", "keep what a crawler has seen: verdicts, clusters, versions of p
 
 @command("store create", "make an empty store", "store.run_create")
 @option_class
-class CreateOptions(SeedOptions, ShingleOptions):
+class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
     """Make an empty store. Its settings are fixed: another threshold needs another store."""
 
     store: str = argument("STORE", "directory to make; it must not exist, or be empty")
@@ -661,8 +660,8 @@ class JudgeOptions(ReadingOptions):
     output: str = option(OUTPUT, "directory of the session, new or begun earlier", "-o", metavar="DIR", required=True)
     json: bool = option(OUTPUT, "print what the answers say as one JSON object at the end")
     measures: list[str] = option("pairs",
-        "a measure to choose among, as word:5, char:8, word:5:contained, word:5:numbers or word:5:common=0.05. Repeatable "
-        "(default: word:5, word:2, word:3, word:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
+        "a measure to choose among, as word:5, char:5:scan, word:5:contained, word:5:numbers or word:5:common=0.05. "
+        "Repeatable (default: word:5, word:2, word:3, word:8, word:5:contained, word:5:numbers)", "--measure", metavar="M",
         many=True)
     labels: list[str] = option("pairs",
         "take the labels of a CSV file with the columns id, id, and same or different. Repeatable", metavar="FILE",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import IO, Any, TextIO
 
@@ -22,6 +21,7 @@ from ndcore.cli.inputs import (
     choose_settings,
     find_inputs,
     refuse_bare,
+    with_settings,
 )
 from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.cli.summary import rules
@@ -29,7 +29,6 @@ from ndcore.dedup.classes import CLASSES, exact_copies
 from ndcore.dedup.comparison import SOUGHT
 from ndcore.dedup.filter_choice import ROOM_RATIO
 from ndcore.dedup.rules import Rules
-from ndcore.dedup.settings import load_settings
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import RECORDS
 from ndcore.files.jsonl_output import check_rows
@@ -44,7 +43,6 @@ from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.staging import commit_together
-from ndcore.text.shingling import Shingling
 
 __all__ = ["estimate", "print_table", "refuse", "run_dedup"]
 
@@ -57,26 +55,6 @@ def refuse_several(options: DedupOptions) -> None:
     for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
         if given and len(options.thresholds) > 1:
             raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
-
-
-def with_settings(options: DedupOptions) -> DedupOptions:
-    """Add the options of --settings to these; UsageError where an option is given in both places."""
-    if options.settings is None:
-        return options
-    try:
-        loaded = load_settings(options.settings)
-    except ValueError as error:
-        raise UsageError(f"--settings {error}") from error
-    shingling = loaded.pop("shingling", Shingling())
-    thresholds = (loaded.pop("threshold"),)
-    taken = {**loaded, "thresholds": thresholds, "unit": shingling.unit, "width": shingling.width}
-    if "must_agree" in taken:
-        taken["must_agree"] = list(taken["must_agree"])
-    given = {name: names[-1] for name, names in options.given()}
-    for name in taken:
-        if name in given:
-            raise UsageError(f"{given[name]} and --settings {options.settings} both say it; leave one out")
-    return replace(options, **taken)
 
 
 def check_tables(options: DedupOptions) -> dict[str, TableFile]:
@@ -263,7 +241,7 @@ def print_table(summary: dict[str, Any], notes: list[str], output: str, stream: 
 
 def run_dedup(options: DedupOptions) -> int:
     """Run ``ndcore dedup``, and return the exit code."""
-    options = with_settings(options)
+    options = with_settings(options, "near_duplicates")
     refuse_several(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None

@@ -7,13 +7,22 @@ import io
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
-from ndcore.cli.options import DocumentOptions, FieldOptions, ReadingOptions, RecordOptions, ShingleOptions
+from ndcore.cli.options import (
+    DocumentOptions,
+    FieldOptions,
+    ReadingOptions,
+    RecordOptions,
+    SettingsOptions,
+    ShingleOptions,
+)
 from ndcore.cli.summary import BY_TAGS, nothing_found, print_readings
+from ndcore.dedup.settings import settings_beside
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
@@ -46,7 +55,7 @@ from ndcore.text.shingling import Shingling
 __all__ = [
     "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs",
     "ids_of", "load_document", "load_sketches", "only_rejected", "open_documents", "path_of", "refuse_bare",
-    "refuse_nothing_read", "refuse_stdin_twice", "repeated", "select_inputs", "text_field", "uniform",
+    "refuse_nothing_read", "refuse_stdin_twice", "repeated", "select_inputs", "text_field", "uniform", "with_settings",
 ]
 
 RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
@@ -236,6 +245,29 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
         if asked.stop_words != shingling.stop_words:
             raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
     return shingling, {name: recipe[name] for name in numbers if name in recipe}
+
+
+WithSettings = TypeVar("WithSettings", bound=SettingsOptions)
+
+
+def with_settings(options: WithSettings, caller: str) -> WithSettings:
+    """Add the settings of --settings to options; UsageError where they are not accepted, or something is said twice.
+
+    caller: who takes them, as of `load_settings`.
+    """
+    if options.settings is None:
+        return options
+    fields = {"thresholds": "threshold"}
+    given = {fields.get(name, name): names[-1] for name, names in options.given()}
+    try:
+        taken = settings_beside(options.settings, given, caller)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if hasattr(options, "thresholds"):
+        taken["thresholds"] = (taken.pop("threshold"),)
+    elif taken.get("filter") == "auto":
+        del taken["filter"]  # the command has no choice
+    return replace(options, **taken)
 
 
 def checked_shingling(**parameters: Any) -> Shingling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ndcore.choices import COMPRESSIONS, HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
 from ndcore.cli import values
-from ndcore.cli.command import INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
+from ndcore.cli.command import DUPLICATES, INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
 from ndcore.human import enumerated
 
 FORMATS = (
@@ -33,8 +33,9 @@ class TokenOptions(Options):
 
     unit: str | None = option(SHINGLES, "kind of token (default word)", choices=UNITS)
     normalize: str | None = option(SHINGLES,
-        "NFKC: Unicode normalization of words and characters; words: compare lines, paragraphs and sentences by their "
-        "words (default none)", choices=tuple(NORMALIZED))
+        "NFKC: Unicode normalization of words and characters; scan: the same of characters, without white space and hyphens "
+        "at line ends; words: compare lines, paragraphs and sentences by their words (default none)",
+        choices=tuple(NORMALIZED))
     stop_words: values.FileLines | None = option(SHINGLES,
         "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
 
@@ -49,6 +50,15 @@ class WidthOptions(Options):
 @option_class
 class ShingleOptions(TokenOptions, WidthOptions):
     """What a shingle is."""
+
+
+@option_class
+class SettingsOptions(Options):
+    """Settings in a file or by name."""
+
+    settings: str | None = option(DUPLICATES,
+        "take threshold, shingles and rules from this file, which ndcore judge writes; or the name noisy: settings for text "
+        "with errors in its letters, as of scanned pages", metavar="FILE.toml")
 
 
 @option_class

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, MergeOptions, StoreQueryOptions
-from ndcore.cli.inputs import checked_shingling, load_document
+from ndcore.cli.inputs import checked_shingling, load_document, with_settings
 from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
 from ndcore.cli.store_access import described, find_key, open_store, print_json, print_table, shown_date, shown_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
@@ -23,6 +23,7 @@ __all__ = [
 
 def run_create(options: CreateOptions) -> int:
     """Run ``ndcore store create``."""
+    options = with_settings(options, "store")
     place = Path(options.store)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{options.store} exists already; name another directory, or add pages to a store with ndcore "

@@ -1,4 +1,4 @@
-"""Settings of `near_duplicates` in a file: TOML with a schema, no callables, no paths."""
+"""Settings of `near_duplicates`, by name or in a file: TOML with a schema, no callables, no paths."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from ndcore._types import AnyPath
 from ndcore.checks import check_choice, is_number
-from ndcore.choices import AGREEMENTS, UNITS
+from ndcore.choices import AGREEMENTS, NORMALIZED, SETTINGS, UNITS
 from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling
 
-__all__ = ["load_settings", "write_settings"]
+__all__ = ["load_settings", "settings_beside", "write_settings"]
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a file of settings
@@ -23,16 +23,18 @@ OPTIONS: dict[str, tuple[type, ...]] = {
     "threshold": (int, float), "drop": (str,), "must_agree": (list,), "drop_common": (int, float), "shingling": (dict,),
     "min_shingles": (int,), "max_lost": (int,), "cluster": (str,), "filter": (str,),
 }
-SHINGLING: dict[str, tuple[type, ...]] = {"unit": (str,), "width": (int,)}
+SHINGLING: dict[str, tuple[type, ...]] = {"unit": (str,), "width": (int,), "normalize": (str,)}
 
 
 def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, Any]:
-    """Read a file of settings, such as a session of `ndcore.judge` writes, as options of `near_duplicates`.
+    """Read settings, such as a session of `ndcore.judge` writes, as options of `near_duplicates`.
 
     Parameters
     ----------
-    path : path
-        Of a file of TOML with the table ``[near_duplicates]``. Other tables are for readers.
+    path : path, or "noisy"
+        Of a file of TOML with the table ``[near_duplicates]``. Other tables are for readers. "noisy" are settings for text
+        with errors in its letters, as of scanned pages: characters in runs of 5 with normalize="scan", the complete filter,
+        threshold 0.3. A file of that name is "./noisy".
     caller : str
         Who takes the options: "near_duplicates", or one of the names in `ndcore.dedup.rules.CALLERS`, as "store" or
         "spark.near_duplicates".
@@ -53,17 +55,55 @@ def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, A
     if caller != "near_duplicates":
         check_choice("caller", caller, ("near_duplicates", *CALLERS))
     name = os.fspath(path)
-    with Path(path).open("rb") as file:
-        data = file.read(LARGEST + 1)
+    document = SETTINGS.get(name)
+    data = b"" if document is not None else _read(path)
     try:
         if len(data) > LARGEST:
             raise ValueError(f"it has more than {LARGEST:,} bytes")
-        document = tomllib.loads(data.decode("utf-8"))
-        options = _options(document)
+        options = _options(tomllib.loads(data.decode("utf-8")) if document is None else document)
         refuse_options(options, caller)
     except (TypeError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueError
         raise ValueError(f"{name}: {error}") from error
     return options
+
+
+def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near_duplicates") -> dict[str, Any]:
+    """Read settings for a command line: the shingling as unit, width and, if the settings have one, normalize.
+
+    Parameters
+    ----------
+    path, caller
+        As of `load_settings`.
+    given : mapping
+        Options that were given beside the settings: parameter of `near_duplicates` or of `Shingling` -> how it was called.
+
+    Raises
+    ------
+    ValueError
+        The settings are not accepted, or say something that was given too.
+    OSError
+        The file cannot be read.
+    """
+    try:
+        options = load_settings(path, caller)
+    except ValueError as error:
+        raise ValueError(f"--settings {error}") from error
+    shingling = options.pop("shingling", Shingling())
+    options |= {"unit": shingling.unit, "width": shingling.width}
+    if shingling.normalize is not None:
+        options["normalize"] = shingling.normalize
+    if "must_agree" in options:
+        options["must_agree"] = list(options["must_agree"])
+    for name in options:
+        if name in given:
+            raise ValueError(f"{given[name]} and --settings {os.fspath(path)} both say it; leave one out")
+    return options
+
+
+def _read(path: AnyPath) -> bytes:
+    """Read a file of settings, and of a longer one a byte too many."""
+    with Path(path).open("rb") as file:
+        return file.read(LARGEST + 1)
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,6 +118,8 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     if "shingling" in given:
         shingling = _table("near_duplicates.shingling", given["shingling"], SHINGLING)
         check_choice("unit", shingling.get("unit", "word"), UNITS)
+        if "normalize" in shingling:
+            check_choice("normalize", shingling["normalize"], tuple(NORMALIZED))
         given["shingling"] = Shingling(**shingling)
     if "must_agree" in given:
         for key in given["must_agree"]:
@@ -117,6 +159,8 @@ def write_settings(options: Mapping[str, Any], notes: Mapping[str, Any] | None =
     if "shingling" in options:
         shingling: Shingling = options["shingling"]
         lines += ["", "[near_duplicates.shingling]", f"unit = {_value(shingling.unit)}", f"width = {shingling.width}"]
+        if shingling.normalize is not None:
+            lines.append(f"normalize = {_value(shingling.normalize)}")
     if notes:
         lines += ["", "[judged]", *(f"{name} = {_value(value)}" for name, value in notes.items())]
     return "\n".join(lines) + "\n"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ndcore.checks import check_choice, is_int, is_number
-from ndcore.choices import AGREEMENTS, DROPS, UNITS
+from ndcore.choices import AGREEMENTS, DROPS, NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
+from ndcore.text.units import check_unit
 
 __all__ = ["DEFAULT", "Measure", "checked_measures"]
 
@@ -31,6 +32,8 @@ class Measure:
         Keys in which two documents must agree; where they do not, their score is 0.
     drop_common : float, optional
         A share: shingles of more than this share of the documents count for nothing.
+    normalize : str, optional
+        As of `Shingling`: "NFKC", "scan" or "words".
     """
 
     unit: Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] = "word"
@@ -38,9 +41,11 @@ class Measure:
     drop: str = "resembling"
     must_agree: tuple[str, ...] = ()
     drop_common: float | None = None
+    normalize: Literal["NFKC", "scan", "words"] | None = None
 
     def __post_init__(self) -> None:
         check_choice("unit", self.unit, UNITS)
+        check_unit(self.unit, self.normalize)
         check_choice("drop", self.drop, DROPS)
         if not is_int(self.width) or not 1 <= self.width <= MOST_WIDTH:
             raise ValueError(f"width must be an int of 1 to {MOST_WIDTH}, got {self.width!r:.80}")
@@ -56,7 +61,8 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """Read a measure as the command line has it: unit and width, then options, as ``word:5:contained:numbers``.
 
-        Options are "contained", names of keys, and ``common=0.05``. ValueError if the text is not like that.
+        Options are "contained", names of keys, a way to normalize such as "scan", and ``common=0.05``. ValueError if the
+        text is not like that.
 
         >>> print(Measure.parse("char:8:common=0.05"))
         resemblance of shingles of 8 chars, without shingles of more than 0.05 of the documents
@@ -67,33 +73,34 @@ class Measure:
             raise ValueError(f"a measure is a unit and a width, as word:5 or word:5:contained:numbers; got {text!r:.80}")
         common = [option.removeprefix("common=") for option in options if option.startswith("common=")]
         keys = tuple(option for option in options if option in AGREEMENTS)
-        if len(common) + len(keys) + ("contained" in options) != len(options):
-            raise ValueError(f"options of a measure are contained, {', '.join(AGREEMENTS)} and common=SHARE, got "
-                             f"{text!r:.80}")
+        normal = [option for option in options if option in NORMALIZED]
+        if len(common) + len(keys) + len(normal) + ("contained" in options) != len(options) or len(normal) > 1:
+            raise ValueError(f"options of a measure are contained, {', '.join(AGREEMENTS)}, one of {', '.join(NORMALIZED)}, "
+                             f"and common=SHARE, got {text!r:.80}")
         check_choice("unit", unit, UNITS)
         drop = "contained" if "contained" in options else "resembling"
-        return cls(unit, int(width), drop, keys, float(common[0]) if common else None)  # type: ignore[arg-type]
+        return cls(unit, int(width), drop, keys, float(common[0]) if common else None, *normal)  # type: ignore[arg-type]
 
     @property
     def shingling(self) -> Shingling:
         """The shingling whose shingles are compared."""
-        return Shingling(width=self.width, unit=self.unit)
+        return Shingling(width=self.width, unit=self.unit, normalize=self.normalize)
 
     @property
-    def base(self) -> tuple[str, int, float | None]:
+    def base(self) -> tuple[Shingling, float | None]:
         """What the shingle sets depend on; measures of one base share them."""
-        return self.unit, self.width, self.drop_common
+        return self.shingling, self.drop_common
 
     @property
     def additions(self) -> int:
         """The number of options that differ from the default: a measure with fewer is simpler."""
         return ((self.unit != "word") + (self.width != 5) + (self.drop != "resembling") + len(self.must_agree)
-                + (self.drop_common is not None))
+                + (self.drop_common is not None) + (self.normalize is not None))
 
     def options(self, threshold: float) -> dict[str, Any]:
         """Return this measure with a threshold as options of `near_duplicates`; defaults are left out."""
         found: dict[str, Any] = {"threshold": threshold}
-        if (self.unit, self.width) != ("word", 5):
+        if self.shingling != Shingling():
             found["shingling"] = self.shingling
         if self.drop != "resembling":
             found["drop"] = self.drop
@@ -106,6 +113,8 @@ class Measure:
     def __str__(self) -> str:
         score = "containment" if self.drop == "contained" else "resemblance"
         about = f"{score} of shingles of {self.width} {self.unit}{'' if self.width == 1 else 's'}"
+        if self.normalize is not None:
+            about += f" in the form {self.normalize}"
         if self.must_agree:
             about += f", must agree in {' and '.join(self.must_agree)}"
         if self.drop_common is not None:

@@ -108,11 +108,12 @@ def gather(
     A pair is in the pool if its resemblance is at least `floor` under the shingles of one of the measures, common ones left
     out where a measure leaves them out.
     """
-    bases = {measure.base: measure.shingling for measure in measures}
+    bases = dict.fromkeys(measure.base for measure in measures)
     rng, thinned = np.random.default_rng([seed, 0x9001]), _Thinned(most)
     found: dict[Any, _Base] = {}
     first: tuple[Documents, Leaders] | None = None
-    for base, shingling in bases.items():
+    for base in bases:
+        shingling, common = base
         documents, _, sets = read_documents(
             [corpus], MinHasher(84, 32, 1, shingling), None, form_sets=True, shared=True, threads=threads,
             memory_limit=memory_limit, report=report)
@@ -121,8 +122,8 @@ def gather(
         leaders = find_leaders(documents, keep, None, None, threads=threads, report=report)
         first = first or (documents, leaders)
         active = first[1].compared & documents.valid
-        if base[2] is not None:
-            sets = without_common(sets, find_common(sets, leaders, documents.valid, base[2]), leaders)
+        if common is not None:
+            sets = without_common(sets, find_common(sets, leaders, documents.valid, common), leaders)
             active &= leaders.compared
             active[active] = sets.sizes(np.flatnonzero(active)) > 0
         search = find_prefix_candidates(

@@ -18,8 +18,11 @@ from pathlib import Path
 UNITS = ("word", "char", "grapheme", "line", "paragraph", "sentence", "byte")
 DECODED_UNITS = ("word", "char", "grapheme")
 PASSAGES = ("line", "paragraph", "sentence")
-NORMALIZATIONS = (None, "NFKC", "words")
+NORMALIZATIONS = {None: UNITS, "NFKC": DECODED_UNITS, "scan": ("char", "grapheme"), "words": PASSAGES}
 BLANKS = b"\t\n\v\f\r "
+HYPHENS = frozenset({0x2D, 0x2010})
+LINE_ENDS = frozenset({0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029})
+WHITE_SPACE = LINE_ENDS | {0x09, 0x20, 0x1680}  # as far as NFKC leaves it
 
 # ---------------------------------------------------------------------------------------------- properties
 
@@ -365,7 +368,21 @@ def _canonical_runs(data: bytes, remove_ignorable: bool, normalize: str | None) 
     """Yield the folded and normalised runs between invalid bytes."""
     for run in _split_at_invalid(decode(data)):
         points = fold(c for c in run if not (remove_ignorable and c in IGNORABLE))
-        yield fold(nfkc(points)) if normalize == "NFKC" else points
+        points = points if normalize is None else fold(nfkc(points))
+        yield scan(points) if normalize == "scan" else points
+
+
+def scan(points: list[int]) -> list[int]:
+    """Leave out white space, and hyphens between a letter, number or mark and white space with a line end."""
+    left = []
+    for i, c in enumerate(points):
+        after = i + 1
+        while after < len(points) and points[after] in WHITE_SPACE:
+            after += 1
+        hyphenates = c in HYPHENS and i > 0 and any(points[i - 1] in kind for kind in (LETTER_OR_NUMBER, MARK))
+        if c not in WHITE_SPACE and not (hyphenates and LINE_ENDS & set(points[i + 1 : after])):
+            left.append(c)
+    return left
 
 
 def _split_words(points: Iterable[int]) -> Iterator[list[int]]:
@@ -435,14 +452,15 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     text : str or bytes
         A str is taken as its UTF-8 bytes, written with "surrogatepass".
     unit : {"word", "char", "grapheme", "line", "paragraph", "sentence", "byte"}
-    normalize : {None, "NFKC", "words"}
-        "NFKC" for words, characters and grapheme clusters, "words" for lines, paragraphs and sentences.
+    normalize : {None, "NFKC", "scan", "words"}
+        "NFKC" for words, characters and grapheme clusters, "scan" for the latter two, "words" for lines, paragraphs and
+        sentences.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}; choose one of {', '.join(map(repr, UNITS))}")
     if normalize not in NORMALIZATIONS:
-        raise ValueError(f"normalize is {normalize!r}; choose None, 'NFKC' or 'words'")
-    if normalize is not None and unit not in (PASSAGES if normalize == "words" else DECODED_UNITS):
+        raise ValueError(f"normalize is {normalize!r}; choose None, 'NFKC', 'scan' or 'words'")
+    if unit not in NORMALIZATIONS[normalize]:
         raise ValueError(f"normalize is {normalize!r} with unit {unit!r}; leave it None")
     data = to_bytes(text)
     if unit == "byte":
@@ -450,7 +468,7 @@ def tokens(text: str | bytes, unit: str = "word", normalize: str | None = None) 
     if unit in PASSAGES:
         texts = [data[start:end] for start, end in passages(data, unit)]
         return texts if normalize is None else [token for text in texts if (token := b" ".join(tokens(text)))]
-    runs = _canonical_runs(data, unit == "word", normalize)
+    runs = _canonical_runs(data, unit == "word" or normalize == "scan", normalize)
     if unit == "char":
         return [encode([c]) for run in runs for c in run]
     if unit == "grapheme":

@@ -20,7 +20,6 @@ __all__ = ["cut_corpus", "cut_text", "find_corpus_spans", "find_cut_spans", "joi
 
 # White space of ASCII; other white space may be a part of a line or paragraph.
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
-BLANK_TOKENS = ("char", "grapheme", "byte")  # units with a token for each blank
 
 Kind = TypeVar("Kind")
 
@@ -43,7 +42,7 @@ def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole:
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         if start < end:
             pieces.append(text[at:start])
-            at = end if shingling.unit in BLANK_TOKENS else _skip_blanks(text, end)
+            at = end if _has_blank_tokens(shingling) else _skip_blanks(text, end)
     pieces.append(text[at:])
     return [piece for piece in pieces if piece]
 
@@ -63,7 +62,7 @@ def find_cut_spans(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) 
     heads = np.flatnonzero(np.append(True, ~follows))
     starts, stops = placed.start_char, placed.end_char[heads]
     reached = stops.copy()
-    if shingling.unit not in BLANK_TOKENS:
+    if not _has_blank_tokens(shingling):
         inside = placed.end_char if isinstance(text, str) else placed.end_byte
         reached += [_skip_blanks(text, at) - at if begin < end else 0 for at, begin, end in zip(
             inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
@@ -71,6 +70,11 @@ def find_cut_spans(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) 
     behind = np.append(starts[1:], 0)
     behind[np.append(heads[1:], len(firsts)) - 1] = reached
     return list(zip(starts.tolist(), behind.tolist(), strict=True))
+
+
+def _has_blank_tokens(shingling: Shingling) -> bool:
+    """Tell whether each blank is a token."""
+    return shingling.unit in ("char", "grapheme", "byte") and shingling.normalize != "scan"
 
 
 def _skip_blanks(text: Any, at: int) -> int:

@@ -34,10 +34,10 @@ class TokenPlaces(NamedTuple):
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> TokenPlaces:
     """Find the places of the tokens firsts[i] to lasts[i] − 1 of a text, for all i, without characters that others share.
 
-    Bytes of one character share it, and with normalize="NFKC" other tokens may. A range that has a part of a character only
-    is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. O(len): the kernels
-    read the text once; with stop words or normalize="NFKC" `locate` does. ValueError for a callable unit; IndexError for a
-    token that is not there.
+    Bytes of one character share it, and with normalize="NFKC" or "scan" other tokens may. A range that has a part of a
+    character only is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one.
+    O(len): the kernels read the text once; with stop words, "NFKC" or "scan" `locate_tokens` does. ValueError for a callable
+    unit; IndexError for a token that is not there.
     """
     data, of_str = as_bytes(text), isinstance(text, str)
     start, end = place_bytes(data, shingling, firsts, lasts, of_str)
@@ -53,8 +53,7 @@ def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, wh
 
     whole: whether tokens of unit byte that are in one character of UTF-8 share it, as in a str.
     """
-    if (callable(shingling.unit) or shingling.stop_words or shingling.normalize == "NFKC"
-            or (shingling.unit == "byte" and whole)):
+    if shingling.stop_words or not shingling.reads_bytes or (shingling.unit == "byte" and whole):
         begins, ends = _find_characters(data) if shingling.unit == "byte" else locate_tokens(data, shingling)
         starts = np.maximum(begins[firsts], np.append(0, ends)[firsts])
         return starts, np.maximum(starts, np.minimum(ends[lasts - 1], np.append(begins, len(data))[lasts]))

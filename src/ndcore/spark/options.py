@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from ndcore._version import __version__
 from ndcore.choices import AGREEMENTS, DROPS, FILTERS, NORMALIZED, UNITS
 from ndcore.dedup.rules import CALLERS
+from ndcore.dedup.settings import settings_beside
 from ndcore.text.shingling import Shingling
 
 __all__ = ["REFUSED", "JobOptions", "parse"]
@@ -47,6 +48,7 @@ class JobOptions:
     unit: Any
     normalize: Any
     stop_words: str | None
+    settings: str | None
     directory: str | None
     task_pairs: int
 
@@ -84,7 +86,8 @@ def parse(argv: Sequence[str]) -> JobOptions | None:
     parser.add_argument("--version", action="version", version=f"ndcore {__version__}")
     parser.add_argument("--path", action="store_true", help="print the file to give to spark-submit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_dedup(commands.add_parser("dedup", allow_abbrev=False, help="remove near-duplicate documents"))
+    dedup = commands.add_parser("dedup", allow_abbrev=False, help="remove near-duplicate documents")
+    _add_dedup(dedup)
     given = vars(parser.parse_args(argv))
     path, command = given.pop("path"), given.pop("command")
     if path:
@@ -92,7 +95,20 @@ def parse(argv: Sequence[str]) -> JobOptions | None:
         return None
     if command is None:
         parser.error("name a command: dedup")
+    if given["settings"] is not None:
+        try:
+            given |= _settings(given, dedup)
+        except (ValueError, OSError) as error:
+            dedup.error(str(error))
     return JobOptions(**given)
+
+
+def _settings(given: Mapping[str, Any], parser: argparse.ArgumentParser) -> dict[str, Any]:
+    """Return the options of --settings; ValueError where one of them was given too."""
+    changed = {"cluster" if name == "clustering" else name: f"--{name.replace('_', '-')}"
+               for name, value in given.items() if value != parser.get_default(name)}
+    taken = settings_beside(given["settings"], changed, "spark dedup")
+    return {"clustering" if name == "cluster" else name: value for name, value in taken.items()}
 
 
 def _add_dedup(p: argparse.ArgumentParser) -> None:
@@ -129,8 +145,11 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
         p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")
     p.add_argument("--width", type=int, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
-    p.add_argument("--normalize", choices=tuple(NORMALIZED), help="NFKC, or words of lines and sentences (default none)")
+    p.add_argument("--normalize", choices=tuple(NORMALIZED),
+                   help="NFKC; scan, of characters alone; or words, of lines and sentences (default none)")
     p.add_argument("--stop-words", metavar="FILE", help="words to leave out (default none)")
+    p.add_argument("--settings", metavar="FILE.toml",
+                   help="take threshold, shingles and rules from this file of the driver, or the name noisy")
     p.add_argument("--directory", metavar="DIR",
                    help="directory or URI where a folder holds intermediate results until the end (default OUTDIR)")
     p.add_argument("--task-pairs", type=int, default=1 << 22, metavar="N",

@@ -22,7 +22,7 @@ from ndcore.choices import UNITS
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
-from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit
+from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit, normal_form
 
 __all__ = [
     "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
@@ -56,9 +56,11 @@ class Shingling:
     short : "whole", "skip" or "error"
         For a document of fewer tokens than `width`, but at least one: a single shingle of all tokens, no shingle, or
         ValueError.
-    normalize : None, "NFKC" or "words"
-        "NFKC" also normalises compatibility characters (units word, char and grapheme). "words" compares lines, paragraphs
-        and sentences by their words: case, punctuation and blanks are ignored. One without words gives no token.
+    normalize : None, "NFKC", "scan" or "words"
+        "NFKC" also normalises compatibility characters (units word, char and grapheme). "scan" (char and grapheme) is NFKC,
+        and leaves out white space, invisible characters and the hyphens that divide words at the ends of lines, for scanned
+        pages. "words" compares lines, paragraphs and sentences by their words: case, punctuation and blanks are ignored. One
+        without words gives no token.
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
     stop_words : iterable of str, optional
@@ -108,7 +110,7 @@ class Shingling:
         width: int = 5,
         labelled: bool = False,
         short: Literal["whole", "skip", "error"] = "whole",
-        normalize: Literal["NFKC", "words"] | None = None,
+        normalize: Literal["NFKC", "scan", "words"] | None = None,
         polynomial: int = POLYNOMIAL,
         token_polynomial: int = TOKEN_POLYNOMIAL,
         stop_words: Iterable[str] | None = None,
@@ -133,7 +135,7 @@ class Shingling:
         """The tables of the extension; made at the first access."""
         return Shingler(
             kernel_unit(self.unit, self.normalize), self.width, self.short == "whole", self.labelled, self.polynomial,
-            self.token_polynomial, self.unit == "word" if self.normalize == "NFKC" else None, _tape(self.stop_words),
+            self.token_polynomial, normal_form(self.unit, self.normalize), _tape(self.stop_words),
             self.short == "error",
         )
 
@@ -343,7 +345,7 @@ class Shingling:
     @property
     def reads_bytes(self) -> bool:
         """Whether `batch` holds the bytes of the documents as they are given."""
-        return not callable(self.unit) and self.normalize != "NFKC"
+        return not callable(self.unit) and normal_form(self.unit, self.normalize) is None
 
 
 def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:

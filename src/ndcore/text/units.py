@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ndcore._types import Text
 from ndcore.choices import NORMALIZED, UNITS
 
-__all__ = ["TEXT_UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit"]
+__all__ = ["TEXT_UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit", "normal_form"]
 
 TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
 
@@ -23,7 +23,7 @@ def check_unit(unit: Any, normalize: Any) -> None:
     if normalize is None:
         return
     if not isinstance(normalize, str) or normalize not in NORMALIZED:
-        raise ValueError(f"normalize must be None, {' or '.join(map(repr, NORMALIZED))}, got {normalize!r}")
+        raise ValueError(f"normalize must be one of {', '.join(map(repr, (None, *NORMALIZED)))}, got {normalize!r}")
     if unit not in NORMALIZED[normalize]:
         raise ValueError(f"normalize={normalize!r} is for the units {', '.join(NORMALIZED[normalize])}, not for {unit!r}")
 
@@ -33,3 +33,8 @@ def kernel_unit(unit: Unit, normalize: str | None) -> str:
     if callable(unit):
         return "tokens"
     return f"{unit} words" if normalize == "words" else unit
+
+
+def normal_form(unit: Unit, normalize: str | None) -> tuple[bool, bool] | None:
+    """Return how the text is rewritten before its tokens are read: None, or whether ignorables and white space leave it."""
+    return None if normalize in (None, "words") else (unit == "word" or normalize == "scan", normalize == "scan")
