@@ -439,7 +439,7 @@ def _digests(
             wanted = np.zeros(len(segments), np.bool_)
             wanted[documents[undecided]] = wanted[firsts[undecided]] = True
             wanted[:first] = False
-            read_digests([given], [first], wanted, job.shingling, every, segments.valid, parts=(part,), threads=job.threads,
+            read_digests([given], [first], wanted, job.shingling, every, segments.valid, part=part, threads=job.threads,
                          report=report)
             undecided = (every[documents] != every[firsts]).any(axis=1) | apart.aside[documents]
             if apart.group is not None:  # then any two with an equal sketch may be compared

@@ -147,7 +147,7 @@ class Verifier:
 
     def measure(self, a: Ints, b: Ints, threshold: float | None = None, report: Progress | None = None) -> Scored:
         """Measure pairs, in any order of a and b; with a threshold, return the accepted ones only, in their order."""
-        exact = self.documents.has_text(a) & self.documents.has_text(b)
+        exact = self.sets.has(a) & self.sets.has(b)
         of_a, of_b = np.empty((2, len(a)), np.float64)
         of_a[exact], of_b[exact] = self._scores(a[exact], b[exact], report)
         estimated = np.flatnonzero(~exact)
