@@ -19,7 +19,7 @@ from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_numbered
-from ndcore.pairs.representatives import KeepOrder
+from ndcore.pairs.representatives import KeepOrder, Labels, Leaders, number_labels
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -29,13 +29,22 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray, column_limit
 from ndcore.text.agreement import Agreement
-from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_again, digest_rows, first_among, first_equal, repeated
+from ndcore.text.corpus import Corpus, as_corpus, corpus_pieces, indexed_texts
+from ndcore.text.digests import (
+    OF_BYTES,
+    OF_TOKENS,
+    byte_digests,
+    digest_again,
+    digest_rows,
+    first_among,
+    first_equal,
+    repeated,
+)
 from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Choice", "Documents", "FirstPass", "Leaders", "Reading", "find_leaders", "read_documents", "sketch_corpus",
+    "Choice", "Documents", "FirstPass", "Reading", "as_sides", "find_leaders", "read_documents", "sketch_corpus",
 ]
 
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
@@ -170,14 +179,6 @@ class FirstPass:
         return Reading(read.hashes[number], digests, read.known[number], None, valid, invalid_bytes, None, rows, sets)
 
 
-def _head(pieces: Iterator[tuple[int, Sequence[Text]]]) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Take the first pieces, of at least HEAD documents or HEAD_BYTES."""
-    documents = size = 0
-    while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
-        documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
-        yield piece
-
-
 def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
     """Replace the sets of a piece, one for each document, by signatures."""
     assert reading.sets is not None
@@ -208,7 +209,10 @@ def _read_sides(
         later = not digest_all and getattr(side, "random_access", False) and not callable(sketcher.shingling.unit)
         pieces = corpus_pieces(side)
         if choose is not None:
-            first = list(_head(pieces))
+            first, documents, size = [], 0, 0
+            while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+                documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
+                first.append(piece)
             following = next(pieces, None)
             pieces = chain([] if following is None else [following], pieces)
             head = list(map_pieces(replace(how, shared=False, later=later), first, threads))
@@ -265,12 +269,6 @@ class Documents:
         """Read documents again, as far as they have texts: yield (positions, texts) in pieces of work for threads."""
         return indexed_texts(self.corpora, (0, self.n), wanted)
 
-    def digest(self, wanted: Bools, *, threads: int | None, report: Progress) -> None:
-        """Read documents again to fill in their digests."""
-        digest_again(self.corpora, (0, self.n), wanted, self.shingling, self.digests, self.valid, threads=threads,
-                     report=report)
-        self.known[wanted] = True
-
     def sketches(self, *, report: Progress) -> Sketches:
         """Return signatures and digests of the first side, made now as far as the first pass needed none."""
         if self.given is not None:
@@ -279,10 +277,18 @@ class Documents:
         assert first is not None
         if self.rows is None:
             return sketch_corpus(first, self.sketcher, report=report)[0]
-        self.digest(~self.known & (np.arange(len(self)) < n), threads=None, report=report)
+        unknown = ~self.known & (np.arange(len(self)) < n)
+        digest_again(self.corpora, (0, n), unknown, self.shingling, self.digests, self.known, self.valid, threads=None,
+                     report=report)
         rows, valid = self.rows[:n], self.valid[:n]
         return Sketches(rows, self.recipe, sizes=sizes_of_rows(rows, valid, self.recipe), sizes_exact=~valid, valid=valid,
                         digests=self.digests[:n])
+
+
+def as_sides(given: Sequence[Any]) -> list[Corpus | Sketches]:
+    """Return texts, and those to compare them against, as corpora; sketches stand for texts that are gone."""
+    return [side if isinstance(side, Sketches) else as_corpus(side, name)
+            for side, name in zip(given, ("texts", "against"), strict=False)]
 
 
 def read_documents(
@@ -357,65 +363,39 @@ def sketch_corpus(
 # ---- equal documents
 
 
-@dataclass(frozen=True)
-class Leaders:
-    """The keep order, and the document that each one is collapsed to.
-
-    Attributes
-    ----------
-    keep : KeepOrder
-        The documents of `against` come first, and are never dropped.
-    version : int64 (documents,)
-        The first document in keep order with the same label of ``one_per``. Only documents that are their own version
-        are compared with others.
-    leader : int64 (documents,)
-        The first of the compared documents that is identical or lexically equivalent.
-    by : int64 (documents,) or None
-        The label of ``by`` of each, as a number.
-    group : int64 (documents,) or None
-        The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
-    """
-
-    keep: KeepOrder
-    version: Ints
-    leader: Ints
-    by: Ints | None
-    group: Ints | None
-
-    @property
-    def compared(self) -> Bools:
-        """bool (documents,): their own version and their own leader."""
-        own = np.arange(len(self.version))
-        compared: Bools = (self.version == own) & (self.leader == own)
-        return compared
-
-
 def find_leaders(
-    documents: Documents, keep: KeepOrder, by: Ints | None, one_per: Ints | None, *, threads: int | None, report: Progress
+    documents: Documents, keep: KeepOrder, by: Labels | None, one_per: Labels | None, *, threads: int | None,
+    report: Progress,
 ) -> Leaders:
     """Find versions, then identical and lexically equivalent documents.
 
+    by, one_per: a label for each document of the first side, or a callable that returns them; see `near_duplicates`.
     Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
     """
     positions, order, rank = np.arange(len(documents)), keep.order, keep.rank
+    digestible = documents.valid & (documents.known | documents.has_text(positions))
+    labels, versions = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
     version = positions
-    if one_per is not None:  # documents without a label are their own version
-        labelled = order[order < len(one_per)]
-        first = labelled[np.unique(one_per[labelled], return_index=True)[1]]  # numbers of labels have no gaps
-        version = np.concatenate([first[one_per], positions[len(one_per) :]])
+    if versions is not None:  # documents without a label are their own version
+        labelled = order[order < len(versions)]
+        first = labelled[np.unique(versions[labelled], return_index=True)[1]]  # numbers of labels have no gaps
+        version = np.concatenate([first[versions], positions[len(versions) :]])
     live = version == positions
-    suspects = repeated(documents.hashes, live & documents.valid & (documents.known | documents.has_text(positions)))
-    documents.digest(suspects & ~documents.known, threads=threads, report=report)
+    suspects = repeated(documents.hashes, live & digestible)
+    unknown = suspects & ~documents.known
+    digest_again(documents.corpora, (0, documents.n), unknown, documents.shingling, documents.digests, documents.known,
+                 documents.valid, threads=threads, report=report)
     if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
         live &= suspects | ~documents.valid
-    known, alike, group = np.flatnonzero(documents.known & live), [documents.valid], by
+    known, group = np.flatnonzero(documents.known & live), labels
+    alike: list[AnyArray] = [documents.valid]
     digests, valid = documents.digests[known], documents.valid[known]
-    if by is not None:
-        alike.append(by)
+    if labels is not None:
+        alike.append(labels)
     if documents.keys is not None:
         identical = first_among(digests[:, :16], known, alike, rank)
         keys = first_equal(documents.keys)[identical]  # of the first of identical documents
-        group = keys if by is None else first_equal(np.stack([by, keys], axis=1).view(np.uint8))
+        group = keys if labels is None else first_equal(np.stack([labels, keys], axis=1).view(np.uint8))
         alike.append(np.where(documents.valid, keys, 0))  # without shingles the bytes alone decide
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
-    return Leaders(keep, version, first_among(deciding, known, alike, rank), by, group)
+    return Leaders(keep, version, first_among(deciding, known, alike, rank), labels, group)

@@ -10,12 +10,13 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.dedup.classes import CLASSES, classify
-from ndcore.dedup.comparison import Verifier
-from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.pairs.lost_runs import LostRuns
+from ndcore.pairs.lost import LostRuns
+from ndcore.pairs.representatives import Leaders
+from ndcore.pairs.verification import Verifier
 from ndcore.stats.binomial import interval
 from ndcore.text.agreement import describe_difference
 from ndcore.text.resemblance import Overlap, overlap, ratio

@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
-from ndcore.dedup.comparison import Verifier, count_lost
-from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.filter_choice import FilterChoice
-from ndcore.dedup.pairs_below import PairsBelow, RejectedPairs
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.candidates import Search
-from ndcore.pairs.representatives import Draft, settle_runs
+from ndcore.pairs.lost import count_lost
+from ndcore.pairs.pairs_below import PairsBelow, count_by_resemblance, estimate_below
+from ndcore.pairs.representatives import Draft, Leaders, settle_runs
 from ndcore.pairs.scored import DocumentPairs, Scored
 from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.pairs.verification import Verifier
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
@@ -196,7 +197,7 @@ class NearDuplicates(Assignments):
         if rejected is None or isinstance(design, PrefixFilter):
             return None
         least = least_equal_minima(self.sources.sketcher.num_perm, design.threshold)
-        return rejected.estimate(design, least, self.threshold)
+        return estimate_below(rejected, design, least, self.threshold)
 
     def explain(self, i: int | str | bytes, j: int | str | bytes) -> Explanation:
         """Explain why documents i and j are or are not near-duplicates. Reads the two again.
@@ -260,7 +261,7 @@ class NearDuplicates(Assignments):
         pairs = found.pairs.accepted(threshold)
         if found.rejected is not None:
             scores = found.pairs.score
-            found = found._replace(rejected=found.rejected.and_also(scores[scores < threshold]))
+            found = found._replace(rejected=found.rejected + count_by_resemblance(scores[scores < threshold]))
         if self.common and (found.search is None or found.verifier is None):
             raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
                              "representatives (see common); call rethreshold on the original")
@@ -304,7 +305,7 @@ class Found(NamedTuple):
     search: Search | None
     verifier: Verifier | None
     common_shingles: int
-    rejected: RejectedPairs | None
+    rejected: Ints | None
 
     @classmethod
     def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Found:

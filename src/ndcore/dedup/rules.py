@@ -14,10 +14,9 @@ from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["CALLERS", "COMMON_CLASSES", "Rules"]
+__all__ = ["CALLERS", "Rules"]
 
 VERIFICATIONS = ("fingerprints", "tokens")
-COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"

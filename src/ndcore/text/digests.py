@@ -102,9 +102,9 @@ def read_digests(
 
 def digest_again(
     corpora: Sequence[Corpus | None], starts: Sequence[int], wanted: Bools, shingling: Shingling,
-    digests: NDArray[np.uint8], valid: Bools, *, threads: int | None, report: Progress,
+    digests: NDArray[np.uint8], known: Bools, valid: Bools, *, threads: int | None, report: Progress,
 ) -> None:
-    """Read the wanted documents again to set their rows of `digests`; of those with the same bytes, tokens of one only."""
+    """Read the wanted documents again to set their digests, which are `known` then; the same bytes are tokenised once."""
     which = np.flatnonzero(wanted)
     if not len(which):
         return
@@ -116,6 +116,7 @@ def digest_again(
     own[firsts] = True
     read_digests(corpora, starts, own, shingling, digests, valid, part=OF_TOKENS, threads=threads, report=report)
     digests[which, 16:] = digests[firsts, 16:]
+    known[which] = True
 
 
 def digest_piece(
