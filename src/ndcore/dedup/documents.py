@@ -325,11 +325,11 @@ def read_documents(
         "keys": SpooledArray(np.uint8, limit, (16,)),
         "rows": SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,)),
     }
-    sets, total = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads), 0
+    sets, total = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None, 0
     sizes, invalid_bytes = [0] * len(sides), [0] * len(sides)
     for side, reading in readings:
         formed = reading.sets is not None
-        if reading.sets is not None:
+        if reading.sets is not None and sets is not None:
             owners, values, offsets = reading.sets
             sets.append(total + owners, values, offsets)
         for name, column in columns.items():
@@ -340,7 +340,9 @@ def read_documents(
         invalid_bytes[side] += reading.invalid_bytes
         report("sketching", total, None)
     check_numbered(total, "documents", "remove near-duplicates in parts, each --against those before it")
-    sets.n, n = total, sizes[0]
+    n = sizes[0]
+    if sets is not None:
+        sets.n = total
     read = {name: column.array("r+" if name == "digests" else "r") for name, column in columns.items()}
     corpora = [None if isinstance(side, Sketches) else side for side in (*sides, None)]
     documents = Documents(

@@ -263,7 +263,8 @@ def find_pairs(
         """Read documents again, as far as they have texts, and form their shingle sets."""
         readable, texts = wanted & documents.has_text(np.arange(len(documents))), documents.texts(wanted)
         sets = ShingleSets(documents.shingling, len(documents), tokens=rules.verify == "tokens", threads=threads)
-        sets.read(texts, int(np.count_nonzero(readable)), report)
+        if readable.any():
+            sets.read(texts, int(np.count_nonzero(readable)), report)
         return sets
 
     compared = documents.valid & leaders.compared
