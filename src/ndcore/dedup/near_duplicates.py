@@ -18,7 +18,7 @@ from ndcore._types import Bools
 from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.documents import Documents, as_sides, find_leaders, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
-from ndcore.dedup.result import Found, NearDuplicates, conclude
+from ndcore.dedup.result import Basis, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
@@ -213,8 +213,8 @@ def near_duplicates(
         pairs = verifier.verify_all(search, rules.threshold, report)
         draft = settle_runs(pairs, search, verifier, order, report, threshold=rules.threshold, cluster=rules.cluster,
                             reassign=rules.reassign)
-        found = Found.of(draft, search, verifier, rules)
-        return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids,
+        basis = Basis.of(draft, search, verifier, rules)
+        return conclude(draft, documents, leaders, basis, rules, filter=design, ids=ids,
                         filter_choice=None if chooser is None else chooser.choice)
 
 

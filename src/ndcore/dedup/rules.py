@@ -194,11 +194,11 @@ class Rules:
     def recipe(self, sketches: Recipe, filter: FilterDesign | PrefixFilter) -> Recipe:
         """Return the record of these rules, the filter and the sketches."""
         if isinstance(filter, FilterDesign):
-            found: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
+            described: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
                                      "need": filter.need}
         else:
-            found = {"kind": "prefix"}
-        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": found}
+            described = {"kind": "prefix"}
+        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": described}
         return Recipe({"kind": "near_duplicates", "version": 1, **given, "sketches": sketches.parameters})
 
 
