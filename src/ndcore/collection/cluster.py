@@ -524,14 +524,14 @@ def pairing_sets(part: Sketches, settings: Settings) -> PairingSets:
     if settings.method == "shingles":
         assert part.offsets is not None
         return PairingSets(part.values, part.offsets)
-    if settings.method == "super-shingles":
-        sets = super_shingles(part, settings.run)
-        return PairingSets(*_sets.distinct(sets.values.copy(), sets.offsets))
-    design = settings.filter
-    assert design is not None
-    shape = (design.groups, design.group_size)
-    rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
-    return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    if settings.method == "features":
+        design = settings.filter
+        assert design is not None
+        shape = (design.groups, design.group_size)
+        rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
+        return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    sets = super_shingles(part, settings.run)
+    return PairingSets(*_sets.distinct(sets.values.copy(), sets.offsets))
 
 
 def sort_entries(
