@@ -30,7 +30,8 @@ def stopped(*_, **__):
 def cut_small(monkeypatch, *, slab=None, pairs=None, documents=None, room=None, piece=4):
     """Cut phases into parts of a few entries, pairs and documents, and work into pieces of `piece` documents."""
     monkeypatch.setattr(phases, "PARTS", 10**9)
-    monkeypatch.setattr(phases, "pieces", lambda batch: ((i, batch[i : i + piece]) for i in range(0, len(batch), piece)))
+    monkeypatch.setattr("ndcore.text.corpus.pieces",
+                        lambda batch, *_: ((i, batch[i : i + piece]) for i in range(0, len(batch), piece)))
     for name, value in (("SEGMENT_DOCUMENTS", documents), ("SLAB", slab), ("RANGE", pairs), ("ROOM", room)):
         if value is not None:
             monkeypatch.setattr(phases, name, value)

@@ -7,8 +7,7 @@ import pytest
 from generated import splitmix64
 
 import ndcore as nd
-from ndcore.dedup.documents import Columns, FirstPass
-from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.dedup.documents import read_documents
 from ndcore.progress import reporting
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import SpooledCorpus, as_corpus
@@ -26,15 +25,16 @@ def texts_with_repeats(n: int, seed: int = 1) -> list[str | bytes]:
     return [made[next(outputs) % len(made)] for _ in range(n)]
 
 
-def read_by(first_pass, texts, sets=None, **how):
-    columns = Columns(first_pass, sets, None)
+def read_all(texts, sketcher=None, agreement=None, form_sets=False, shared=False, digest_all=False):
     with reporting(None) as report:
-        columns.read(texts if hasattr(texts, "batches") else as_corpus(texts), threads=1, report=report, **how)
-    return columns.reading()
+        return read_documents(
+            [texts if hasattr(texts, "batches") else as_corpus(texts)], sketcher or nd.MinHasher(8), agreement,
+            form_sets=form_sets, shared=shared, digest_all=digest_all, threads=1, memory_limit=None, report=report,
+        )
 
 
 def read(texts, sketcher=None, agreement=None, **how):
-    return read_by(FirstPass(sketcher or nd.MinHasher(8), agreement), texts, **how)
+    return read_all(texts, sketcher, agreement, **how)[0]
 
 
 @pytest.mark.parametrize("digest_all", [False, True])
@@ -45,8 +45,9 @@ def test_repeats_get_what_each_text_gets_alone(digest_all, normalize):
     found = read(texts, sketcher, digest_all=digest_all, agreement=Agreement.of("numbers"))
     alone = [read([text], sketcher, digest_all=True, agreement=Agreement.of("numbers")) for text in texts]
     np.testing.assert_array_equal(found.rows, np.concatenate([each.rows for each in alone]))
-    for name in ("valid", "lengths", "keys"):
+    for name in ("valid", "keys"):
         assert getattr(found, name).tolist() == [getattr(each, name)[0].tolist() for each in alone]
+    assert read_all(texts)[1].tolist() == [read_all([text])[1][0] for text in texts]
     assert found.invalid_bytes == sum(each.invalid_bytes for each in alone)
     assert found.known.all() or not digest_all
     expected = np.concatenate([each.digests for each in alone])
@@ -106,18 +107,19 @@ def test_columns_with_repeats():
     pyarrow = pytest.importorskip("pyarrow")
     texts = ["a rose is a rose", "", "something else", "a rose is a rose", "", "ein Größeres"]
     found, expected = read(pyarrow.array(texts)), read(texts)
-    for name in ("rows", "digests", "known", "valid", "lengths"):
+    for name in ("rows", "digests", "known", "valid"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert read_all(pyarrow.array(texts))[1].tolist() == read_all(texts)[1].tolist()
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_sets_of_the_first_pass_are_those_of_the_texts(shared):
     texts = texts_with_repeats(90)
     sketcher = nd.MinHasher(8, shingling=nd.Shingling(width=2))
-    sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=1)
-    found = read_by(FirstPass(sketcher, form_sets=True, shared=shared), texts, sets)
-    signatures = read(texts, sketcher)
-    for name in ("valid", "lengths", "invalid_bytes"):
+    found, lengths, sets = read_all(texts, sketcher, form_sets=True, shared=shared)
+    signatures, their_lengths, none = read_all(texts, sketcher)
+    assert none is None and lengths.tolist() == their_lengths.tolist()
+    for name in ("valid", "invalid_bytes"):
         assert np.array_equal(getattr(found, name), getattr(signatures, name)), name
     assert found.known[~found.valid].all() and not (found.known & ~signatures.known).any()
     assert np.array_equal(found.digests[found.known], signatures.digests[found.known])

@@ -26,7 +26,6 @@ from ndcore.cli.inputs import (
 from ndcore.cli.outputs import print_account, report_file, standard_output
 from ndcore.cli.summary import rules
 from ndcore.dedup.classes import CLASSES, exact_copies
-from ndcore.dedup.comparison import SOUGHT
 from ndcore.dedup.filter_choice import ROOM_RATIO
 from ndcore.dedup.rules import Rules
 from ndcore.files.errors import UsageError
@@ -39,6 +38,7 @@ from ndcore.files.table_files import TableFile
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.filters.search import design_filter
 from ndcore.human import counted, printable
+from ndcore.pairs.lost import SOUGHT
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher

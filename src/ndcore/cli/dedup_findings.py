@@ -254,8 +254,8 @@ def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     if documents.rows is not None:
         sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
     else:
-        assert result.found.verifier is not None  # of a rule for which the sets of all were formed
-        sizes = result.found.verifier.sets.sizes(sample).astype(np.float64)
+        assert result.basis.verifier is not None  # of a rule for which the sets of all were formed
+        sizes = result.basis.verifier.sets.sizes(sample).astype(np.float64)
     shingles = float(sizes.sum())
     looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
     whole = round(shingles * len(compared) / max(1, len(sample)))

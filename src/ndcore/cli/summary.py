@@ -13,7 +13,6 @@ from typing import Any, TextIO
 
 from ndcore.dedup.classes import describe_classes
 from ndcore.dedup.filter_choice import FilterChoice
-from ndcore.dedup.rules import COMMON_CLASSES
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.formats import WHOLE
@@ -23,6 +22,7 @@ from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, human_bytes, printable
+from ndcore.pairs.common_shingles import COMMON_CLASSES
 
 _MEANING = {
     "identical": "the same text as its representative, character for character",

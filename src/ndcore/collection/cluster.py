@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +35,12 @@ from ndcore.collection.settings import (
     Policy,
     Settings,
     as_list,
-    length,
     pack_labels,
 )
 from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.representatives import number_labels
-from ndcore.parallel import cut, map_pieces, thread_count
+from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.features import features, super_features
 from ndcore.sketch.sketcher import Sketcher
@@ -49,9 +48,9 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN, super_shingles
 from ndcore.storage.packed_ids import unpack_ids
 from ndcore.text.agreement import MustAgree
-from ndcore.text.corpus import Corpus
+from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
-from ndcore.text.inputs import pieces, take
+from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
 __all__ = [
@@ -74,6 +73,8 @@ JUDGED_BYTES = 100
 _BYTES, _TOKENS = slice(16), slice(16, 32)  # of a row of digests
 _OTHERS = ("sketches of {} documents are there, and {} documents are given: go on with the same, or build in another "
            "directory")
+
+Made = TypeVar("Made")
 
 Measure = Callable[[Ints, Ints, Ints], tuple[Bools, Overlaps]]
 """Of pairs (a, b, common): which of them to look at, and what these have in common."""
@@ -185,24 +186,22 @@ def cluster(
     Broder 1997, On the resemblance and containment of documents, §4.4, DOI 10.1109/SEQUEN.1997.666900.
 
     >>> from ndcore import ModSketcher
-    >>> found = cluster(["a rose is a rose is a rose", "a rose is a rose is a rose is it", "something else entirely"],
+    >>> clustering = cluster(["a rose is a rose is a rose", "a rose is a rose is a rose is it", "something else entirely"],
     ...                 sketcher=ModSketcher(1))
-    >>> found.labels.tolist(), found.resemblance.tolist()
+    >>> clustering.labels.tolist(), clustering.resemblance.tolist()
     ([0, 0, 2], [1.0, 0.75, 1.0])
     """
     job = Job.of(
         texts, threshold=threshold, shingling=shingling, sketcher=sketcher, method=method, policy=policy, cluster=cluster,
         guard=guard, least=least, max_holders=max_holders, run=run, filter=filter, tell_apart=tell_apart,
         memory_limit=memory_limit, threads=threads, by=by, one_per=one_per, must_agree=must_agree,
-        min_shingles=min_shingles,
+        min_shingles=min_shingles, ids=ids,
     )
-    if ids is not None:
-        check_ids(ids, length(job.given))
     with reporting(progress) as report:
-        found = run_phases(MemoryShelf(job.memory_limit), job, report)
+        clustering = run_phases(MemoryShelf(job.memory_limit), job, report)
     if ids is not None:
-        check_ids(ids, len(found))
-    return replace(found, ids=ids)
+        check_ids(ids, len(clustering))
+    return replace(clustering, ids=ids)
 
 
 def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> Clustering:
@@ -214,7 +213,7 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
     apart = Apart.of(shelf, segments, job, keep)
     documents = shelf.made(slots.DOCUMENTS, n, lambda: find_leaders(segments, apart, job, report))
     leaders = documents["leader"].astype(np.int64)
-    if not _is_paired(shelf, n, keep):
+    if not shelf.is_paired(n, keep):
         sets = [pairing_sets(part, settings) for part in segments.parts]
         sort_entries(sets, (leaders == np.arange(n)) & ~apart.aside, shelf, job, report, keep)
         count_pairs(segments, apart.group, shelf, job, report)
@@ -226,26 +225,26 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
     return clustering
 
 
-def _is_paired(shelf: Shelf, n: int, keep: bool) -> bool:
-    """Tell whether phases two and three of n documents are complete; without `keep`, entries may be missing."""
-    if not all(shelf.has(name) for name in (slots.PAIRED, slots.SLABS, slots.RANGES)):
-        return False
-    slabs, ranges = (len(shelf.read(name, n)[name]) for name in (slots.SLABS, slots.RANGES))
-    wanted = [part_name(slots.PAIRS, number) for number in range(ranges)]
-    wanted += [part_name(slots.ENTRIES, number) for number in range(slabs) if keep]
-    return all(shelf.has(name) for name in wanted)
-
-
-def cut_into_parts(sizes: Ints, at_least: int, item_bytes: int, memory_limit: int | None, threads: int | None) -> Ints:
+def cut_into_parts(sizes: Ints, at_least: int, item_bytes: int, share: int | None) -> Ints:
     """Cut consecutive groups of items into parts; return the first group of each part, and last the number of groups.
 
-    A part has at most a sixteenth of all items, or `at_least` where that is more. With a `memory_limit` it also has at most
-    as many as fit in a thread's share. A group is never cut: a part may be one larger group.
+    A part has at most a sixteenth of all items, or `at_least` where that is more. With a `share` of memory it also has at
+    most as many as fit in it. A group is never cut: a part may be one larger group.
     """
     most = max(at_least, -(-int(sizes.sum()) // PARTS))
-    if memory_limit is not None:
-        most = max(1, min(most, memory_limit // (item_bytes * thread_count(threads))))
+    if share is not None:
+        most = max(1, min(most, share // item_bytes))
     return np.array([*(part.start for part in cut(sizes, most)), len(sizes)])
+
+
+def _make_parts(make: Callable[[int], Made], sizes: AnyArray, job: Job, stage: str, report: Progress) -> list[Made]:
+    """Make part after part of a slot, by their numbers, and report how many of their items are done."""
+    parts, done, total = list[Made](), 0, int(sizes.sum())
+    for made in map_pieces(make, range(len(sizes)), job.threads):
+        done += int(sizes[len(parts)])
+        parts.append(made)
+        report(stage, done, total)
+    return parts
 
 
 # ---- phase one: a sketch of every document
@@ -281,7 +280,7 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
         names = names[:both]
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
     whole = shelf.has(slots.SKETCHED) and shelf.opened(slots.SKETCHED, done)[0]["documents"] == done
-    n = length(given)
+    n = job.length
     if n is not None and (n != done if whole else n < done):
         raise ValueError(_OTHERS.format(done, n))
     if not whole:
@@ -324,8 +323,8 @@ def sketch_parts(
         del keys[1:]
         return made
 
-    begin = done
-    for sink, of_piece in map_pieces(work, _pieces_from(corpus, done), job.threads):
+    begin, rest = done, _pieces_from(corpus, done)
+    for sink, of_piece in map_pieces(work, rest, job.threads):
         waiting.append(sink)
         if of_piece is not None:
             keys.append(of_piece)
@@ -341,11 +340,10 @@ def sketch_parts(
 def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
     """Yield pieces of work, from this document on."""
     seen = 0
-    for batch in corpus.batches():
-        skipped = min(len(batch), max(0, first - seen))
-        rest = batch if not skipped else take(batch, np.arange(skipped, len(batch)))
-        yield from ((seen + skipped + inside, part) for inside, part in pieces(rest))
-        seen += len(batch)
+    for start, texts in corpus_pieces(corpus):
+        seen = start + len(texts)
+        if seen > first:
+            yield max(start, first), texts if start >= first else take(texts, np.arange(first - start, len(texts)))
     if seen < first:
         raise ValueError(_OTHERS.format(first, seen))
 
@@ -439,7 +437,7 @@ def _digests(
             wanted = np.zeros(len(segments), np.bool_)
             wanted[documents[undecided]] = wanted[firsts[undecided]] = True
             wanted[:first] = False
-            read_digests([given], [first], wanted, job.shingling, every, segments.valid, parts=(part,), threads=job.threads,
+            read_digests([given], [first], wanted, job.shingling, every, segments.valid, part=part, threads=job.threads,
                          report=report)
             undecided = (every[documents] != every[firsts]).any(axis=1) | apart.aside[documents]
             if apart.group is not None:  # then any two with an equal sketch may be compared
@@ -526,14 +524,14 @@ def pairing_sets(part: Sketches, settings: Settings) -> PairingSets:
     if settings.method == "shingles":
         assert part.offsets is not None
         return PairingSets(part.values, part.offsets)
-    if settings.method == "super-shingles":
-        sets = super_shingles(part, settings.run)
-        return PairingSets(*_sets.distinct(sets.values.copy(), sets.offsets))
-    design = settings.filter
-    assert design is not None
-    shape = (design.groups, design.group_size)
-    rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
-    return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    if settings.method == "features":
+        design = settings.filter
+        assert design is not None
+        shape = (design.groups, design.group_size)
+        rows = super_features(part, *shape, design.need) if settings.combined else features(part, *shape)
+        return PairingSets(*_sets.distinct(rows.reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]))
+    sets = super_shingles(part, settings.run)
+    return PairingSets(*_sets.distinct(sets.values.copy(), sets.offsets))
 
 
 def sort_entries(
@@ -556,7 +554,7 @@ def sort_entries(
     n, max_holders = len(taken), min(job.settings.max_holders, len(taken))
 
     def cut_slabs() -> dict[str, AnyArray]:
-        slabs = cut_into_slabs(sets, taken, job.memory_limit, job.threads)
+        slabs = cut_into_slabs(sets, taken, job.share)
         if keep:
             shelf.reserve(FILE_BYTES * int(slabs[:, 2].sum()), "the sorted entries")
         return {"slabs": slabs}
@@ -573,12 +571,7 @@ def sort_entries(
         return np.empty(0, np.uint64) if made is None else made["keys"][::_entries.BLOCK].copy()
 
     slabs = shelf.made(slots.SLABS, n, cut_slabs, instead_of=(slots.ENTRIES, slots.RUNS, slots.DIRECTORY))["slabs"]
-    first: list[UInts] = []
-    done, total = 0, int(slabs[:, 2].sum())
-    for number, blocks in enumerate(map_pieces(work, range(len(slabs)), job.threads)):
-        first.append(blocks)
-        done += int(slabs[number, 2])
-        report("sorting entries", done, total)
+    first = _make_parts(work, slabs[:, 2], job, "sorting entries", report)
     if keep:
         shelf.made(slots.DIRECTORY, n, lambda: {"first": np.concatenate(first)})
 
@@ -592,13 +585,13 @@ def _with_documents(sets: Sequence[PairingSets], taken: Bools) -> Iterator[tuple
         first = last
 
 
-def cut_into_slabs(sets: Sequence[PairingSets], taken: Bools, memory_limit: int | None, threads: int | None) -> UInts:
+def cut_into_slabs(sets: Sequence[PairingSets], taken: Bools, share: int | None) -> UInts:
     """Compute (lowest value, highest value, entries) of each slab, ascending; at least one."""
     shift = 64 - DIGITS
     histogram = np.zeros(1 << DIGITS, np.int64)
     for values, offsets, wanted, _ in _with_documents(sets, taken):
         _entries.histogram(values, offsets, wanted, shift, histogram)
-    cuts = cut_into_parts(histogram, SLAB, ENTRY_BYTES, memory_limit, threads)
+    cuts = cut_into_parts(histogram, SLAB, ENTRY_BYTES, share)
     slabs = np.empty((len(cuts) - 1, 3), np.uint64)
     slabs[:, 0] = cuts[:-1].astype(np.uint64) << np.uint64(shift)
     slabs[:, 1] = ((cuts[1:] - 1).astype(np.uint64) << np.uint64(shift)) | np.uint64((1 << shift) - 1)
@@ -651,34 +644,28 @@ def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, 
     """
     n, settings, runs = len(segments), job.settings, shelf.read_parts(slots.RUNS, len(segments))
     measure, floor = measure_of(settings, segments, runs), settings.floor
-    room = ROOM
-    if job.memory_limit is not None:
-        room = max(1, min(ROOM, job.memory_limit // (JUDGED_BYTES * thread_count(job.threads))))
+    room = ROOM if job.share is None else max(1, min(ROOM, job.share // JUDGED_BYTES))
     lists = [(run["holders"], run["ends"]) for run in runs]
     volume = np.zeros(n, np.int64)  # pairs, repeats counted, by their first document
     for holders, ends in lists:
         _entries.volume(holders, ends, volume)
 
     def cut_ranges() -> dict[str, AnyArray]:
-        cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, job.memory_limit, job.threads)
+        cuts = cut_into_parts(volume, RANGE, PAIR_BYTES, job.share)
         sizes = np.add.reduceat(volume, cuts[:-1]) if n else volume
         return {"ranges": np.column_stack([cuts[:-1], cuts[1:], sizes])}
 
-    def work(number: int) -> int:
-        first, last, size = ranges[number].tolist()
+    def work(number: int) -> None:
+        first, last, _ = ranges[number].tolist()
         if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(lists, first, last, volume[first:last], n)
-            a, b, found = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
-            arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **found._asdict()}.items()}
+            a, b, overlaps = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
+            arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **overlaps._asdict()}.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
             shelf.put(part_name(slots.PAIRS, number), {}, arrays)
-        return int(size)
 
     ranges = shelf.made(slots.RANGES, n, cut_ranges, instead_of=(slots.PAIRS,))["ranges"]
-    done, total = 0, int(ranges[:, 2].sum())
-    for size in map_pieces(work, range(len(ranges)), job.threads):
-        done += size
-        report("counting pairs", done, total)
+    _make_parts(work, ranges[:, 2], job, "counting pairs", report)
     common = np.concatenate([np.empty((0, 3), np.uint64), *(run["common"] for run in runs)])
     shelf.put(slots.PAIRED, {}, {"common": common})
 
@@ -719,5 +706,5 @@ def _kept(
             counted = tuple(column[may] for column in counted)
         a, b, common = (column.astype(np.int64) for column in counted)
         which, overlaps = measure(a, b, common)
-        found = CountedPairs(a[which], b[which], overlaps)
-        yield found.where(found.overlaps.contained >= floor)
+        pairs = CountedPairs(a[which], b[which], overlaps)
+        yield pairs.where(overlaps.contained >= floor)

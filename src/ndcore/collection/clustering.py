@@ -26,7 +26,7 @@ from ndcore.collection.settings import ClusterBy, Grouping, Policy, Settings, ch
 from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.chains import Chains, chains, guarded
-from ndcore.pairs.greedy import greedy_clusters
+from ndcore.pairs.greedy import place_greedily
 from ndcore.pairs.scored import DocumentPairs
 from ndcore.readonly import NamedColumns, frozen
 
@@ -71,17 +71,8 @@ class Clustering(Assignments):
         `classes` as positions in CLASSES.
     threshold, policy, cluster, guard, least
         Parameters of phase four.
-    floor : float
-        Pairs were counted from this containment on, one way or the other. Lower thresholds are refused.
-    common : CommonValues
-        Values held by too many documents: they propose no pairs, but count in the pairs that other values propose.
     chains : Chains
         With cluster="components": components with members that do not resemble their representative enough.
-    without_sample : int
-        Documents that propose no pairs. One without shingles can only be identical to another; one with shingles and an
-        empty sample can be identical or lexically equivalent.
-    parameters : dict
-        How pairs were found: method, max_holders, what else the method takes, and options that were given.
     ids : sequence or None
 
     Notes
@@ -99,12 +90,9 @@ class Clustering(Assignments):
     cluster: ClusterBy
     guard: float | None
     least: int
-    floor: float
-    common: CommonValues
     chains: Chains
-    without_sample: int
-    parameters: dict[str, Any]
     ids: Sequence[Any] | Names | None
+    settings: Settings = field(repr=False)
     segments: Segments = field(repr=False)
     shelf: Shelf = field(repr=False)
 
@@ -124,6 +112,29 @@ class Clustering(Assignments):
         before it has its label of ``one_per``; they were not compared, and `resemblance` is nan.
         """
         return frozen(np.array(slots.CLASSES)[self.codes])
+
+    @property
+    def floor(self) -> float:
+        """Pairs were counted from this containment on, one way or the other. Lower thresholds are refused."""
+        return self.settings.floor
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """How pairs were found: method, max_holders, what else the method takes, and options that were given."""
+        return self.settings.described()
+
+    @cached_property
+    def common(self) -> CommonValues:
+        """Values held by too many documents: they propose no pairs, but count in the pairs that other values propose."""
+        return CommonValues.sorted(self.shelf.read(slots.PAIRED, len(self))["common"])
+
+    @property
+    def without_sample(self) -> int:
+        """Number of documents that propose no pairs, for they have no sample.
+
+        One without shingles can only be identical to another; one with shingles can be identical or lexically equivalent.
+        """
+        return int(np.count_nonzero(self.segments.empty))
 
     @property
     def pairs(self) -> CountedPairs:
@@ -163,7 +174,7 @@ class Clustering(Assignments):
             self.threshold if threshold is None else threshold, self.policy if policy is None else policy,
             self.cluster if cluster is None else cluster, guard, self.least if least is None else least,
         )
-        grouping.check(self.parameters["method"], self.floor, self.parameters)
+        grouping.check(self.settings.method, self.floor, self.parameters)
         return cluster_pairs(self, grouping, threads)
 
     def contained(self, threshold: float = 0.8, least: int | None = None) -> Containments:
@@ -188,14 +199,14 @@ class Clustering(Assignments):
         """
         check_threshold(threshold, self.floor)
         least = self.least if least is None else checked_count("least", least)
-        found = [(_NONE, _NONE, np.empty(0), _NONE)]
+        rows = [(_NONE, _NONE, np.empty(0), _NONE)]
         for a, b, overlaps in counted_pairs(self.shelf, len(self)):
             for inner, outer, containment, sample in (
                 (a, b, overlaps.a_in_b, overlaps.in_a), (b, a, overlaps.b_in_a, overlaps.in_b),
             ):
                 enough = (containment >= threshold) & (self.segments.whole(a, b) | (sample >= least))
-                found.append((inner[enough], outer[enough], containment[enough], sample[enough]))
-        columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+                rows.append((inner[enough], outer[enough], containment[enough], sample[enough]))
+        columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
         order = np.lexsort((columns[1], columns[0]))
         return Containments(*(column[order] for column in columns))
 
@@ -207,10 +218,8 @@ def unjoined(
     shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings, grouping: Grouping
 ) -> Clustering:
     """Return the clustering before pairs are joined, each document under its leader; pairs are on the shelf."""
-    common = CommonValues.sorted(shelf.read(slots.PAIRED, len(segments))["common"])
-    return Clustering(leaders, same, np.ones(len(leaders)), leaders, same, **asdict(grouping), floor=settings.floor,
-                      common=common, chains=_UNCHAINED, without_sample=int(np.count_nonzero(segments.empty)),
-                      parameters=settings.described(), ids=None, segments=segments, shelf=shelf)
+    return Clustering(leaders, same, np.ones(len(leaders)), leaders, same, **asdict(grouping), chains=_UNCHAINED, ids=None,
+                      settings=settings, segments=segments, shelf=shelf)
 
 
 def cluster_pairs(paired: Clustering, grouping: Grouping, threads: int | None) -> Clustering:
@@ -249,14 +258,9 @@ def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
 
 def _popular(paired: Clustering, threshold: float) -> Ints:
     """Cluster the leaders' sketches greedily by the most popular values of each cluster."""
-    segments = paired.segments
-    aside = segments.aside(paired.parameters.get("min_shingles", 0))
-    taken = (paired.leaders == np.arange(len(segments))) & ~aside
-    values, offsets = segments.samples(taken)
-    return greedy_clusters(
-        values, offsets, threshold=threshold, representative="popular", moduli=segments.moduli,
-        max_holders=paired.parameters["max_holders"],
-    )
+    segments, settings = paired.segments, paired.settings
+    taken = (paired.leaders == np.arange(len(segments))) & ~segments.aside(settings.min_shingles)
+    return place_greedily(*segments.samples(taken), segments.moduli, threshold, settings.max_holders, popular=True)
 
 
 def _components(paired: Clustering, grouping: Grouping, threads: int | None) -> tuple[Ints, Chains]:

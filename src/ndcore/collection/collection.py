@@ -253,7 +253,7 @@ class Collection:
         FileExistsError, ValueError, TypeError, OSError
             As in `build`.
         """
-        found, old = self.clustering, self._stored.settings
+        clustering, old = self.clustering, self._stored.settings
         if not isinstance(texts, Sketches):
             sketcher = sketcher_of(self.recipe) if sketcher is None else sketcher
         if sketcher is not None:
@@ -268,16 +268,13 @@ class Collection:
         if (() if agreement is None else agreement.names) != old.must_agree:
             raise ValueError(f"must_agree is {[*old.must_agree]} in the collection {self.path}: give the same")
         known = self._options()
+        grouping = {"threshold": threshold, "policy": policy, "cluster": cluster, "guard": guard, "least": least}
+        settings = {"max_holders": max_holders, "run": run}
         job = Job.of(
-            texts, EarlierDocuments(found.segments, found.leaders, found.same, known), sketcher=sketcher,
-            method=old.method,
-            threshold=found.threshold if threshold is None else threshold, policy=found.policy if policy is None else policy,
-            cluster=found.cluster if cluster is None else cluster, guard=found.guard if guard is None else guard,
-            least=found.least if least is None else least, run=old.run if run is None else run,
-            max_holders=old.max_holders if max_holders is None else max_holders,
-            filter=old.filter if threshold is None else None, tell_apart=tell_apart, memory_limit=memory_limit,
-            threads=threads, by=by, one_per=one_per, must_agree=must_agree, keys=known["keys"],
-            min_shingles=old.min_shingles,
+            texts, EarlierDocuments(clustering.segments, clustering.leaders, clustering.same, known), sketcher=sketcher,
+            method=old.method, filter=old.filter if threshold is None else None, min_shingles=old.min_shingles,
+            tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, by=by, one_per=one_per,
+            must_agree=must_agree, keys=known["keys"], **_completed(grouping, clustering), **_completed(settings, old),
         )
         self.recipe.check(job.settings.recipe)
         _build(path, job, _ids_to_pack(job.given, ids, self.names), None, source, text_bytes, progress)
@@ -348,11 +345,11 @@ class Collection:
         """
         if cluster == "popular":
             self._shelf.read_sketches(self.recipe)
-        found = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
+        clustering = self.clustering.rethreshold(threshold, policy, cluster, guard, least, threads)
         with COLLECTION.alone(self.path):
-            groups = _save_clusters(self._shelf, found)
+            groups = _save_clusters(self._shelf, clustering)
             self._shelf.sync()
-        return type(self)(self._stored._replace(clustering=found, clusters=groups))
+        return type(self)(self._stored._replace(clustering=clustering, clusters=groups))
 
     # ---- asking
 
@@ -478,11 +475,11 @@ class Collection:
         resemblance = overlaps.resemblance
         whole = clustering.segments.whole(documents, documents) & (sketch.moduli is None or sketch.moduli[0] == 1)
         weight = weigh(overlaps, whole, Grouping(threshold, policy, "star", None, clustering.least))
-        found = np.flatnonzero(weight >= threshold)
-        found = found[np.lexsort((documents[found], -resemblance[found]))]
+        enough = np.flatnonzero(weight >= threshold)
+        enough = enough[np.lexsort((documents[enough], -resemblance[enough]))]
         columns = (documents, resemblance, overlaps.a_in_b, overlaps.b_in_a)
         out: list[Resembling] = []
-        for document, *values in zip(*(column[found].tolist() for column in columns), strict=True):
+        for document, *values in zip(*(column[enough].tolist() for column in columns), strict=True):
             for position in self._copies.members(document):
                 label = int(clustering.labels[position])
                 out.append(Resembling(names[position], values[0], values[1], values[2], names[label]))
@@ -492,6 +489,11 @@ class Collection:
 
 
 # ---- building
+
+
+def _completed(given: Mapping[str, Any], before: object) -> dict[str, Any]:
+    """Return parameters, where None is given as they were before."""
+    return {name: getattr(before, name) if value is None else value for name, value in given.items()}
 
 
 def _build(
@@ -520,11 +522,11 @@ def _build(
         if documents is not None:
             shelf.put(slots.DOCUMENTS, {}, documents)
         with reporting(progress) as report:
-            found = run_phases(shelf, job, report, keep=True)
-            ids = id_arrays(len(found))
-        if not (shelf.has(slots.IDS) and _equal(shelf.opened(slots.IDS, len(found))[1], ids)):
+            clustering = run_phases(shelf, job, report, keep=True)
+            ids = id_arrays(len(clustering))
+        if not (shelf.has(slots.IDS) and _equal(shelf.opened(slots.IDS, len(clustering))[1], ids)):
             shelf.put(slots.IDS, {}, ids)
-        _save_clusters(shelf, found)
+        _save_clusters(shelf, clustering)
         shelf.discard("until finished")
         shelf.sync()
         COLLECTION.write(place, parameters, source, finished=True)
@@ -636,7 +638,7 @@ def _mapped_entries(shelf: Shelf, n: int) -> SortedEntries:
 def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
     """Raise CorruptFile where files that are mapped only do not hold together."""
     shelf.read_sketches(settings.recipe)
-    for name in (slots.IDS, *settings.labelled):
+    for name in (slots.IDS, slots.PAIRED, *settings.labelled):
         shelf.read(name, n)
     if settings.must_agree:
         shelf.read_keys(n)
@@ -653,12 +655,12 @@ def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
         pass
 
 
-def _save_clusters(shelf: Shelf, found: Clustering) -> Groups:
+def _save_clusters(shelf: Shelf, clustering: Clustering) -> Groups:
     """Put clusters in their slot, in place of others; return the members of clusters."""
-    header = {name: getattr(found, name) for name in slots.SLOTS[slots.CLUSTERS].header}
-    groups = Groups.by(found.labels)
-    shelf.put(slots.CLUSTERS, {**header, "threshold": float(found.threshold)}, {
-        "labels": found.labels.astype(np.uint32), "codes": found.codes, "resemblance": found.resemblance,
-        **groups._asdict(), **{f"chains_{name}": column for name, column in found.chains._asdict().items()},
+    header = {name: getattr(clustering, name) for name in slots.SLOTS[slots.CLUSTERS].header}
+    groups = Groups.by(clustering.labels)
+    shelf.put(slots.CLUSTERS, {**header, "threshold": float(clustering.threshold)}, {
+        "labels": clustering.labels.astype(np.uint32), "codes": clustering.codes, "resemblance": clustering.resemblance,
+        **groups._asdict(), **{f"chains_{name}": column for name, column in clustering.chains._asdict().items()},
     })
     return groups

@@ -97,10 +97,10 @@ class Names:
         kind = str if self._strings is not None else int
         if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
             raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
-        found = self._positions(ident)
-        if not len(found):
+        positions = self._positions(ident)
+        if not len(positions):
             raise KeyError(f"no document has the id {ident!r}")
-        return found
+        return positions
 
     def _positions(self, ident: Any) -> Ints:
         """Find the documents with this id of the right kind, ascending; none for an unknown one."""
@@ -127,10 +127,10 @@ class Names:
     def _among(self, span: list[int]) -> Ints:
         """List the documents from one place of the order up to another, ascending."""
         assert self._order is not None
-        found = np.sort(self._order[span[0] : span[1]].astype(np.int64))
-        if len(found) and found[-1] >= self.n:
-            raise self._corrupt(f"the order of the ids names document {found[-1]} of {self.n}")
-        return found
+        positions = np.sort(self._order[span[0] : span[1]].astype(np.int64))
+        if len(positions) and positions[-1] >= self.n:
+            raise self._corrupt(f"the order of the ids names document {positions[-1]} of {self.n}")
+        return positions
 
 
 def _blocks(ids: Iterable[Any]) -> Iterator[list[Any]]:

@@ -158,10 +158,10 @@ def _distinct(sketches: Winnowed, known: UInts) -> tuple[UInts, Ints]:
 
 def _ranked(holders: Holders, sizes: Ints) -> CountedPairs:
     """Count all pairs, and sort them."""
-    cuts = cut_into_parts(holders.volume, RANGE, PAIR_BYTES, None, None)
+    cuts = cut_into_parts(holders.volume, RANGE, PAIR_BYTES, None)
     parts = [slice(first, last) for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]
-    found = CountedPairs.joined([
+    pairs = CountedPairs.joined([
         CountedPairs(a, b, Overlaps(common, sizes[a], sizes[b]))
         for part in parts for a, b, common in holders.pairs(part, ROOM)
     ])
-    return found.where(np.argsort(-found.overlaps.common, kind="stable"))
+    return pairs.where(np.argsort(-pairs.overlaps.common, kind="stable"))

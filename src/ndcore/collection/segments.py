@@ -206,8 +206,8 @@ class Segments:
         part_a, part_b = (np.searchsorted(self.starts, side, "right") - 1 for side in (a, b))
         for pair, which in _groups(part_a * len(self.parts) + part_b):
             i, j = divmod(pair, len(self.parts))
-            found = self.parts[i].compare(a[which] - self.starts[i], b[which] - self.starts[j], self.parts[j], threads)
-            out[:, which] = _counted(found.common, found.total, found.in_a, self.recipe["kind"] == "minhash")
+            counts = self.parts[i].compare(a[which] - self.starts[i], b[which] - self.starts[j], self.parts[j], threads)
+            out[:, which] = _counted(counts.common, counts.total, counts.in_a, self.recipe["kind"] == "minhash")
         return Overlaps(*out)
 
     def against(self, sketch: Sketches, documents: Ints) -> Overlaps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ndcore._types import AnyArray, Ints
-from ndcore.checks import check_choice, checked_memory_limit, checked_threshold, is_int
+from ndcore.checks import check_choice, check_ids, checked_memory_limit, checked_threshold, is_int
 from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import IDENTICAL, LEXICAL
 from ndcore.filters.design import FilterDesign
@@ -240,6 +240,8 @@ class Job:
         By the name of the option, of the documents given: an array, or a callable that returns it once texts are read.
     memory_limit : int or None
         Bytes for the work of a phase: half of the limit. The other half is for what is kept.
+    share : int or None
+        The part of these bytes that a thread has.
     threads : int or None
     """
 
@@ -252,6 +254,7 @@ class Job:
     keys: NDArray[np.uint8] | None
     labels: Mapping[str, Labels]
     memory_limit: int | None
+    share: int | None
     threads: int | None
 
     @classmethod
@@ -259,12 +262,12 @@ class Job:
         cls, texts: Any, earlier: EarlierDocuments | None = None, *, policy: Policy, cluster: ClusterBy,
         guard: float | None, least: int, tell_apart: bool, memory_limit: int | str | None, threads: int | None,
         must_agree: MustAgree = None, by: Labels | None = None, one_per: Labels | None = None, agreed: tuple[str, ...] = (),
-        keys: NDArray[np.uint8] | None = None, **settings: Any,
+        keys: NDArray[np.uint8] | None = None, ids: Sequence[Any] | None = None, **settings: Any,
     ) -> Job:
         """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`.
 
         `texts`: sketches, or documents in any form. `settings` are parameters of `Settings.of`, `agreed` the names of the
-        keys where all of them are known.
+        keys where all of them are known. `ids` are checked as far as the number of documents is known.
         """
         given = texts if isinstance(texts, (Sketches, Segments)) else as_corpus(texts)
         labels = {name: column for name, column in zip(LABELLED, (by, one_per), strict=True) if column is not None}
@@ -282,8 +285,16 @@ class Job:
         grouping.check(checked.method, checked.floor, checked.described())
         limit = checked_memory_limit(memory_limit)
         half = None if limit is None else max(1, limit // 2)
-        thread_count(threads)
-        return cls(given, earlier, checked, grouping, bool(tell_apart), agreement, keys, labels, half, threads)
+        count = thread_count(threads)
+        share = None if half is None else max(1, half // count)
+        if ids is not None:
+            check_ids(ids, length(given))
+        return cls(given, earlier, checked, grouping, bool(tell_apart), agreement, keys, labels, half, share, threads)
+
+    @property
+    def length(self) -> int | None:
+        """Number of documents given; None where they must be read for it."""
+        return length(self.given)
 
     @property
     def first(self) -> int:

@@ -298,14 +298,23 @@ class Shelf(FileShelf):
         """Return the arrays of each part of a slot, as `read` returns them."""
         return [self.read(name, documents) for name in self.names(slot)]
 
+    def is_paired(self, documents: int, keep: bool) -> bool:
+        """Tell whether phases two and three are complete; without `keep`, entries may be missing."""
+        if not all(self.has(name) for name in (PAIRED, SLABS, RANGES)):
+            return False
+        slabs, ranges = (len(self.read(name, documents)[name]) for name in (SLABS, RANGES))
+        wanted = [part_name(PAIRS, number) for number in range(ranges)]
+        wanted += [part_name(ENTRIES, number) for number in range(slabs) if keep]
+        return all(self.has(name) for name in wanted)
+
     def read_sketches(self, recipe: Recipe) -> list[Sketches]:
         """Return the parts of the sketches, of this recipe, whose samples ascend; CorruptFile where not. O(values)."""
         parts = []
         for name in self.names(SKETCHES):
-            parts.append(found := self.get_sketches(name))
+            parts.append(sketches := self.get_sketches(name))
             try:
-                recipe.check(found.recipe)
-                check_values(found.recipe, found.values, found.offsets, found.moduli)
+                recipe.check(sketches.recipe)
+                check_values(sketches.recipe, sketches.values, sketches.offsets, sketches.moduli)
             except ValueError as error:
                 raise self.corrupt(name, str(error)) from error
         return parts

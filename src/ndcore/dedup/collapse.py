@@ -118,8 +118,8 @@ def collapse(
     Broder, "On the resemblance and containment of documents", 1997, §2. DOI 10.1109/SEQUEN.1997.666900.
 
     >>> rose = "a rose is a rose is a rose"
-    >>> found = collapse([rose, "something else entirely", rose + " is a rose", "Something else, entirely!"])
-    >>> found.kept.tolist(), found.folded
+    >>> collapsed = collapse([rose, "something else entirely", rose + " is a rose", "Something else, entirely!"])
+    >>> collapsed.kept.tolist(), collapsed.folded
     ([0, 1], {0: [2], 1: [3]})
     """
     threshold = checked_threshold(threshold)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_numbered
-from ndcore.pairs.representatives import KeepOrder
+from ndcore.pairs.representatives import KeepOrder, Labels, Leaders, number_labels
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -30,13 +29,22 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.storage.spill import SpooledArray, column_limit
 from ndcore.text.agreement import Agreement
-from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
-from ndcore.text.digests import OF_BYTES, OF_TOKENS, byte_digests, digest_rows, first_equal, read_digests, repeated
+from ndcore.text.corpus import Corpus, as_corpus, corpus_pieces, indexed_texts
+from ndcore.text.digests import (
+    OF_BYTES,
+    OF_TOKENS,
+    byte_digests,
+    digest_again,
+    digest_rows,
+    first_among,
+    first_equal,
+    repeated,
+)
 from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Choice", "Columns", "Documents", "FirstPass", "Leaders", "Reading", "find_leaders", "read_documents", "sketch_corpus",
+    "Choice", "Documents", "FirstPass", "Reading", "as_sides", "find_leaders", "read_documents", "sketch_corpus",
 ]
 
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
@@ -171,14 +179,6 @@ class FirstPass:
         return Reading(read.hashes[number], digests, read.known[number], None, valid, invalid_bytes, None, rows, sets)
 
 
-def _head(pieces: Iterator[tuple[int, Sequence[Text]]]) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Take the first pieces, of at least HEAD documents or HEAD_BYTES."""
-    documents = size = 0
-    while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
-        documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
-        yield piece
-
-
 def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
     """Replace the sets of a piece, one for each document, by signatures."""
     assert reading.sets is not None
@@ -187,95 +187,40 @@ def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
     return reading._replace(rows=rows, hashes=row_hashes(rows), sets=None)
 
 
-class Columns:
-    """The readings of documents, end to end; shingle sets are added to `sets`."""
+def _read_sides(
+    sides: Sequence[Corpus | Sketches], how: FirstPass, choose: Choice | None, digest_all: bool, threads: int | None
+) -> Iterator[tuple[int, Reading]]:
+    """Yield the readings of every side, with its number; the next batch is read while threads work on the last.
 
-    def __init__(self, how: FirstPass, sets: ShingleSets | None, memory_limit: int | None) -> None:
-        limit = column_limit(memory_limit)
-        self.how, self.sets = how, sets
-        self.rows = SpooledArray(f"uint{how.sketcher.bits}", memory_limit, (how.sketcher.num_perm,))
-        self.digests, self.keys = SpooledArray(np.uint8, limit, (32,)), SpooledArray(np.uint8, limit, (16,))
-        self.hashes, self.lengths = SpooledArray(np.uint64, limit), SpooledArray(np.int64, limit)
-        self.known, self.valid = SpooledArray(np.bool_), SpooledArray(np.bool_)
-        self.invalid_bytes = 0
-
-    def __len__(self) -> int:
-        return len(self.valid)
-
-    def read(
-        self, corpus: Corpus, *, threads: int | None, report: Progress, digest_all: bool = False,
-        choose: Choice | None = None,
-    ) -> None:
-        """Read every document of a corpus; the next batch is read while threads work on the last.
-
-        Digests tell apart documents with the same signature, and documents without shingles. If single documents can be
-        read again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested
-        here, otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are
-        digested.
-
-        choose: tells of the readings of the first documents, with a set each, whether to form sets of the rest, or
-        signatures.
-        """
-        later = not digest_all and getattr(corpus, "random_access", False) and not callable(self.how.sketcher.shingling.unit)
-        how = replace(self.how, later=later)
-        pieces = corpus_pieces(corpus)
+    Digests tell apart documents with the same signature, and documents without shingles. If single documents can be
+    read again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested
+    here, otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are
+    digested. RecipeMismatch where sketches are of another recipe.
+    """
+    sketcher = how.sketcher
+    for number, side in enumerate(sides):
+        if isinstance(side, Sketches):
+            sketcher.recipe.check(side.recipe)
+            rows, digests = np.ascontiguousarray(side.values), side.digests
+            known = np.full(len(rows), digests is not None)
+            digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
+            yield number, Reading(row_hashes(rows), digests, known, None, side.valid, 0, None, rows, None)
+            continue
+        later = not digest_all and getattr(side, "random_access", False) and not callable(sketcher.shingling.unit)
+        pieces = corpus_pieces(side)
         if choose is not None:
-            first = list(_head(pieces))
+            first, documents, size = [], 0, 0
+            while documents < HEAD and size < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+                documents, size = documents + len(piece[1]), size + int(lengths(piece[1]).sum())
+                first.append(piece)
             following = next(pieces, None)
             pieces = chain([] if following is None else [following], pieces)
-            head = list(map_pieces(replace(how, shared=False), first, threads))
+            head = list(map_pieces(replace(how, shared=False, later=later), first, threads))
             if not choose(head, following is not None):
-                self.how, self.sets, how = replace(self.how, form_sets=False), None, replace(how, form_sets=False)
-                head = [_as_signatures(reading, how.sketcher) for reading in head]
-            for reading in head:
-                self.append(reading)
-        for reading in map_pieces(how, pieces, threads):
-            self.append(reading)
-            report("sketching", len(self), None)
-
-    def take(self, sketches: Sketches) -> None:
-        """Append what sketches say about their documents; RecipeMismatch where they are of another recipe."""
-        self.how.sketcher.recipe.check(sketches.recipe)
-        rows, digests = np.ascontiguousarray(sketches.values), sketches.digests
-        known = np.full(len(rows), digests is not None)
-        digests = np.zeros((len(rows), 32), np.uint8) if digests is None else digests
-        self.append(Reading(row_hashes(rows), digests, known, None, sketches.valid, 0, None, rows, None))
-
-    def append(self, reading: Reading) -> None:
-        """Append the reading of the next piece."""
-        if reading.sets is not None and self.sets is not None:
-            owners, values, offsets = reading.sets
-            self.sets.append(self.sets.n + owners, values, offsets)
-            self.sets.n += len(reading.valid)
-        for column, part in ((self.rows, reading.rows), (self.hashes, reading.hashes), (self.digests, reading.digests),
-                             (self.known, reading.known), (self.lengths, reading.lengths), (self.valid, reading.valid),
-                             (self.keys, reading.keys)):
-            if part is not None:
-                column.append(part)
-        self.invalid_bytes += reading.invalid_bytes
-
-    def reading(self) -> Reading:
-        """Return the columns."""
-        return Reading(
-            self.hashes.array(), self.digests.array("r+"), self.known.array(), self.lengths.array(), self.valid.array(),
-            self.invalid_bytes, None if self.how.agreement is None else self.keys.array(),
-            None if self.how.form_sets else self.rows.array(), None,
-        )
-
-
-def sketch_corpus(
-    corpus: Corpus, sketcher: MinHasher, *, threads: int | None = None, report: Progress
-) -> tuple[Sketches, int]:
-    """Sketch a collection for later runs without its texts; return (sketches with digests, invalid bytes)."""
-    columns = Columns(FirstPass(sketcher), None, None)
-    columns.read(corpus, threads=threads, report=report, digest_all=True)
-    read = columns.reading()
-    assert read.rows is not None
-    sketches = Sketches(
-        read.rows, sketcher.recipe, sizes=sizes_of_rows(read.rows, read.valid, sketcher.recipe), sizes_exact=~read.valid,
-        valid=read.valid, digests=read.digests,
-    )
-    return sketches, read.invalid_bytes
+                how, head = replace(how, form_sets=False), [_as_signatures(reading, sketcher) for reading in head]
+            yield from ((number, reading) for reading in head)
+            choose = None
+        yield from ((number, reading) for reading in map_pieces(replace(how, later=later), pieces, threads))
 
 
 # ---- all documents
@@ -321,26 +266,8 @@ class Documents:
         return np.where(positions < self.n, new, old)
 
     def texts(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Read documents again: yield (positions, texts) in pieces of work for threads."""
+        """Read documents again, as far as they have texts: yield (positions, texts) in pieces of work for threads."""
         return indexed_texts(self.corpora, (0, self.n), wanted)
-
-    def digest(self, wanted: Bools, *, threads: int | None, report: Progress) -> None:
-        """Read documents again to fill in their digests; of documents with the same bytes, tokens are digested once."""
-        which = np.flatnonzero(wanted)
-        if not len(which):
-            return
-        read = partial(read_digests, self.corpora, (0, self.n), shingling=self.shingling, digests=self.digests,
-                       valid=self.valid, threads=threads, report=report)
-        read(wanted=wanted, parts=(OF_BYTES,))
-        firsts, own = which, np.ones(len(which), np.bool_)
-        if not callable(self.shingling.unit):  # which may return other tokens
-            firsts = which[first_equal(self.digests[which, :16], [np.where(self.valid[which], -1, which)])]
-            own = firsts == which
-        tokens = np.zeros(len(self), np.bool_)
-        tokens[which[own]] = True
-        read(wanted=tokens, parts=(OF_TOKENS,))
-        self.digests[which, 16:] = self.digests[firsts, 16:]
-        self.known[which] = True
 
     def sketches(self, *, report: Progress) -> Sketches:
         """Return signatures and digests of the first side, made now as far as the first pass needed none."""
@@ -350,15 +277,23 @@ class Documents:
         assert first is not None
         if self.rows is None:
             return sketch_corpus(first, self.sketcher, report=report)[0]
-        self.digest(~self.known & (np.arange(len(self)) < n), threads=None, report=report)
+        unknown = ~self.known & (np.arange(len(self)) < n)
+        digest_again(self.corpora, (0, n), unknown, self.shingling, self.digests, self.known, self.valid, threads=None,
+                     report=report)
         rows, valid = self.rows[:n], self.valid[:n]
         return Sketches(rows, self.recipe, sizes=sizes_of_rows(rows, valid, self.recipe), sizes_exact=~valid, valid=valid,
                         digests=self.digests[:n])
 
 
+def as_sides(given: Sequence[Any]) -> list[Corpus | Sketches]:
+    """Return texts, and those to compare them against, as corpora; sketches stand for texts that are gone."""
+    return [side if isinstance(side, Sketches) else as_corpus(side, name)
+            for side, name in zip(given, ("texts", "against"), strict=False)]
+
+
 def read_documents(
     sides: Sequence[Corpus | Sketches], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice,
-    shared: bool, threads: int | None, memory_limit: int | None, report: Progress,
+    shared: bool, digest_all: bool = False, threads: int | None, memory_limit: int | None, report: Progress,
 ) -> tuple[Documents, Ints | None, ShingleSets | None]:
     """Read the documents of both sides, end to end; sketches stand for texts that are gone.
 
@@ -368,6 +303,8 @@ def read_documents(
         Form shingle sets in place of signatures; a callable decides it by the readings of the first documents.
     shared : bool
         Documents with equal bytes may share a set: no rule keeps them apart, and the first in order is the first to keep.
+    digest_all : bool
+        Digest every document now, and not only where two may be equal.
 
     Returns
     -------
@@ -378,111 +315,89 @@ def read_documents(
     RecipeMismatch
         Sketches of another recipe.
     """
-    sets = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None
-    columns = Columns(FirstPass(sketcher, agreement, bool(form_sets), shared), sets, memory_limit)
-    choose = form_sets if callable(form_sets) else None
-    ends, invalid_bytes = list[int](), list[int]()
-    for side in sides:
-        if isinstance(side, Sketches):
-            columns.take(side)
-        else:
-            columns.read(side, threads=threads, report=report, choose=None if ends else choose)
-        ends.append(len(columns))
-        invalid_bytes.append(columns.invalid_bytes)
-    check_numbered(len(columns), "documents", "remove near-duplicates in parts, each --against those before it")
-    read, corpora = columns.reading(), [None if isinstance(side, Sketches) else side for side in (*sides, None)]
+    choose, formed = (form_sets, False) if callable(form_sets) else (None, form_sets)
+    how = FirstPass(sketcher, agreement, bool(form_sets), shared)
+    readings = _read_sides(sides, how, choose, digest_all, threads)
+    limit = column_limit(memory_limit)
+    columns = {
+        "hashes": SpooledArray(np.uint64, limit), "digests": SpooledArray(np.uint8, limit, (32,)),
+        "known": SpooledArray(np.bool_), "lengths": SpooledArray(np.int64, limit), "valid": SpooledArray(np.bool_),
+        "keys": SpooledArray(np.uint8, limit, (16,)),
+        "rows": SpooledArray(f"uint{sketcher.bits}", memory_limit, (sketcher.num_perm,)),
+    }
+    sets, total = ShingleSets(sketcher.shingling, 0, tokens=False, threads=threads) if form_sets else None, 0
+    sizes, invalid_bytes = [0] * len(sides), [0] * len(sides)
+    for side, reading in readings:
+        formed = reading.sets is not None
+        if reading.sets is not None and sets is not None:
+            owners, values, offsets = reading.sets
+            sets.append(total + owners, values, offsets)
+        for name, column in columns.items():
+            if (rows := getattr(reading, name)) is not None:
+                column.append(rows)
+        total += len(reading.valid)
+        sizes[side] += len(reading.valid)
+        invalid_bytes[side] += reading.invalid_bytes
+        report("sketching", total, None)
+    check_numbered(total, "documents", "remove near-duplicates in parts, each --against those before it")
+    n = sizes[0]
+    if sets is not None:
+        sets.n = total
+    read = {name: column.array("r+" if name == "digests" else "r") for name, column in columns.items()}
+    corpora = [None if isinstance(side, Sketches) else side for side in (*sides, None)]
     documents = Documents(
-        (corpora[0], corpora[1]), ends[0], read.hashes, read.digests, read.known, read.valid, read.keys, read.rows,
-        invalid_bytes[0], sketcher, sides[0] if isinstance(sides[0], Sketches) else None,
+        (corpora[0], corpora[1]), n, read["hashes"], read["digests"], read["known"], read["valid"],
+        None if agreement is None else read["keys"], None if formed else read["rows"], invalid_bytes[0], sketcher,
+        sides[0] if isinstance(sides[0], Sketches) else None,
     )
-    return documents, None if read.lengths is None or corpora[0] is None else read.lengths[: ends[0]], columns.sets
+    return documents, None if corpora[0] is None else read["lengths"][:n], sets if formed else None
+
+
+def sketch_corpus(
+    corpus: Corpus, sketcher: MinHasher, *, threads: int | None = None, report: Progress
+) -> tuple[Sketches, int]:
+    """Sketch a collection for later runs without its texts; return (sketches with digests, invalid bytes)."""
+    documents = read_documents([corpus], sketcher, None, form_sets=False, shared=False, digest_all=True, threads=threads,
+                               memory_limit=None, report=report)[0]
+    return documents.sketches(report=report), documents.invalid_bytes
 
 
 # ---- equal documents
 
 
-@dataclass(frozen=True)
-class Leaders:
-    """The keep order, and the document that each one is collapsed to.
-
-    Attributes
-    ----------
-    keep : KeepOrder
-        The documents of `against` come first, and are never dropped.
-    version : int64 (documents,)
-        The first document in keep order with the same label of ``one_per``. Only documents that are their own version
-        are compared with others.
-    leader : int64 (documents,)
-        The first of the compared documents that is identical or lexically equivalent.
-    by : int64 (documents,) or None
-        The label of ``by`` of each, as a number.
-    group : int64 (documents,) or None
-        The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
-    """
-
-    keep: KeepOrder
-    version: Ints
-    leader: Ints
-    by: Ints | None
-    group: Ints | None
-
-    @property
-    def compared(self) -> Bools:
-        """bool (documents,): their own version and their own leader."""
-        own = np.arange(len(self.version))
-        compared: Bools = (self.version == own) & (self.leader == own)
-        return compared
-
-
 def find_leaders(
-    documents: Documents, keep: KeepOrder, by: Ints | None, one_per: Ints | None, *, threads: int | None, report: Progress
+    documents: Documents, keep: KeepOrder, by: Labels | None, one_per: Labels | None, *, threads: int | None,
+    report: Progress,
 ) -> Leaders:
     """Find versions, then identical and lexically equivalent documents.
 
+    by, one_per: a label for each document of the first side, or a callable that returns them; see `near_duplicates`.
     Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
     """
-    positions = np.arange(len(documents))
-    version = _find_versions(one_per, keep.order)
+    positions, order, rank = np.arange(len(documents)), keep.order, keep.rank
+    digestible = documents.valid & (documents.known | documents.has_text(positions))
+    labels, versions = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
+    version = positions
+    if versions is not None:  # documents without a label are their own version
+        labelled = order[order < len(versions)]
+        first = labelled[np.unique(versions[labelled], return_index=True)[1]]  # numbers of labels have no gaps
+        version = np.concatenate([first[versions], positions[len(versions) :]])
     live = version == positions
-    digestible = live & documents.valid & (documents.known | documents.has_text(positions))
-    suspects = repeated(documents.hashes, digestible)
-    documents.digest(suspects & ~documents.known, threads=threads, report=report)
+    suspects = repeated(documents.hashes, live & digestible)
+    unknown = suspects & ~documents.known
+    digest_again(documents.corpora, (0, documents.n), unknown, documents.shingling, documents.digests, documents.known,
+                 documents.valid, threads=threads, report=report)
     if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
         live &= suspects | ~documents.valid
-    known = np.flatnonzero(documents.known & live)
-    valid, digests = documents.valid[known], documents.digests[known]
-    keys, group = None, by
+    known, group = np.flatnonzero(documents.known & live), labels
+    alike: list[AnyArray] = [documents.valid]
+    digests, valid = documents.digests[known], documents.valid[known]
+    if labels is not None:
+        alike.append(labels)
     if documents.keys is not None:
-        identical = _first_of_class(digests[:, :16], [documents.valid, by], known, keep.rank)
-        keys = _number_rows(documents.keys)[identical]  # of the first of identical documents
-        group = keys if by is None else _number_rows(np.stack([by, keys], axis=1).view(np.uint8))
-        keys = np.where(documents.valid, keys, 0)  # without shingles the bytes alone decide
+        identical = first_among(digests[:, :16], known, alike, rank)
+        keys = first_equal(documents.keys)[identical]  # of the first of identical documents
+        group = keys if labels is None else first_equal(np.stack([labels, keys], axis=1).view(np.uint8))
+        alike.append(np.where(documents.valid, keys, 0))  # without shingles the bytes alone decide
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
-    leader = _first_of_class(deciding, [documents.valid, by, keys], known, keep.rank)
-    return Leaders(keep, version, leader, by, group)
-
-
-def _find_versions(codes: Ints | None, order: Ints) -> Ints:
-    """Find the first document in keep order with the code of each; documents without a code are their own version."""
-    version = np.arange(len(order))
-    if codes is not None:
-        coded = order[order < len(codes)]
-        found, first = np.unique(codes[coded], return_index=True)
-        version[: len(codes)] = coded[first][np.searchsorted(found, codes)]
-    return version
-
-
-def _number_rows(rows: AnyArray) -> Ints:
-    """Number the rows of bytes, equal rows alike."""
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0]
-    return np.unique(whole, return_inverse=True)[1].astype(np.int64)
-
-
-def _first_of_class(digests: AnyArray, others: Sequence[AnyArray | None], known: Ints, rank: Ints) -> Ints:
-    """Find the first document by rank with the same digest and the same of each of the other columns.
-
-    digests : uint8 (known, 16), of the documents `known`; all others stay alone.
-    """
-    leader = np.arange(len(rank))
-    leader[known] = known[first_equal(digests, [column[known] for column in others if column is not None], rank[known])]
-    return leader
+    return Leaders(keep, version, first_among(deciding, known, alike, rank), labels, group)

@@ -10,12 +10,13 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.dedup.classes import CLASSES, classify
-from ndcore.dedup.comparison import Verifier
-from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.pairs.lost_runs import LostRuns
+from ndcore.pairs.lost import LostRuns
+from ndcore.pairs.representatives import Leaders
+from ndcore.pairs.verification import Verifier
 from ndcore.stats.binomial import interval
 from ndcore.text.agreement import describe_difference
 from ndcore.text.resemblance import Overlap, overlap, ratio
@@ -129,8 +130,8 @@ def explain(
     else:
         pair = (np.array([i]), np.array([j]), np.array([resemblance]), np.array([np.fmax(*scores)]),
                 np.array([exact is not None]))
-        found = CLASSES[classify(documents, rules, *pair)[0]]
-        verdict = "different" if apart or found == "chained" else found
+        kind = CLASSES[classify(documents, rules, *pair)[0]]
+        verdict = "different" if apart or kind == "chained" else kind
     return Explanation(i, j, verdict, rules.threshold, exact, estimate, bounds, shared, design, scores, apart)
 
 
@@ -138,12 +139,12 @@ def _texts(documents: Documents, *positions: int) -> dict[int, Any]:
     """Read the texts of these documents again, as far as they are there."""
     wanted = np.zeros(len(documents), np.bool_)
     wanted[list(positions)] = True
-    found: dict[int, Any] = {}
+    by_position: dict[int, Any] = {}
     for where, texts in documents.texts(wanted):
-        found.update(zip(where.tolist(), texts, strict=True))
-        if len(found) == len(set(positions)):
+        by_position.update(zip(where.tolist(), texts, strict=True))
+        if len(by_position) == len(set(positions)):
             break
-    return found
+    return by_position
 
 
 def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:

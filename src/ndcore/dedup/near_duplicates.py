@@ -1,4 +1,8 @@
-"""The main job: find the near-duplicates of a collection, and choose which documents to keep."""
+"""The main job: find the near-duplicates of a collection, and choose which documents to keep.
+
+Seven steps: plan the filter, read the documents, find equal ones, find candidate pairs of the others, verify them, choose
+representatives, conclude the result. A step takes arrays and returns arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,32 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from ndcore._types import Bools
 from ndcore.checks import check_ids, checked_memory_limit
-from ndcore.dedup.comparison import find_pairs
-from ndcore.dedup.documents import find_leaders, read_documents
+from ndcore.dedup.documents import Documents, as_sides, find_leaders, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
-from ndcore.dedup.result import Found, NearDuplicates, conclude
+from ndcore.dedup.result import Basis, NearDuplicates, conclude
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
-from ndcore.pairs.representatives import KeepOrder, number_labels, settle_runs
+from ndcore.pairs.candidates import Search, find_candidates
+from ndcore.pairs.common_shingles import find_common, without_common
+from ndcore.pairs.lost import LostRuns
+from ndcore.pairs.pairs_below import count_by_resemblance
+from ndcore.pairs.prefix_candidates import find_prefix_candidates
+from ndcore.pairs.representatives import KeepOrder, Leaders, settle_runs
+from ndcore.pairs.shingle_sets import SETS_IN_MEMORY, ShingleSets
+from ndcore.pairs.verification import Verifier
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.agreement import Agreement, MustAgree
-from ndcore.text.corpus import Corpus, as_corpus
+from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
 __all__ = ["near_duplicates", "plan_sketches"]
@@ -178,8 +190,10 @@ def near_duplicates(
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     memory = _halve(memory_limit)
-    sides = _sides(texts, against, rules)
-    sketcher, design = plan_sketches(sides, rules, shingling, num_perm, seed, filter)
+    given = load(against) if isinstance(against, (str, os.PathLike)) else against
+    both = [texts] if given is None else [texts, given]
+    sketcher, design = plan_sketches(both, rules, shingling, num_perm, seed, filter)
+    sides = as_sides(both)
     chooser = FilterChooser.of(sides, rules, sketcher, design)
     with reporting(progress) as report:
         documents, lengths, sets = read_documents(
@@ -193,14 +207,14 @@ def near_duplicates(
             check_ids(ids, documents.n)
         order = KeepOrder.of(keep, documents.n, len(documents) - documents.n, lengths)
         del lengths
-        by_codes, version_codes = number_labels("by", by, documents.n), number_labels("one_per", one_per, documents.n)
-        leaders = find_leaders(documents, order, by_codes, version_codes, threads=threads, report=report)
+        leaders = find_leaders(documents, order, by, one_per, threads=threads, report=report)
         search, verifier = find_pairs(documents, sets, leaders, rules, design, threads=threads, memory_limit=memory,
                                       report=report)
-        draft = settle_runs(verifier.verify_all(search, report), search, verifier, leaders.keep, report,
-                            threshold=rules.threshold, cluster=rules.cluster, reassign=rules.reassign)
-        found = Found.of(draft, search, verifier, rules)
-        return conclude(draft, documents, leaders, found, rules, filter=design, ids=ids,
+        pairs = verifier.verify_all(search, rules.threshold, report)
+        draft = settle_runs(pairs, search, verifier, order, report, threshold=rules.threshold, cluster=rules.cluster,
+                            reassign=rules.reassign)
+        basis = Basis.of(draft, search, verifier, rules)
+        return conclude(draft, documents, leaders, basis, rules, filter=design, ids=ids,
                         filter_choice=None if chooser is None else chooser.choice)
 
 
@@ -210,24 +224,20 @@ def _halve(memory_limit: int | str | None) -> int | None:
     return None if limit is None else max(1, limit // 2)
 
 
-def _sides(texts: Any, against: Any, rules: Rules) -> list[Corpus | Sketches]:
-    """Return what was given, texts as a corpus; load sketches where `against` is their path."""
-    loaded = load(against) if isinstance(against, (str, os.PathLike)) else against
-    given = [(texts, "texts")] if loaded is None else [(texts, "texts"), (loaded, "against")]
-    if any(isinstance(side, Sketches) for side, _ in given):
-        rules.refuse_sketches()
-    return [side if isinstance(side, Sketches) else as_corpus(side, name) for side, name in given]
-
-
 def plan_sketches(
-    sides: Sequence[Corpus | Sketches], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int,
+    sides: Sequence[Any], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int,
     filter: str | FilterDesign,
 ) -> tuple[MinHasher, FilterDesign | PrefixFilter]:
-    """Choose the sketcher, by the recipe of sketches that were given, and the filter."""
+    """Choose the sketcher, by the recipe of sketches that were given, and the filter; sides are in any of their forms.
+
+    ValueError where a rule needs the texts that sketches stand for.
+    """
+    given = next((side for side in sides if isinstance(side, Sketches)), None)
+    if given is not None:
+        rules.refuse_sketches()
     threshold, prefix = rules.threshold, rules.prefix
     if prefix is not None:
         return MinHasher(num_perm, 32, seed, shingling), prefix
-    given = next((side for side in sides if isinstance(side, Sketches)), None)
     if isinstance(filter, FilterDesign):
         num_perm = max(num_perm, filter.groups * filter.group_size)
     elif given is None:
@@ -239,3 +249,57 @@ def plan_sketches(
         filter.groups, filter.group_size, filter.need, threshold=threshold, num_perm=sketcher.num_perm
     )
     return sketcher, design
+
+
+def find_pairs(
+    documents: Documents, formed: ShingleSets | None, leaders: Leaders, rules: Rules, filter: FilterDesign | PrefixFilter, *,
+    threads: int | None, memory_limit: int | None, report: Progress,
+) -> tuple[Search, Verifier]:
+    """Find the candidates among the compared documents; return them with a verifier that has their shingle sets.
+
+    `formed` are the sets of the first pass; None: those that are needed are read now.
+    """
+    def read(wanted: Bools) -> ShingleSets:
+        """Read documents again, as far as they have texts, and form their shingle sets."""
+        readable, texts = wanted & documents.has_text(np.arange(len(documents))), documents.texts(wanted)
+        sets = ShingleSets(documents.shingling, len(documents), tokens=rules.verify == "tokens", threads=threads)
+        if readable.any():
+            sets.read(texts, int(np.count_nonzero(readable)), report)
+        return sets
+
+    compared = documents.valid & leaders.compared
+    sets, counted, common_shingles = formed, None, 0
+    if sets is None and rules.needs_all_sets:
+        sets = read(documents.valid & (leaders.leader == np.arange(len(compared))) if rules.lost else compared)
+    if sets is not None and rules.drop_common is not None:
+        common = find_common(sets, leaders, documents.valid, rules.drop_common)
+        counted, common_shingles = without_common(sets, common, leaders), len(common)
+        compared[compared] = counted.sizes(np.flatnonzero(compared)) > 0
+    active, wanted, rejected = np.flatnonzero(compared), compared, None
+    search: Search
+    if isinstance(filter, PrefixFilter):
+        assert sets is not None
+        search = find_prefix_candidates(
+            sets if counted is None else counted, active, filter, max_holders=rules.max_holders, first_fixed=documents.n,
+            by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
+        )
+    else:
+        sketched, rows = formed if counted is None else counted, documents.rows
+        if sketched is not None:
+            rows = sketched.signatures(documents.sketcher, memory_limit)
+        assert rows is not None
+        search = candidates = find_candidates(
+            rows, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
+            memory_limit=memory_limit, threads=threads, report=report,
+        )
+        wanted = np.zeros(len(documents), np.bool_)
+        for positions in (candidates.a, candidates.b, candidates.runs.documents):
+            wanted[positions] = True
+        if counted is None and not len(candidates.runs.groups) and documents.has_text(active).all():
+            rejected = count_by_resemblance(np.empty(0))
+    sets, lost_runs = read(wanted) if sets is None else sets, None
+    if rules.max_lost is not None:
+        lost_runs = LostRuns(documents.shingling, len(documents), SETS_IN_MEMORY)
+        lost_runs.read(documents.texts(wanted), threads)
+    return search, Verifier(sets, counted, common_shingles, documents.rows, leaders.keep.rank, rules.contained,
+                            rules.min_shingles, lost_runs, rules.max_lost, rejected)

@@ -13,26 +13,27 @@ from numpy.typing import NDArray
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.checks import is_number, position_of
 from ndcore.dedup.classes import CLASSES, RARE, class_names, classify
-from ndcore.dedup.comparison import Verifier, count_lost
-from ndcore.dedup.documents import Documents, Leaders
+from ndcore.dedup.documents import Documents
 from ndcore.dedup.explanation import Explanation, explain
 from ndcore.dedup.filter_choice import FilterChoice
-from ndcore.dedup.pairs_below import PairsBelow, RejectedPairs
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.candidates import Search
-from ndcore.pairs.representatives import Draft, settle_runs
+from ndcore.pairs.lost import count_lost
+from ndcore.pairs.pairs_below import PairsBelow, count_by_resemblance, estimate_below
+from ndcore.pairs.representatives import Draft, Leaders, settle_runs
 from ndcore.pairs.scored import DocumentPairs, Scored
 from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.pairs.verification import Verifier
 from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.collisions import expected_spurious
 
-__all__ = ["Explanation", "Found", "NearDuplicates", "class_numbers", "conclude"]
+__all__ = ["Basis", "Explanation", "NearDuplicates", "class_numbers", "conclude"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class NearDuplicates(Assignments):
     ids: Sequence[Any] | None
     sources: Documents = field(repr=False)
     leaders: Leaders = field(repr=False)
-    found: Found = field(repr=False)
+    basis: Basis = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -139,7 +140,7 @@ class NearDuplicates(Assignments):
     @cached_property
     def _listed(self) -> _Listed:
         """The pairs with their scores."""
-        return frozen(_with_equals(self.sources, self.leaders.leader[: len(self)], self.found.pairs))
+        return frozen(_with_equals(self.sources, self.leaders.leader[: len(self)], self.basis.pairs))
 
     @property
     def valid(self) -> Bools:
@@ -192,11 +193,11 @@ class NearDuplicates(Assignments):
         below high, and its standard ``error``. None where candidates do not tell: with the complete filter, drop_common, or
         sketches in place of texts, and where more than 16 documents share a feature. Takes some 20 ms.
         """
-        rejected, design = self.found.rejected, self.filter
+        rejected, design = self.basis.rejected, self.filter
         if rejected is None or isinstance(design, PrefixFilter):
             return None
         least = least_equal_minima(self.sources.sketcher.num_perm, design.threshold)
-        return rejected.estimate(design, least, self.threshold)
+        return estimate_below(rejected, design, least, self.threshold)
 
     def explain(self, i: int | str | bytes, j: int | str | bytes) -> Explanation:
         """Explain why documents i and j are or are not near-duplicates. Reads the two again.
@@ -219,7 +220,7 @@ class NearDuplicates(Assignments):
             No ids were given, several documents have the id, or it is of another type.
         """
         i, j = (position_of(document, self.ids, len(self.sources)) for document in (i, j))
-        return explain(self.sources, self.leaders, self.rules, self.filter, self.found.verifier, i, j)
+        return explain(self.sources, self.leaders, self.rules, self.filter, self.basis.verifier, i, j)
 
     def _columns(self) -> dict[str, Sequence[Any] | AnyArray]:
         """Return the columns of the tables; score and lost are among them where a rule brings them."""
@@ -256,21 +257,21 @@ class NearDuplicates(Assignments):
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
             )
-        found, rules = self.found, replace(self.rules, threshold=float(threshold))
-        pairs = found.pairs.accepted(threshold)
-        if found.rejected is not None:
-            scores = found.pairs.score
-            found = found._replace(rejected=found.rejected.and_also(scores[scores < threshold]))
-        if self.common and (found.search is None or found.verifier is None):
+        basis, rules = self.basis, replace(self.rules, threshold=float(threshold))
+        pairs = basis.pairs.accepted(threshold)
+        if basis.rejected is not None:
+            scores = basis.pairs.score
+            basis = basis._replace(rejected=basis.rejected + count_by_resemblance(scores[scores < threshold]))
+        if self.common and (basis.search is None or basis.verifier is None):
             raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
                              "representatives (see common); call rethreshold on the original")
-        if found.search is None:
+        if basis.search is None:
             draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster, rules.reassign), [])
         else:
-            assert found.verifier is not None
-            draft = settle_runs(pairs, found.search, found.verifier, self.leaders.keep, resolve(None), threshold=threshold,
+            assert basis.verifier is not None
+            draft = settle_runs(pairs, basis.search, basis.verifier, self.leaders.keep, resolve(None), threshold=threshold,
                                 cluster=rules.cluster, reassign=rules.reassign, again=True)
-        return conclude(draft, self.sources, self.leaders, found, rules, filter=self.filter, ids=self.ids,
+        return conclude(draft, self.sources, self.leaders, basis, rules, filter=self.filter, ids=self.ids,
                         filter_choice=self.filter_choice)
 
     @property
@@ -297,24 +298,24 @@ class _Listed(NamedTuple):
         return rebuilt, (_Listed, *self)
 
 
-class Found(NamedTuple):
+class Basis(NamedTuple):
     """What answers for higher thresholds: the accepted pairs, and what compares documents again where that is needed."""
 
     pairs: Scored
     search: Search | None
     verifier: Verifier | None
     common_shingles: int
-    rejected: RejectedPairs | None
+    rejected: Ints | None
 
     @classmethod
-    def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Found:
+    def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Basis:
         """Keep of the search and the verifier what can be needed again."""
         again = draft.common or rules.cluster == "components" or rules.lost or rules.drop_common is not None
         return cls(draft.pairs, search if draft.common else None, verifier if again else None, verifier.common_shingles,
                    verifier.rejected)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Found, (self.pairs, None, self.verifier, self.common_shingles, self.rejected)
+        return Basis, (self.pairs, None, self.verifier, self.common_shingles, self.rejected)
 
 
 def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
@@ -328,7 +329,7 @@ def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
 
 
 def conclude(
-    draft: Draft, documents: Documents, leaders: Leaders, found: Found, rules: Rules, *,
+    draft: Draft, documents: Documents, leaders: Leaders, basis: Basis, rules: Rules, *,
     filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None, filter_choice: FilterChoice | None,
 ) -> NearDuplicates:
     """Derive the result from a draft: labels, resemblances and scores of all documents."""
@@ -340,18 +341,18 @@ def conclude(
     apart = np.flatnonzero(label != leader)
     i, j = leader[apart], label[apart]
     if len(apart) and rules.cluster == "components":  # members need not be a pair
-        assert found.verifier is not None
-        measured = found.verifier.measure(i, j)
+        assert basis.verifier is not None
+        measured = basis.verifier.measure(i, j)
         resemblance[apart], score[apart] = measured.resemblance, measured.of_a
     elif len(apart):
         resemblance[apart], score[apart] = _looked_up(pairs, i, j, len(documents))
     older = version != own
     label[older] = label[version[older]]
     resemblance[older] = score[older] = np.nan
-    lost = _lost(documents, leaders, label, found.verifier.sets) if rules.lost and found.verifier is not None else None
+    lost = _lost(documents, leaders, label, basis.verifier.sets) if rules.lost and basis.verifier is not None else None
     return NearDuplicates(
-        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, draft.common, found.common_shingles,
-        documents.invalid_bytes, ids, documents, leaders, found._replace(pairs=pairs),
+        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, draft.common, basis.common_shingles,
+        documents.invalid_bytes, ids, documents, leaders, basis._replace(pairs=pairs),
     )
 
 

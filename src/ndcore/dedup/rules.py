@@ -14,10 +14,9 @@ from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["CALLERS", "COMMON_CLASSES", "Rules"]
+__all__ = ["CALLERS", "Rules"]
 
 VERIFICATIONS = ("fingerprints", "tokens")
-COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
@@ -198,11 +197,11 @@ class Rules:
     def recipe(self, sketches: Recipe, filter: FilterDesign | PrefixFilter) -> Recipe:
         """Return the record of these rules, the filter and the sketches."""
         if isinstance(filter, FilterDesign):
-            found: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
+            described: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
                                      "need": filter.need}
         else:
-            found = {"kind": "prefix"}
-        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": found}
+            described = {"kind": "prefix"}
+        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": described}
         return Recipe({"kind": "near_duplicates", "version": 1, **given, "sketches": sketches.parameters})
 
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from ndcore._sets import common
 from ndcore._types import Bools, Floats, Ints, UInts
-from ndcore.dedup.comparison import find_common, without_common
-from ndcore.dedup.documents import Documents, Leaders, find_leaders, read_documents
+from ndcore.dedup.documents import Documents, find_leaders, read_documents
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.judge.measures import Measure
 from ndcore.pairs.candidates import Runs
+from ndcore.pairs.common_shingles import find_common, without_common
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
-from ndcore.pairs.representatives import KeepOrder
+from ndcore.pairs.representatives import KeepOrder, Leaders
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher

@@ -17,7 +17,7 @@ from ndcore._candidates import FeatureTables, Judge
 from ndcore._entries import sort_entries
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.filters.design import FilterDesign
+from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
@@ -114,7 +114,7 @@ def find_candidates(
     active: Ints,
     design: FilterDesign,
     *,
-    equal_minima: int,
+    equal_minima: int | None = None,
     max_holders: int,
     first_fixed: int,
     by: Ints | None = None,
@@ -130,8 +130,8 @@ def find_candidates(
     active : int64, ascending
         The documents to pair.
     design : FilterDesign
-    equal_minima : int
-        Minima that a pair shares at least, of the whole signatures.
+    equal_minima : int, optional
+        Minima that a pair shares at least, of the whole signatures. None: `least_equal_minima`.
     max_holders : int
         Runs of more documents, or of more than EXPANDED, are returned, not expanded.
     first_fixed : int
@@ -148,6 +148,8 @@ def find_candidates(
     O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time (two
     per thread of several), or as many as have few entries together.
     """
+    if equal_minima is None:
+        equal_minima = least_equal_minima(rows.shape[1], design.threshold)
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     most = min(max_holders, EXPANDED)

@@ -15,7 +15,7 @@ from ndcore._types import Ints, UInts
 from ndcore.checks import check_numbered, checked_int, checked_threshold
 from ndcore.sketch.sketcher import checked_sets
 
-__all__ = ["greedy_clusters"]
+__all__ = ["greedy_clusters", "place_greedily"]
 
 NO_LIMIT = (1 << 32) - 1
 
@@ -89,34 +89,42 @@ def greedy_clusters(
         raise ValueError(f'representative is "first" or "popular", not {representative!r}')
     if max_holders is not None:
         max_holders = checked_int("max_holders (None: no limit)", max_holders, 1)
+    checked_moduli = None if moduli is None else _checked_moduli(moduli, n)
+    positions = None if order is None else _checked_order(order, n)
+    return place_greedily(hashes, ends, checked_moduli, threshold, max_holders, representative == "popular", positions)
+
+
+def place_greedily(
+    values: UInts, offsets: Ints, moduli: UInts | None, threshold: float, max_holders: int | None, popular: bool,
+    order: Ints | None = None,
+) -> Ints:
+    """Cluster as `greedy_clusters` does, arguments that were checked. ValueError for too many sketches or values."""
+    n = len(offsets) - 1
     check_numbered(n, "sketches", "cluster them in parts")
-    if len(hashes) > MOST_VALUES:
-        raise ValueError(f"{len(hashes):,} values are more than {MOST_VALUES:,}; take a larger modulus")
+    if len(values) > MOST_VALUES:
+        raise ValueError(f"{len(values):,} values are more than {MOST_VALUES:,}; take a larger modulus")
     limit = NO_LIMIT if max_holders is None else min(max_holders, NO_LIMIT)
-    clusters = Greedy(hashes, ends, _masks(moduli, n), threshold, limit, representative == "popular")
+    masks = np.zeros(n, np.uint64) if moduli is None else moduli - np.uint64(1)
+    clusters = Greedy(values, offsets, masks, threshold, limit, popular)
     clusters.hold()
-    return clusters.place(_checked_order(order, n))
+    return clusters.place(np.arange(n) if order is None else order)
 
 
-def _masks(moduli: ArrayLike | None, n: int) -> UInts:
-    """Return, for each modulus, a power of two, the bits that its multiples do not have."""
-    if moduli is None:
-        return np.zeros(n, np.uint64)
+def _checked_moduli(moduli: ArrayLike, n: int) -> UInts:
+    """Return moduli as an array; TypeError or ValueError unless they are `n` powers of two."""
     given = np.asarray(moduli)
     if given.shape != (n,) or given.dtype.kind not in "ui":
         raise TypeError(f"moduli are {n} integers, one for each sketch, got {given.dtype} {given.shape}")
-    masks = given.astype(np.uint64) - np.uint64(1)
-    wrong = np.flatnonzero((given <= 0) | (given.astype(np.uint64) & masks != 0))
+    checked = given.astype(np.uint64)
+    wrong = np.flatnonzero((given <= 0) | (checked & (checked - np.uint64(1)) != 0))
     if len(wrong):
         raise ValueError(f"moduli must be powers of two, got {given[wrong[0]]} of sketch {wrong[0]}; leave them out where "
                          "all sketches have the same modulus")
-    return masks
+    return checked
 
 
-def _checked_order(order: ArrayLike | None, n: int) -> Ints:
+def _checked_order(order: ArrayLike, n: int) -> Ints:
     """Return the order as positions; TypeError or ValueError unless it is a permutation."""
-    if order is None:
-        return np.arange(n)
     given = np.asarray(order)
     if given.shape != (n,) or (n and given.dtype.kind not in "ui"):
         raise TypeError(f"order is a permutation of {n} positions, got {given.dtype} {given.shape}")

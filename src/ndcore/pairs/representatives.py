@@ -8,7 +8,8 @@ DOI 10.1109/SEQUEN.1997.666900.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from ndcore._cluster import components, star, star_ascending
 from ndcore._types import AnyArray, Bools, Floats, Ints
 from ndcore.pairs.candidates import Runs, Search
 from ndcore.pairs.scored import Scored
-from ndcore.pairs.shingle_sets import SetBitmaps
+from ndcore.pairs.verification import Verifier
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
@@ -26,13 +27,16 @@ __all__ = [
     "CLUSTERINGS",
     "Draft",
     "KeepOrder",
-    "PairVerifier",
+    "Labels",
+    "Leaders",
     "join_stars",
     "move_to_best",
     "number_labels",
     "represent",
     "settle_runs",
 ]
+
+Labels = ArrayLike | Callable[[], ArrayLike]
 
 CLUSTERINGS = ("star", "components", "greedy")
 BLOCK = 1024  # documents that are decided together
@@ -90,7 +94,40 @@ class KeepOrder(NamedTuple):
         return move_to_best(labels, pairs, self.rank, threshold) if reassign else labels
 
 
-def number_labels(name: str, labels: ArrayLike | Callable[[], ArrayLike] | None, n: int) -> Ints | None:
+@dataclass(frozen=True)
+class Leaders:
+    """The keep order, and the document that each one is collapsed to.
+
+    Attributes
+    ----------
+    keep : KeepOrder
+        The documents of `against` come first, and are never dropped.
+    version : int64 (documents,)
+        The first document in keep order with the same label of ``one_per``. Only documents that are their own version
+        are compared with others.
+    leader : int64 (documents,)
+        The first of the compared documents that is identical or lexically equivalent.
+    by : int64 (documents,) or None
+        The label of ``by`` of each, as a number.
+    group : int64 (documents,) or None
+        The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
+    """
+
+    keep: KeepOrder
+    version: Ints
+    leader: Ints
+    by: Ints | None
+    group: Ints | None
+
+    @property
+    def compared(self) -> Bools:
+        """bool (documents,): their own version and their own leader."""
+        own = np.arange(len(self.version))
+        compared: Bools = (self.version == own) & (self.leader == own)
+        return compared
+
+
+def number_labels(name: str, labels: Labels | None, n: int) -> Ints | None:
     """Number the labels of n documents, equal labels alike; None for None."""
     if labels is None:
         return None
@@ -180,20 +217,6 @@ def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> I
 # ---- long runs
 
 
-class PairVerifier(Protocol):
-    """What compares documents."""
-
-    @property
-    def threads(self) -> int | None:
-        """Threads that compare; None: one for each CPU."""
-
-    def bitmaps(self, search: Search) -> SetBitmaps:
-        """Return bitmaps of the sets that are compared, in keep order, with a row for each document in a run."""
-
-    def verify(self, a: Ints, b: Ints, threshold: float) -> Scored:
-        """Return the accepted pairs of these, each with the smaller position first."""
-
-
 class Draft(NamedTuple):
     """Accepted pairs, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
 
@@ -203,7 +226,7 @@ class Draft(NamedTuple):
 
 
 def settle_runs(
-    pairs: Scored, search: Search, verifier: PairVerifier, keep: KeepOrder, report: Progress, *, threshold: float,
+    pairs: Scored, search: Search, verifier: Verifier, keep: KeepOrder, report: Progress, *, threshold: float,
     cluster: str, reassign: bool, again: bool = False,
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
@@ -235,7 +258,7 @@ def settle_runs(
 class _Meetings:
     """The documents of runs in keep order, and the pairs of them that meet in a run."""
 
-    def __init__(self, runs: Runs, search: Search, verifier: PairVerifier, keep: KeepOrder, threshold: float) -> None:
+    def __init__(self, runs: Runs, search: Search, verifier: Verifier, keep: KeepOrder, threshold: float) -> None:
         self.runs = runs = merge_runs(runs, search.most_listed, len(keep.order))
         self.search, self.verifier, self.keep, self.threshold = search, verifier, keep, threshold
         self.bitmaps = verifier.bitmaps(search)
@@ -258,11 +281,11 @@ class _Meetings:
         """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
         work, rows_of = kernel or self.kernel, self.bitmaps.row[documents]
         parts = [rows_of[start : start + PART] for start in range(0, len(documents), PART)]
-        threads = self.verifier.threads
+        threads = self.verifier.sets.threads
         for others, rows in map_pieces(lambda part: work.meet(part, which), parts, threads if len(parts) > 1 else 1):
-            a, b = self.bitmaps.documents[others], self.bitmaps.documents[rows]
+            a, b = np.sort([self.bitmaps.documents[others], self.bitmaps.documents[rows]], axis=0)
             allowed = self.search.allows(a, b)
-            yield self.verifier.verify(a[allowed], b[allowed], self.threshold)
+            yield self.verifier.measure(a[allowed], b[allowed], self.threshold)
 
     def settle(self, documents: Ints, represent: Bools) -> None:
         """Say which of the proposed documents represent themselves."""

@@ -43,6 +43,15 @@ class Scored(NamedTuple):
     def __reduce__(self) -> tuple[object, ...]:
         return rebuilt, (Scored, *self)
 
+    @classmethod
+    def of(cls, a: Ints, b: Ints, shared: Ints, size_a: Ints, size_b: Ints, *, contained: bool) -> Scored:
+        """Score pairs by the members that their sets share, and the sizes of these: by containment, or by resemblance."""
+        common = shared.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # 0 / 0 is nan
+            resemblance: Floats = common / (size_a + size_b - shared).astype(np.float64)
+            scores = (common / size_a, common / size_b) if contained else (resemblance, resemblance)
+        return cls(a, b, resemblance, *scores)
+
     @property
     def score(self) -> Floats:
         """float64 (pairs,): the larger of both scores."""

@@ -18,7 +18,8 @@ from ndcore._sets import common, differences, distinct
 from ndcore._types import AnyArray, Bools, Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
-from ndcore.storage.spill import SpooledSets
+from ndcore.sketch.minhash import MinHasher
+from ndcore.storage.spill import SpooledArray, SpooledSets
 from ndcore.text.shingling import Shingling
 
 __all__ = ["SetBitmaps", "ShingleSets"]
@@ -96,12 +97,32 @@ class ShingleSets:
         """Return the sets of these documents, or -1."""
         return self._set_of[positions].astype(np.int64)
 
-    def chunks(self) -> Iterator[_Sets]:
-        """Yield (positions, values, offsets) of all sets in stored order, a few MB at a time. Values are read-only."""
-        positions, offsets = self._owners, self._sets.offsets
-        for part in cut(np.diff(offsets), CHUNK):
-            begin, end = offsets[part.start], offsets[part.stop]
-            yield positions[part], self._sets.values()[begin:end], offsets[part.start : part.stop + 1] - begin
+    def chunks(self, wanted: Bools | None = None) -> Iterator[_Sets]:
+        """Yield (positions, values, offsets) of the sets in stored order, a few MB at a time. Values are read-only.
+
+        wanted, bool (documents,): the documents whose sets are yielded; None: all.
+        """
+        owners, ends = self._owners, self._sets.offsets
+        for part in cut(np.diff(ends), CHUNK):
+            values, offsets = self._sets.values()[ends[part.start] : ends[part.stop]], ends[part.start : part.stop + 1]
+            positions, offsets = owners[part], offsets - offsets[0]
+            if wanted is not None and not (inside := wanted[positions]).all():
+                sizes = np.diff(offsets)
+                values, positions = values[np.repeat(inside, sizes)], positions[inside]
+                offsets = np.concatenate([[0], np.cumsum(sizes[inside])])
+            yield positions, values, offsets
+
+    def signatures(self, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:
+        """Make the signatures of the sets, which are in the order of documents; 0 for documents that have none."""
+        dtype, width = f"uint{sketcher.bits}", sketcher.num_perm
+        made, at = SpooledArray(dtype, memory_limit, (width,)), 0
+        for positions, values, offsets in self.chunks():
+            rows = np.zeros((int(positions[-1]) + 1 - at, width), dtype)
+            rows[positions - at] = sketcher.sketch_hashes(values, offsets).values
+            made.append(rows)
+            at += len(rows)
+        made.append(np.zeros((self.n - at, width), dtype))
+        return made.array()
 
     def has(self, positions: Ints) -> Bools:
         """Tell which of these documents have been read."""

@@ -17,8 +17,8 @@ from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "OF_BYTES", "OF_TOKENS", "byte_digests", "digest_piece", "digest_rows", "first_equal", "raw_batch", "read_digests",
-    "repeated",
+    "OF_BYTES", "OF_TOKENS", "byte_digests", "digest_again", "digest_piece", "digest_rows", "first_among", "first_equal",
+    "raw_batch", "read_digests", "repeated",
 ]
 
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
@@ -60,6 +60,16 @@ def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), ran
     return first
 
 
+def first_among(digests: NDArray[np.uint8], which: Ints, others: Sequence[AnyArray], rank: Ints) -> Ints:
+    """Find for each of n documents the first of those at `which` that equals it, as `first_equal`; the rest stay alone.
+
+    digests, uint8 (which, 16); the other columns and the rank, each (n,), are of all documents.
+    """
+    first = np.arange(len(rank))
+    first[which] = which[first_equal(digests, [column[which] for column in others], rank[which])]
+    return first
+
+
 def repeated(hashes: UInts, among: Bools) -> Bools:
     """Tell which documents among these share their hash with another of them. O(n log n)."""
     which = np.flatnonzero(among)
@@ -74,22 +84,39 @@ def repeated(hashes: UInts, among: Bools) -> Bools:
 
 def read_digests(
     corpora: Iterable[Corpus | None], starts: Iterable[int], wanted: Bools, shingling: Shingling,
-    digests: NDArray[np.uint8], valid: Bools, *, parts: Sequence[int] = (OF_BYTES, OF_TOKENS),
-    threads: int | None, report: Progress,
+    digests: NDArray[np.uint8], valid: Bools, *, part: int, threads: int | None, report: Progress,
 ) -> None:
-    """Read the wanted documents again (see `indexed_texts`) and set these parts of their rows of `digests`.
+    """Read the wanted documents again (see `indexed_texts`) and set this part of their rows of `digests`.
 
     valid, bool (n,): documents with shingles; for others the digest of bytes is taken of their originals.
     """
     done, total = 0, int(np.count_nonzero(wanted))
     if not total:
         return
-    work = partial(digest_piece, shingling, valid, parts)
-    for positions, hashed in map_pieces(work, indexed_texts(corpora, starts, wanted), threads):
-        for part, rows in zip(parts, hashed, strict=True):
-            digests[positions, 16 * part : 16 * part + 16] = rows
+    texts = indexed_texts(corpora, starts, wanted)
+    for positions, [rows] in map_pieces(partial(digest_piece, shingling, valid, (part,)), texts, threads):
+        digests[positions, 16 * part : 16 * part + 16] = rows
         done += len(positions)
         report("comparing equal signatures", done, total)
+
+
+def digest_again(
+    corpora: Sequence[Corpus | None], starts: Sequence[int], wanted: Bools, shingling: Shingling,
+    digests: NDArray[np.uint8], known: Bools, valid: Bools, *, threads: int | None, report: Progress,
+) -> None:
+    """Read the wanted documents again to set their digests, which are `known` then; the same bytes are tokenised once."""
+    which = np.flatnonzero(wanted)
+    if not len(which):
+        return
+    read_digests(corpora, starts, wanted, shingling, digests, valid, part=OF_BYTES, threads=threads, report=report)
+    firsts = which
+    if not callable(shingling.unit):  # which may return other tokens
+        firsts = which[first_equal(digests[which, :16], [np.where(valid[which], -1, which)])]
+    own = np.zeros(len(wanted), np.bool_)
+    own[firsts] = True
+    read_digests(corpora, starts, own, shingling, digests, valid, part=OF_TOKENS, threads=threads, report=report)
+    digests[which, 16:] = digests[firsts, 16:]
+    known[which] = True
 
 
 def digest_piece(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.dedup import comparison as common_shingles
-from ndcore.dedup.comparison import CommonShingles
+from ndcore.pairs import common_shingles
+from ndcore.pairs.common_shingles import CommonShingles
 
 WORDS = nd.Shingling(width=1)
 

@@ -16,7 +16,7 @@ import numpy as np
 from ndcore._types import Floats, Ints
 from ndcore.filters.design import FilterDesign
 
-__all__ = ["PairsBelow", "RejectedPairs", "candidate_probability"]
+__all__ = ["PairsBelow", "candidate_probability", "count_by_resemblance", "estimate_below"]
 
 CELLS = 1000  # of [0, 1], in which rejected pairs are counted
 GRID = 61  # resemblances at which the probability is computed; between them it is interpolated
@@ -72,38 +72,28 @@ def candidate_probability(design: FilterDesign, equal_minima: int, rho: Floats) 
     return total
 
 
-class RejectedPairs:
-    """Count rejected candidates by their resemblance, to estimate the pairs below a threshold when somebody asks."""
+def count_by_resemblance(resemblance: Floats) -> Ints:
+    """Count pairs in each of CELLS cells of [0, 1] by their resemblance; the last cell is for 1."""
+    return np.bincount((resemblance * CELLS).astype(np.int64), minlength=CELLS + 1)
 
-    def __init__(self, counts: Ints | None = None) -> None:
-        self.counts = np.zeros(CELLS + 1, np.int64) if counts is None else counts
 
-    def add(self, resemblance: Floats) -> None:
-        """Count candidates that were compared and rejected, by their resemblances."""
-        self.counts += np.bincount((resemblance * CELLS).astype(np.int64), minlength=CELLS + 1)
+def estimate_below(rejected: Ints, design: FilterDesign, equal_minima: int, threshold: float) -> list[PairsBelow]:
+    """Estimate the pairs in each step of 0.1 below the threshold in which at least 1 pair in 200 is a candidate.
 
-    def and_also(self, resemblance: Floats) -> RejectedPairs:
-        """Copy the counts, and count these resemblances too, which a higher threshold rejects."""
-        both = RejectedPairs(self.counts.copy())
-        both.add(resemblance)
-        return both
-
-    def estimate(self, design: FilterDesign, equal_minima: int, threshold: float) -> list[PairsBelow]:
-        """Estimate the pairs in each step of 0.1 below the threshold in which at least 1 pair in 200 is a candidate.
-
-        The standard error takes pairs for independent of each other.
-        """
-        steps = math.ceil(threshold * 10 - 1e-9)
-        edges = [step / 10 for step in range(max(1, steps - SPAN), steps)] + [threshold]
-        grid = np.linspace(edges[0], threshold, GRID)
-        probability = candidate_probability(design, equal_minima, grid)
-        middles = (np.arange(CELLS + 1) + 0.5) / CELLS
-        p = np.interp(middles, grid, probability)
-        estimates = []
-        for low, high in pairwise(edges):
-            cells = (middles > low) & (middles < high)
-            if np.interp(low, grid, probability) >= LEAST:
-                counts, here = self.counts[cells], p[cells]
-                error = math.sqrt((counts * (1 - here) / here**2).sum())
-                estimates.append(PairsBelow(low, high, float((counts / here).sum()), error))
-        return estimates
+    rejected: the candidates that were compared and rejected, by `count_by_resemblance`. The standard error takes pairs for
+    independent of each other.
+    """
+    steps = math.ceil(threshold * 10 - 1e-9)
+    edges = [step / 10 for step in range(max(1, steps - SPAN), steps)] + [threshold]
+    grid = np.linspace(edges[0], threshold, GRID)
+    probability = candidate_probability(design, equal_minima, grid)
+    middles = (np.arange(CELLS + 1) + 0.5) / CELLS
+    p = np.interp(middles, grid, probability)
+    estimates = []
+    for low, high in pairwise(edges):
+        cells = (middles > low) & (middles < high)
+        if np.interp(low, grid, probability) >= LEAST:
+            counts, here = rejected[cells], p[cells]
+            error = math.sqrt((counts * (1 - here) / here**2).sum())
+            estimates.append(PairsBelow(low, high, float((counts / here).sum()), error))
+    return estimates

@@ -1,4 +1,4 @@
-"""The longest run of tokens that one document has and another has not, for the rule `max_lost`."""
+"""What a drop costs: the longest run of tokens that another document lacks, and shingles that no kept one has."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from functools import cached_property
 
 import numpy as np
 
+from ndcore._candidates import Counts
 from ndcore._signals import stoppable
-from ndcore._types import Ints, Text
-from ndcore.parallel import map_pieces
+from ndcore._types import Bools, Ints, Text
+from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.parallel import cut, map_pieces
 from ndcore.storage.spill import SpooledSets
 from ndcore.text.shingling import Shingling
 
-__all__ = ["LostRuns"]
+__all__ = ["SOUGHT", "LostRuns", "count_lost"]
+
+MOST_CELLS = 1 << 28
+SOUGHT = 1 << 25  # shingles of dropped documents that are looked for at a time
+CELLS = 8  # counters for each shingle that is sought: most others then pass none
 
 
 class LostRuns:
@@ -71,3 +77,27 @@ class LostRuns:
             covered = np.flatnonzero(np.cumsum(change[:-1]))
             out[i] = np.diff(covered, prepend=-1, append=len(own) + width - 1).max(initial=1) - 1
         return out
+
+
+def count_lost(sets: ShingleSets, dropped: Ints, representatives: Ints, kept: Bools) -> Ints:
+    """Count the shingles of each dropped document that no kept document, bool (documents,), has; int64, as `dropped`.
+
+    `representatives` are a kept document for each, which probably has most of its shingles: only those that it lacks are
+    looked for. The sets of kept documents are read once for every 2^25 shingles of dropped documents.
+    """
+    lost, sizes = np.zeros(len(dropped), np.int64), sets.sizes(dropped)
+    for part in cut(sizes, SOUGHT):
+        values, offsets = sets.differences(dropped[part], representatives[part])
+        owners = np.repeat(np.arange(part.start, part.stop), np.diff(offsets))
+        sought, number = np.unique(values, return_inverse=True)
+        if not len(sought):
+            continue
+        counts = Counts(min(MOST_CELLS, CELLS * len(sought)))
+        counts.add(sought, np.array([0, len(sought)]))
+        missing = np.ones(len(sought), np.bool_)
+        for _, members, _ in sets.chunks(kept):
+            members = members[counts.at(members) > 0]
+            at = np.minimum(np.searchsorted(sought, members), len(sought) - 1)
+            missing[at[sought[at] == members]] = False
+        lost += np.bincount(owners[missing[number]], minlength=len(lost))
+    return lost

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ndcore as nd
-from ndcore.dedup.pairs_below import RejectedPairs, candidate_probability
 from ndcore.filters.design import least_equal_minima
+from ndcore.pairs.pairs_below import candidate_probability, count_by_resemblance, estimate_below
 
 
 @pytest.mark.parametrize("design", [nd.design_filter(0.8), nd.FilterDesign.of(6, 14, 2, threshold=0.8),
@@ -31,9 +31,8 @@ def test_certain_and_impossible_pairs():
 
 def test_an_estimate_weighs_each_pair_by_its_probability():
     design = nd.design_filter(0.8)
-    rejected = RejectedPairs()
-    rejected.add(np.array([0.6505, 0.6505, 0.7505, 0.3, 0.4999]))
-    steps = rejected.estimate(design, 48, 0.8)
+    rejected = count_by_resemblance(np.array([0.6505, 0.6505, 0.7505, 0.3, 0.4999]))
+    steps = estimate_below(rejected, design, 48, 0.8)
     assert [(step.low, step.high) for step in steps] == [(0.5, 0.6), (0.6, 0.7), (0.7, 0.8)]
     p = candidate_probability(design, 48, np.array([0.6505, 0.7505]))
     np.testing.assert_allclose([step.pairs for step in steps], [0, 2 / p[0], 1 / p[1]], rtol=1e-3)
@@ -42,8 +41,9 @@ def test_an_estimate_weighs_each_pair_by_its_probability():
 
 def test_steps_in_which_nearly_no_pair_is_a_candidate_are_left_out():
     design = nd.design_filter(0.5)
-    assert [step.low for step in RejectedPairs().estimate(design, 49, 0.5)] == [0.3, 0.4]
-    assert [(step.low, step.high) for step in RejectedPairs().estimate(nd.design_filter(0.75), 40, 0.75)][-1] == (0.7, 0.75)
+    none = count_by_resemblance(np.empty(0))
+    assert [step.low for step in estimate_below(none, design, 49, 0.5)] == [0.3, 0.4]
+    assert [(step.low, step.high) for step in estimate_below(none, nd.design_filter(0.75), 40, 0.75)][-1] == (0.7, 0.75)
 
 
 def edited_pairs(seed, n=150):

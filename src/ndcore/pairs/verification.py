@@ -1,0 +1,118 @@
+"""Scores of pairs of documents: bounds by bitmaps, exact scores by shingle sets, and estimates where a text is gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ndcore._types import AnyArray, Ints
+from ndcore.pairs.candidates import Search
+from ndcore.pairs.lost import LostRuns
+from ndcore.pairs.pairs_below import count_by_resemblance
+from ndcore.pairs.scored import Scored
+from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
+from ndcore.progress import Progress
+
+__all__ = ["Verifier"]
+
+ROWS = 4096  # pairs of signatures that are compared at a time
+WORTH_BITMAPS = 4  # pairs for each set, from which bitmaps cost less than they spare
+
+
+@dataclass(eq=False, repr=False)
+class Verifier:
+    """Measures pairs of documents, and accepts those whose score reaches a threshold.
+
+    Attributes
+    ----------
+    sets : ShingleSets
+        Of the documents that were read.
+    counted : ShingleSets or None
+        The sets without the common shingles, `common_shingles` in number; None: all shingles count.
+    rows : uint32 or uint64 (documents, num_perm) or None
+        Signatures, which stand for texts that are gone.
+    rank : int64 (documents,)
+        Places in keep order.
+    contained : bool
+        The score of a document in another is its containment; else both scores are the resemblance.
+    min_shingles : int
+        Distinct shingles that both documents of an accepted pair have, at least.
+    lost_runs, max_lost
+        The most tokens in a run that the later document of an accepted pair may lose; None: any number.
+    rejected : int64 (cells,) or None
+        How many candidates were below the threshold, by their resemblance (`count_by_resemblance`); None: not all
+        candidates are compared exactly.
+    """
+
+    sets: ShingleSets
+    counted: ShingleSets | None
+    common_shingles: int
+    rows: AnyArray | None
+    rank: Ints
+    contained: bool
+    min_shingles: int
+    lost_runs: LostRuns | None
+    max_lost: int | None
+    rejected: Ints | None
+    _bitmaps: SetBitmaps | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the bitmaps, which can be made again."""
+        return vars(self) | {"_bitmaps": None}
+
+    @property
+    def compared(self) -> ShingleSets:
+        """The sets whose scores decide."""
+        return self.sets if self.counted is None else self.counted
+
+    def bitmaps(self, search: Search) -> SetBitmaps:
+        """Return bitmaps of the sets that are compared, in keep order, with a row for each document in a run."""
+        if self._bitmaps is None:
+            self._bitmaps = SetBitmaps(self.compared, search.runs.documents, self.rank, contained=self.contained)
+        return self._bitmaps
+
+    def verify_all(self, search: Search, threshold: float, report: Progress) -> Scored:
+        """Return the accepted pairs of all candidates, sorted."""
+        chunks, seen = [], 0
+        for a, b in search.pairs():
+            seen += len(a)
+            if seen > WORTH_BITMAPS * len(self.compared):
+                self.rejected = None  # bitmaps reject without a resemblance
+                near = self.bitmaps(search).near(a, b, threshold)
+                a, b = a[near], b[near]
+            chunks.append(self.measure(a, b, threshold, report))
+        return Scored.merged(chunks, len(self.rank))
+
+    def measure(self, a: Ints, b: Ints, threshold: float | None = None, report: Progress | None = None) -> Scored:
+        """Measure pairs, in any order of a and b; with a threshold, return the accepted ones only, in their order."""
+        scored = self._score(a, b, report)
+        if threshold is not None:
+            enough = scored.score >= threshold
+            if self.rejected is not None:
+                self.rejected += count_by_resemblance(scored.score[~enough])
+            if self.min_shingles:
+                enough &= np.minimum(self.sets.sizes(a), self.sets.sizes(b)) >= self.min_shingles
+            scored = scored.where(enough)
+            if self.lost_runs is not None and self.max_lost is not None:
+                later = self.rank[scored.a] > self.rank[scored.b]
+                dropped, kept = np.where(later, scored.a, scored.b), np.where(later, scored.b, scored.a)
+                scored = scored.where(self.lost_runs.longest(dropped, kept) <= self.max_lost)
+        return scored if self.counted is None else scored._replace(resemblance=self.sets.resemblance(scored.a, scored.b))
+
+    def _score(self, a: Ints, b: Ints, report: Progress | None) -> Scored:
+        """Score pairs by the shingles that count, or, where a text is gone, by the share of minima that agree."""
+        sets = self.compared
+        exact = sets.has(a) & sets.has(b)
+        x, y = (a, b) if exact.all() else (a[exact], b[exact])
+        scored = Scored.of(x, y, sets.common(x, y, report), sets.sizes(x), sets.sizes(y), contained=self.contained)
+        if len(x) == len(a):
+            return scored
+        resemblance, estimated = np.empty(len(a)), np.flatnonzero(~exact)
+        assert self.rows is not None  # sketches have signatures, and neither containment nor common shingles
+        resemblance[exact] = scored.resemblance
+        for start in range(0, len(estimated), ROWS):
+            part = estimated[start : start + ROWS]
+            resemblance[part] = (self.rows[a[part]] == self.rows[b[part]]).mean(axis=1)
+        return Scored(a, b, resemblance, resemblance, resemblance)
