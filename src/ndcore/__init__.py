@@ -23,7 +23,14 @@ _SOUGHT = {
 }
 
 
-class _Folder(type(sys)):  # type: ignore[misc]
+class _Module(type(sys)):  # type: ignore[misc]
+    """A module that is pickled by its name, so that functions which name it can go to tasks of Spark, Dask or Ray."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return importlib.import_module, (self.__name__,)
+
+
+class _Folder(_Module):
     """A folder of modules that says which function is meant where it is called."""
 
     def __call__(self, *_: object, **__: object) -> None:
@@ -31,7 +38,7 @@ class _Folder(type(sys)):  # type: ignore[misc]
                         f"ndcore.{_SOUGHT[self.__name__.rpartition('.')[2]]}?")
 
 
-class _Package(type(sys)):  # type: ignore[misc]
+class _Package(_Module):
     """This module, which an import gives its folders."""
 
     def __setattr__(self, name: str, value: object) -> None:

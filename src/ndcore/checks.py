@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -153,7 +153,7 @@ def checked_probability(name: str, value: float, example: str) -> float:
     return float(value)
 
 
-def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+def check_choice(name: str, value: Any, accepted: Collection[str]) -> None:
     """Raise ValueError unless the value is one of the accepted ones."""
     if not isinstance(value, str) or value not in accepted:
         raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r:.80}")

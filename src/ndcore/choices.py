@@ -21,7 +21,15 @@ SETTINGS: Final = {"noisy": {
 
 FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
 DROPS = ("resembling", "contained")  # which documents are dropped
-AGREEMENTS = ("numbers", "amounts", "title", "names", "negations")
+
+# Keys in which near-duplicates must agree, by what each has of a text.
+AGREEMENTS: Final = {
+    "numbers": "the sequence of its words with a digit", "amounts": "the sequence of its numbers with their units",
+    "title": "its title or first line", "names": "the set of its words with a capital inside a sentence",
+    "negations": "the sequence of its words of negation",
+}
+
+COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}  # of files, by suffix
 
 HTML_PARTS = ("page", "main")  # what is text in HTML
 LONGEST_RECORD = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise

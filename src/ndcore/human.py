@@ -6,12 +6,18 @@ import os
 import shlex
 from collections.abc import Iterable
 
-__all__ = ["counted", "human_bytes", "pasted", "printable"]
+__all__ = ["counted", "enumerated", "human_bytes", "pasted", "printable"]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 document``, ``2,000 documents``. Give `plural` if it is not the noun with an s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def enumerated(words: Iterable[str], conjunction: str = "or") -> str:
+    """Return words as a sentence lists them: ``gzip, zstd or xz``."""
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
 def human_bytes(n: float) -> str:

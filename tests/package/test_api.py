@@ -437,6 +437,12 @@ def test_a_folder_says_which_function_is_meant(code):
     assert done.stderr.endswith("; did you mean ndcore.near_duplicates?\n")
 
 
+def test_modules_are_pickled_by_their_names():
+    # cloudpickle hands the globals of a function to tasks of Spark, Dask and Ray
+    folder = importlib.import_module("ndcore.store")
+    assert pickle.loads(pickle.dumps((nd, folder))) == (nd, folder)
+
+
 def test_what_folders_suggest_exists():
     for name, sought in nd._SOUGHT.items():
         made = nd

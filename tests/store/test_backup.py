@@ -110,8 +110,11 @@ def test_a_copy_that_was_killed_leaves_nothing_to_the_next_one(tmp_path, monkeyp
     with nd.Store.open(tmp_path / "store", read_only=True) as store:
         child = os.fork()
         if not child:
-            monkeypatch.setattr("ndcore.store.backup._copied", lambda *_, **__: os._exit(9))
-            store.backup(tmp_path / "copy")
+            try:
+                monkeypatch.setattr("ndcore.store.backup._copy_once", lambda *_, **__: os._exit(9))
+                store.backup(tmp_path / "copy")
+            finally:
+                os._exit(1)  # never go on with the tests of the parent
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
         assert sorted(path.name for path in tmp_path.iterdir()) == [".copy.ndcore.tmp", "store"]
         store.backup(tmp_path / "other")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from stores import Both
 
-from ndcore.store.batches import _sharing
+from ndcore.store.batches import _find_sharing
 
 LETTERS = list("abcdefghij")
 
@@ -81,9 +81,9 @@ def test_rows_that_share_features():
     for need in (1, 2, 3):
         naive = [(a, b) for b in range(40) for a in range(b)
                  if valid[a] and valid[b] and (rows[a] == rows[b]).sum() >= need]
-        a, b = _sharing(rows, np.flatnonzero(valid), need)
+        a, b = _find_sharing(rows, np.flatnonzero(valid), need)
         assert list(zip(a.tolist(), b.tolist(), strict=True)) == naive
-    assert [len(each) for each in _sharing(rows[:0], np.arange(0), 1)] == [0, 0]
+    assert [len(each) for each in _find_sharing(rows[:0], np.arange(0), 1)] == [0, 0]
 
 
 @pytest.mark.parametrize(("evidence", "options"), [

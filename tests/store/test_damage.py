@@ -13,7 +13,7 @@ import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.storage.container import CorruptFile
 from ndcore.store import log as log_module
-from ndcore.store.keys import decoded
+from ndcore.store.keys import decode_key
 
 WORDS = [f"w{i}" for i in range(40)]
 
@@ -45,7 +45,7 @@ def filled(place, **chosen):
 def assert_definition(store):
     """Check that clusters are the batch result over what is there, in the order of the store."""
     numbers = store._directory.state.live.numbers().tolist()
-    order = [decoded(store._directory.state.document(number).name) for number in numbers]
+    order = [decode_key(store._directory.state.document(number).name) for number in numbers]
     documents = [store._directory.state.document(number) for number in numbers]
     live = [store._directory.state.evidence.text(document.evidence) for document in documents]
     reference = Reference(threshold=0.5, width=2)

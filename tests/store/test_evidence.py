@@ -27,9 +27,9 @@ def test_measures_are_exact(kind):
     a, b = preparer.page(None, A, 0), preparer.page(None, B, 0)
     expected = nd.resemblance(A, B), nd.containment(A, B), nd.containment(B, A)
     assert evidence.measure(a, 1, evidence.pack(b)) == (*expected, False) == evidence.measure_pages(a, b)
-    assert evidence.cached(1) and evidence.measure(a, 1, None) == (*expected, False)
+    assert evidence.is_cached(1) and evidence.measure(a, 1, None) == (*expected, False)
     evidence.forget(1)
-    assert not evidence.cached(1)
+    assert not evidence.is_cached(1)
 
 
 def test_sketches_estimate():
@@ -53,7 +53,7 @@ def test_sets_that_were_prepared_measure_the_same(kind):
     expected = evidence.measure(pages[0], 1, evidence.pack(pages[1]))
     again, other = preparer.page(None, A, 0), made(kind)[1]
     other.prepare([again, pages[2]], [(1, evidence.pack(pages[1]))])
-    assert again.unread == (kind == "sketch") and other.cached(1) == (kind == "text")
+    assert again.unread == (kind == "sketch") and other.is_cached(1) == (kind == "text")
     assert other.measure(again, 1, evidence.pack(pages[1])) == expected
 
 
@@ -71,7 +71,7 @@ def test_the_cache_is_bounded():
     packed = np.arange(CACHED // 8 // 10, dtype=np.uint64).tobytes()
     for number in range(15):
         evidence.measure(page, number, packed)
-    assert 8 <= sum(map(evidence.cached, range(15))) <= 10 and evidence.cached(14)
+    assert 8 <= sum(map(evidence.is_cached, range(15))) <= 10 and evidence.is_cached(14)
 
 
 def test_evidence_without_shingles_is_refused():

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from ndcore.store.keys import decoded, encoded, hashed, host_of, normalised
+from ndcore.store.keys import decode_key, encode_key, hash_key, host_of, normalise_url
 
 
 @pytest.mark.parametrize("key", ["", "a", "\ud800", b"", b"a", 0, -1, (1 << 63) - 1])
 def test_keys_come_back(key):
-    assert decoded(encoded(key)) == key and type(decoded(encoded(key))) is type(key)
+    assert decode_key(encode_key(key)) == key and type(decode_key(encode_key(key))) is type(key)
 
 
 def test_keys_of_other_types_differ():
-    names = [encoded(key) for key in ("1", b"1", 1)]
-    assert len(set(names)) == len({hashed(name, b"secret") for name in names}) == 3
-    assert hashed(names[0], b"one") != hashed(names[0], b"two")
+    names = [encode_key(key) for key in ("1", b"1", 1)]
+    assert len(set(names)) == len({hash_key(name, b"secret") for name in names}) == 3
+    assert hash_key(names[0], b"one") != hash_key(names[0], b"two")
 
 
 @pytest.mark.parametrize("key", [1.5, None, True, 1 << 63, ("a",), "k" * (1 << 20)])
 def test_other_keys_are_refused(key):
     with pytest.raises((TypeError, ValueError), match="key"):
-        encoded(key)
+        encode_key(key)
 
 
 @pytest.mark.parametrize("name", [b"", b"x1", b"i123"])
 def test_bytes_that_are_no_key_are_refused(name):
     with pytest.raises(ValueError, match="not a key"):
-        decoded(name)
+        decode_key(name)
 
 
 def test_hosts_of_urls():
@@ -38,4 +38,4 @@ def test_hosts_of_urls():
 
 def test_urls_in_normal_form():
     pytest.importorskip("w3lib")
-    assert normalised("HTTP://a.example/%7Ex?b=1&a=2#f") == "http://a.example/~x?a=2&b=1"
+    assert normalise_url("HTTP://a.example/%7Ex?b=1&a=2#f") == "http://a.example/~x?a=2&b=1"

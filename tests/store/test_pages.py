@@ -48,10 +48,10 @@ def test_features_are_those_of_sketches():
     made = preparer()
     expected = nd.features(nd.MinHasher(made.settings.num_perm).sketch(TEXT), made.settings.groups, made.settings.group_size)
     assert np.array_equal(made.page(None, TEXT, 0).features, expected[0])
-    assert np.array_equal(made.sketched(["k"], [TEXT]).features, expected)
+    assert np.array_equal(made.sketch(["k"], [TEXT]).features, expected)
     made = preparer(must_agree="numbers", min_shingles=8)
-    page, agreed = made.page(None, TEXT, 0), int(made.agreed([TEXT])[0])
-    assert page.scope == agreed != made.agreed([TEXT + " 7"])[0] and agreed == made.agreed([TEXT.upper()])[0]
+    page, agreed = made.page(None, TEXT, 0), int(made.hash_agreement([TEXT])[0])
+    assert page.scope == agreed != made.hash_agreement([TEXT + " 7"])[0] and agreed == made.hash_agreement([TEXT.upper()])[0]
     assert np.array_equal(page.features, expected[0] ^ np.uint64(agreed))
     short, other = made.page(None, "a b c d e f g", 0), made.page(None, "A b c d e f g", 0)  # other bytes, other features
     assert short.size < 8 and short.scope == other.scope and not np.intersect1d(short.features, other.features).size

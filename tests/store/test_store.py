@@ -115,7 +115,7 @@ def test_features_that_two_scopes_share_by_chance(tmp_path, monkeypatch, options
     """Features are compared by some bits. What a search finds by chance is compared by texts and hosts too."""
     with opened(tmp_path, **settings(**options)) as store:
         store.decide("http://a/", TEXT + " 1")
-        monkeypatch.setattr(State, "sharing", lambda state, features, kept: state.kept.numbers())
+        monkeypatch.setattr(State, "find_sharing", lambda state, features, kept: state.kept.numbers())
         assert store.peek(TEXT + " 2", "http://b/").kept
         assert store.decide("http://b/", TEXT + " 2").kept
 

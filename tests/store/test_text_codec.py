@@ -32,8 +32,8 @@ def test_a_dictionary_shortens_texts_and_reads_those_before_it():
     before = codec.pack(page(5000).encode(), False)
     for i in range(SAMPLES // 4):
         codec.sample(page(i), train=False)
-    dictionary = codec.trained(wait=True)
-    assert dictionary and codec.trained() is None
+    dictionary = codec.take_trained(wait=True)
+    assert dictionary and codec.take_trained() is None
     codec.learn(dictionary)
     after = codec.pack(page(5000).encode(), False)
     assert len(after) < len(before)
@@ -61,6 +61,6 @@ def test_without_zstandard_texts_are_packed_by_zlib(monkeypatch):
     codec = TextCodec()
     assert codec.unpack(codec.pack(page(1).encode(), True)) == page(1).encode()
     codec.sample(page(1))
-    assert codec.trained(wait=True) is None
+    assert codec.take_trained(wait=True) is None
     with pytest.raises(ImportError, match="ndcore"):
         codec.unpack(written)

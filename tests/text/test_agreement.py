@@ -66,11 +66,11 @@ def test_other_parameters_are_refused(given, error, words):
 
 
 def test_digests_are_rows_of_16_bytes():
-    found = Agreement.of(AGREEMENTS).digests(["one 1", b"one 1", "two"])
+    found = Agreement.of([*AGREEMENTS]).digests(["one 1", b"one 1", "two"])
     assert (found.dtype, found.shape) == (np.uint8, (3, 16))
     assert np.array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2])
-    assert Agreement.of(AGREEMENTS).digests([]).shape == (0, 16)
+    assert Agreement.of([*AGREEMENTS]).digests([]).shape == (0, 16)
 
 
 def test_columns_of_arrow_as_lists():

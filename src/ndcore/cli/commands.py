@@ -45,6 +45,7 @@ from ndcore.cli.options import (
     ShingleOptions,
     StoreOptions,
 )
+from ndcore.human import enumerated
 
 if TYPE_CHECKING:
     import datetime
@@ -56,9 +57,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "FAMILIES"]
 
 VERDICTS = "which pairs count, and what a drop costs"
-KEYS_OF_TEXTS = ("the sequence of its words with a digit (numbers) or of its numbers with their units (amounts), its title "
-                 "or first line (title), the set of its words with a capital inside a sentence (names), or the sequence of "
-                 "its words of negation (negations)")
+KEYS_OF_TEXTS = enumerated(f"{compared} ({name})" for name, compared in AGREEMENTS.items())
 WRITES = ("cleaned", "annotated", "attributes")  # what ndcore repeats writes
 SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ndcore._types import Text
+from ndcore.choices import COMPRESSIONS
 from ndcore.cli.options import (
     DocumentOptions,
     FieldOptions,
@@ -22,7 +23,7 @@ from ndcore.cli.options import (
 )
 from ndcore.cli.summary import BY_TAGS, nothing_found, print_readings
 from ndcore.dedup.settings import settings_beside
-from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
+from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
 from ndcore.files.documents import FileDocuments
@@ -375,7 +376,7 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
         try:
             data = open_decompressed(io.BytesIO(data), format_.compression, name).read(options.max_record + 1)
         except (DamagedData, EOFError) as error:
-            raise DocumentError(name, None, f"not valid {FORMATS[format_.compression]} data ({error})") from error
+            raise DocumentError(name, None, f"not valid {COMPRESSIONS[format_.compression]} data ({error})") from error
     if len(data) > options.max_record:
         raise DocumentError(name, None, explain_too_long("the text", options.max_record))
     if in_bytes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ndcore.choices import HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
+from ndcore.choices import COMPRESSIONS, HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
 from ndcore.cli import values
 from ndcore.cli.command import DUPLICATES, INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
+from ndcore.human import enumerated
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
     "header, HTML (.html, .htm, .xhtml), mail (.eml, .mbox), web archives (.warc, .wet, .arc), all of these also "
-    "compressed by gzip, zstd, bzip2 or xz, or Parquet, Arrow, Feather"
+    f"compressed by {enumerated(COMPRESSIONS.values())}, or Parquet, Arrow, Feather"
 )
 _PLACES = "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
 _READ = (

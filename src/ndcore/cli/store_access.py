@@ -16,7 +16,7 @@ from ndcore.files.json_values import to_json
 from ndcore.files.records import RecordError
 from ndcore.human import printable
 from ndcore.recipe import Recipe
-from ndcore.store.keys import encoded, host_of, normalised
+from ndcore.store.keys import encode_key, host_of, normalise_url
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key
@@ -64,7 +64,7 @@ def check_key(store: Store, key: Key) -> None:
     """Raise RecordError where a page of a store cannot have this key."""
     settings = store.settings
     try:
-        encoded(normalised(key) if settings.keys == "url" else key)
+        encode_key(normalise_url(key) if settings.keys == "url" else key)
         if settings.scope == "host":
             host_of(key)
     except (TypeError, ValueError) as error:

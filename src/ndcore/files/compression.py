@@ -13,13 +13,17 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from ndcore.checks import missing
+from ndcore.choices import COMPRESSIONS
 from ndcore.files.errors import DocumentError
 
-FORMATS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
-MAGIC = {"gz": b"\x1f\x8b\x08", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
+__all__ = [
+    "CODECS", "DamagedData", "Frame", "compress", "open_compressor", "open_decompressed", "open_writer", "read_frames",
+    "recognise_compression",
+]
+
 _BUFFER = 1 << 20
 _INPUT = 1 << 13  # small, so that gzip, whose ratio is at most 1032, expands to 8 MiB at a time
 _OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound
@@ -29,6 +33,10 @@ _ZST_SKIPPABLE = b"\x2a\x4d\x18"
 _ZST_BLOCKS = 8
 _ZST_HEADER = 5  # bytes that tell the length of a header
 _ZST_REST = 1 << 62  # all that follows
+
+
+_Decompressing: TypeAlias = tuple[Callable[[], Any], type[Exception]]
+_Compressing: TypeAlias = contextlib.AbstractContextManager[IO[bytes]]
 
 
 class DamagedData(Exception):
@@ -44,21 +52,26 @@ class Frame(NamedTuple):
 
 
 def recognise_compression(head: bytes) -> str:
-    """Recognise the compression of a file (a key of FORMATS), or an empty string, by its first 10 bytes or more."""
-    if head.startswith(MAGIC["bz2"]):
-        return "bz2" if head[3:4] in b"123456789" and head[4:10] in _BZ2_BLOCKS else ""
+    """Recognise the compression of a file (a key of CODECS), or an empty string, by its first 10 bytes or more."""
     if head[1:4] == _ZST_SKIPPABLE and 0x50 <= head[0] <= 0x5F:
         return "zst"
-    return next((name for name, magic in MAGIC.items() if head.startswith(magic)), "")
+    name = next((name for name, codec in CODECS.items() if head.startswith(codec.magic)), "")
+    return "" if name == "bz2" and (head[3:4] not in b"123456789" or head[4:10] not in _BZ2_BLOCKS) else name
 
 
-def expand(file: IO[bytes], compression: str, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
+def read_frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
     """Decompress the members of a compressed file, one after another, from the current position of `file`.
 
-    An unfinished last frame yields all data that can be decompressed, then raises EOFError; invalid data raise DamagedData.
-    (The readers of ``gzip`` and ``zstandard`` hold back such data, or end a truncated file without an error.)
+    `compression` is a key of CODECS; the frames of ``zst`` may need a dictionary. An unfinished last frame yields all data
+    that can be decompressed, then raises EOFError; invalid data raise DamagedData. (The readers of ``gzip`` and
+    ``zstandard`` hold back such data, or end a truncated file without an error.)
     """
-    padding = b"\0" if compression in ("gz", "xz") else b""
+    codec = CODECS[compression]
+    return _expand(file, b"\0" if codec.padded else b"", *codec.frames(path, dictionary))
+
+
+def _expand(file: IO[bytes], padding: bytes, new_frame: Callable[[], Any], error: type[Exception]) -> Iterator[Frame]:
+    """Decompress as `read_frames`; `padding` may lie between frames."""
     offset, frame, first, data = file.tell(), None, True, b""
     while data := data or file.read(_INPUT):
         if frame is None:
@@ -141,7 +154,7 @@ class _ZstdFrame:
             if len(head) < 5:
                 return 0
             self._began = True
-            if not head.startswith(MAGIC["zst"]):  # a skippable frame, which holds no data
+            if not head.startswith(CODECS["zst"].magic):  # a skippable frame, which holds no data
                 return _ZST_REST
             single = head[4] >> 5 & 1
             content = (single, 2, 4, 8)[head[4] >> 6]
@@ -166,23 +179,6 @@ class _ZstdFrame:
         return unused + self._pending
 
 
-def read_frames(file: IO[bytes], compression: str, path: str, dictionary: bytes = b"") -> Iterator[Frame]:
-    """Decompress as `expand` for a key of FORMATS; for ``zst`` with the dictionary that its frames may need."""
-    if compression == "gz":
-        return expand(file, compression, lambda: zlib.decompressobj(31), zlib.error)
-    if compression == "bz2":
-        bz2 = _import_standard("bz2", path)
-        return expand(file, compression, lambda: _Bounded(bz2.BZ2Decompressor()), OSError)
-    if compression == "xz":
-        lzma = _import_standard("lzma", path)
-        new = lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))  # noqa: E731
-        return expand(file, compression, new, lzma.LZMAError)
-    module = import_zstandard(path)
-    known = module.ZstdCompressionDict(dictionary) if dictionary else None
-    decompressor = module.ZstdDecompressor(dict_data=known)
-    return expand(file, compression, lambda: _ZstdFrame(decompressor.decompressobj()), module.ZstdError)
-
-
 def import_zstandard(path: str) -> Any:
     """Return the ``zstandard`` package; raise a DocumentError that says how to install it where it is missing."""
     try:
@@ -202,8 +198,83 @@ def _import_standard(name: str, path: str) -> Any:
         raise DocumentError(path, None, f"this Python was built without {name}; decompress the file first") from error
 
 
+def _read_gzip(path: str, dictionary: bytes) -> _Decompressing:
+    return lambda: zlib.decompressobj(31), zlib.error
+
+
+def _read_zstd(path: str, dictionary: bytes) -> _Decompressing:
+    module = import_zstandard(path)
+    known = module.ZstdCompressionDict(dictionary) if dictionary else None
+    decompressor = module.ZstdDecompressor(dict_data=known)
+    return lambda: _ZstdFrame(decompressor.decompressobj()), module.ZstdError
+
+
+def _read_bzip2(path: str, dictionary: bytes) -> _Decompressing:
+    bz2 = _import_standard("bz2", path)
+    return lambda: _Bounded(bz2.BZ2Decompressor()), OSError
+
+
+def _read_xz(path: str, dictionary: bytes) -> _Decompressing:
+    lzma = _import_standard("lzma", path)
+    return lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)), lzma.LZMAError
+
+
+def _write_gzip(target: IO[bytes], path: str) -> _Compressing:
+    return _buffered(gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0))
+
+
+def _write_zstd(target: IO[bytes], path: str) -> _Compressing:
+    compressor = import_zstandard(path).ZstdCompressor(level=3, write_checksum=True)
+    made: _Compressing = compressor.stream_writer(target, closefd=False)
+    return made
+
+
+def _write_bzip2(target: IO[bytes], path: str) -> _Compressing:
+    return _buffered(_import_standard("bz2", path).BZ2File(target, "wb"))
+
+
+def _write_xz(target: IO[bytes], path: str) -> _Compressing:
+    return _buffered(_import_standard("lzma", path).LZMAFile(target, "wb"))
+
+
+@contextlib.contextmanager
+def _buffered(made: Any) -> Iterator[IO[bytes]]:
+    with made, io.BufferedWriter(made, _BUFFER) as buffered:
+        yield buffered
+
+
+class Codec(NamedTuple):
+    """How data of one compression are recognised, read and written.
+
+    Attributes
+    ----------
+    magic : bytes
+        The first bytes of a frame.
+    frames : callable
+        From a path, for messages, and a dictionary to a function that makes the decompressor of one frame, and its error. A
+        decompressor has ``decompress(data)``, ``eof``, ``unused_data``, and ``needs_input`` where it returns bounded pieces.
+    open : callable
+        From a binary file and its path to a context manager of a file that compresses into it; equal input, equal bytes.
+    padded : bool
+        NUL bytes may lie between frames.
+    """
+
+    magic: bytes
+    frames: Callable[[str, bytes], _Decompressing]
+    open: Callable[[IO[bytes], str], _Compressing]
+    padded: bool = False
+
+
+CODECS = dict(zip(COMPRESSIONS, (
+    Codec(b"\x1f\x8b\x08", _read_gzip, _write_gzip, padded=True),
+    Codec(b"\x28\xb5\x2f\xfd", _read_zstd, _write_zstd),
+    Codec(b"BZh", _read_bzip2, _write_bzip2),
+    Codec(b"\xfd7zXZ\0", _read_xz, _write_xz, padded=True),
+), strict=True))
+
+
 class _Frames(io.RawIOBase):
-    """The pieces that `expand` yields, as a file."""
+    """The pieces that `read_frames` yields, as a file."""
 
     def __init__(self, frames: Iterator[Frame]) -> None:
         self._frames = frames
@@ -242,23 +313,9 @@ def compress(data: bytes, compression: str) -> bytes:
     return target.getvalue()
 
 
-@contextlib.contextmanager
-def open_compressor(target: IO[bytes], compression: str, path: str) -> Iterator[IO[bytes]]:
+def open_compressor(target: IO[bytes], compression: str, path: str) -> _Compressing:
     """Open a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
-    if compression == "zst":
-        compressor = import_zstandard(path).ZstdCompressor(level=3, write_checksum=True)
-        with compressor.stream_writer(target, closefd=False) as frame:
-            yield frame
-        return
-    made: Any
-    if compression == "gz":
-        made = gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0)
-    elif compression == "bz2":
-        made = _import_standard("bz2", path).BZ2File(target, "wb")
-    else:
-        made = _import_standard("lzma", path).LZMAFile(target, "wb")
-    with made, io.BufferedWriter(made, _BUFFER) as buffered:
-        yield buffered
+    return CODECS[compression].open(target, path)
 
 
 @contextlib.contextmanager

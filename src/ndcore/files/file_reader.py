@@ -15,7 +15,8 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
+from ndcore.choices import COMPRESSIONS
+from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source, TooLong, explain_too_long
 
@@ -69,7 +70,7 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
         reason = f"the compressed file is truncated{' here' if number else ''}{rest}"
         raise DocumentError(source.path, number() if number else None, reason) from error
     except DamagedData as error:
-        reason = f"not valid {FORMATS[source.stored]} data ({error}){rest}"
+        reason = f"not valid {COMPRESSIONS[source.stored]} data ({error}){rest}"
         raise DocumentError(source.path, number() if number else None, reason) from error
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error

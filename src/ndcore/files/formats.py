@@ -7,7 +7,8 @@ import json
 import re
 from typing import IO, NamedTuple
 
-from ndcore.files.compression import FORMATS, DamagedData, open_decompressed, recognise_compression
+from ndcore.choices import COMPRESSIONS
+from ndcore.files.compression import DamagedData, open_decompressed, recognise_compression
 from ndcore.files.errors import DocumentError
 from ndcore.files.text_encoding import UTF8_MARK, detect_wide_encoding, find_marked_encoding, remove_mark
 
@@ -138,7 +139,7 @@ class Format(NamedTuple):
         what should be one), ``object``
         (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive`` or ``sketches``.
     compression : str
-        Empty or a key of `FORMATS`.
+        Empty or a key of `COMPRESSIONS`.
     encoding : str
         The encoding of text and tables where a byte order mark, the user, or NULs at every second byte name it.
     problem : str
@@ -161,7 +162,7 @@ def guess_from_name(name: str) -> tuple[str, str]:
     (('jsonl', 'gz'), ('', 'xz'), ('', ''))
     """
     stem, _, ending = name.lower().rpartition(".")
-    if stem and ending in FORMATS:
+    if stem and ending in COMPRESSIONS:
         return _KINDS.get(_get_suffix(stem), ""), ending
     return _KINDS.get(_get_suffix(name.lower()), ""), ""
 
@@ -208,8 +209,9 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
         return Format(named or default, ending)
     compression = recognise_compression(raw)
     if ending and compression != ending:
-        what = f"{FORMATS[compression]} data" if compression else _name_binary(raw) or "no compressed data"
-        reason = f"its name ends in .{ending}, but it does not hold {FORMATS[ending]} data ({what}); give it its right name"
+        what = f"{COMPRESSIONS[compression]} data" if compression else _name_binary(raw) or "no compressed data"
+        reason = (f"its name ends in .{ending}, but it does not hold {COMPRESSIONS[ending]} data ({what}); give it its "
+                  "right name")
         return Format(named or default, "", "", reason)
     head = _read_beginning(file, compression, HEAD, name) if compression else raw
     if head is None:  # nothing can be decompressed
@@ -224,7 +226,8 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
         file_format = file_format._replace(compression=compression)
         if file_format.kind in COLUMNAR and not file_format.problem:
             what = "Parquet" if file_format.kind == "parquet" else "Arrow"
-            file_format = file_format._replace(problem=f"{what} data in a {FORMATS[compression]} file; decompress it first")
+            problem = f"{what} data in a {COMPRESSIONS[compression]} file; decompress it first"
+            file_format = file_format._replace(problem=problem)
     return file_format
 
 
@@ -316,7 +319,7 @@ def _is_mail(head: bytes) -> bool:
 def _strip_compression(name: str) -> str:
     """Return `name` without the suffix of a compression."""
     stem, _, ending = name.rpartition(".")
-    return stem if stem and ending.lower() in FORMATS else name
+    return stem if stem and ending.lower() in COMPRESSIONS else name
 
 
 def _tell_lines_from_object(head: bytes, named: str) -> str:

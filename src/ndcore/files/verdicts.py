@@ -196,7 +196,7 @@ class NamedVerdicts:
 
 
 def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
-    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `Verdicts.by_loss`."""
+    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `NamedVerdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
         for line in verdicts.lines(verdicts.by_loss()):
             file.write(to_json(line) + b"\n")

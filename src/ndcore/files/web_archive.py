@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple, Protocol
 
-from ndcore.files.compression import FORMATS, MAGIC, DamagedData, Frame, read_frames
+from ndcore.choices import COMPRESSIONS
+from ndcore.files.compression import CODECS, DamagedData, Frame, read_frames
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_counted
 from ndcore.files.sources import Source
@@ -38,7 +39,7 @@ class ArchiveStream:
     file : binary file
         Must be seekable.
     compression : str
-        Empty or a key of FORMATS.
+        Empty or a key of CODECS.
     path : str
         The name of the file in messages.
 
@@ -79,10 +80,10 @@ class ArchiveStream:
             try:
                 piece = next(self._pieces, None)
             except EOFError:
-                self.damage = f"the {FORMATS[self._compression]} data are truncated"
+                self.damage = f"the {COMPRESSIONS[self._compression]} data are truncated"
                 return False
             except DamagedData as error:
-                self.damage, self._invalid = f"the {FORMATS[self._compression]} data are not valid ({error})", True
+                self.damage, self._invalid = f"the {COMPRESSIONS[self._compression]} data are not valid ({error})", True
                 return False
             if piece is None:
                 return False
@@ -186,7 +187,7 @@ class ArchiveStream:
 
     def _find_next_member(self, begins: Callable[[bytes], bool]) -> int | None:
         """Search the file for the next member after the damaged one."""
-        magic = MAGIC[self._compression]
+        magic = CODECS[self._compression].magic
         start, block = self._member + 1, b""
         self._file.seek(start)
         while more := self._file.read(_CHUNK):
@@ -222,7 +223,7 @@ def _read_dictionary(file: IO[bytes], path: str) -> bytes:
         file.seek(0)
         return b""
     data = file.read(int.from_bytes(head[4:], "little"))
-    if not data.startswith(MAGIC["zst"]):
+    if not data.startswith(CODECS["zst"].magic):
         return data
     try:
         return b"".join(piece.data for piece in read_frames(io.BytesIO(data), "zst", path))

@@ -32,7 +32,7 @@ from ndcore.serve.answers import (
 )
 from ndcore.serve.keys import Key, name_of, read_keys
 from ndcore.serve.refusal import Refused
-from ndcore.store.keys import normalised
+from ndcore.store.keys import normalise_url
 from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling
 
@@ -186,7 +186,7 @@ def _find_key(store: Store, word: Any, kind: str | None) -> Key:
     """Find the stored key that a word denotes, in its normal form. Raises Refused if there is none."""
     for key in read_keys(word, kind):
         try:
-            key = normalised(key) if store.settings.keys == "url" else key
+            key = normalise_url(key) if store.settings.keys == "url" else key
             if key in store:
                 return key
         except (TypeError, ValueError):  # of another kind, or too long

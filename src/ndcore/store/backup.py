@@ -30,7 +30,7 @@ def backed_up(directory: Directory, path: Path) -> None:
     with Staging(path) as staging, naming(path, inside=staging.new):
         for left in range(TRIES)[::-1]:
             staging.new.mkdir()
-            if _copied(directory, staging.new, derived=left > 0):
+            if _copy_once(directory, staging.new, derived=left > 0):
                 staging.new.rename(target)  # fails where something has come into an empty directory meanwhile
                 sync(target.parent)
                 return
@@ -38,7 +38,7 @@ def backed_up(directory: Directory, path: Path) -> None:
     raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
-def _copied(directory: Directory, made: Path, *, derived: bool) -> bool:
+def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
     """Copy a store into an empty directory. False: files went away meanwhile, because others took their place.
 
     Derived files come first: what they cover is then in the log. They may be left out, since they are made of the log.
@@ -97,7 +97,7 @@ def _copy_derived(source: Path, made: Path) -> None:
 
 
 def _put(source: Path, copy: Path) -> None:
-    """Link a file that is never written again; copy it where the file system has no such links."""
+    """Hard-link a file that is never written again; copy it where the file system has no hard links."""
     try:
         os.link(source, copy)
     except FileNotFoundError:

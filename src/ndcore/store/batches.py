@@ -1,4 +1,4 @@
-"""What the pages of a batch meet: the state, and the earlier pages of the batch that the state does not know yet.
+"""Decide on pages together: each page is compared with the state, and with earlier pages that the state does not know yet.
 
 The indexes are asked about all pages at once. Most pages have a new key: their places follow from the documents that the
 indexes name, and from the earlier pages of the batch that share features with them. So they become a *run*: the state stays
@@ -19,7 +19,7 @@ from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
 from ndcore.store.record_reader import FEW
 from ndcore.store.records import Document
-from ndcore.store.state import Added, State, repeated, shared
+from ndcore.store.state import Added, State, count_shared, find_repeated_values
 from ndcore.store.verdict import Key
 
 __all__ = ["ALONE", "NEW", "BatchPlan"]
@@ -74,8 +74,8 @@ class BatchPlan(Plan):
             np.diff(index.search_many(values[:, None], 1, wanted)[0]) > 0
             for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
                                           (state.indexes.digests, self._leads, None)))
-        self.again = repeated(pages.hashed)  # pages with the key of an earlier one
-        self._repeated = repeated(self._leads)  # pages with the signature of an earlier one
+        self.again = find_repeated_values(pages.hashed)  # pages with the key of an earlier one
+        self._repeated = find_repeated_values(self._leads)  # pages with the signature of an earlier one
         known = self.key_known | self._class_known | self._repeated
         alone = self.again | pages.carried
         self._search_kept()
@@ -90,7 +90,7 @@ class BatchPlan(Plan):
 
     def _search_kept(self) -> None:
         """Find for each page the documents before the batch that share features with it and may reach the threshold."""
-        state, pages, found, sizes = self.state, self.pages, [], []
+        state, pages, near, sizes = self.state, self.pages, [], []
         for start in range(0, len(pages), SEARCHED):
             ends, documents = state.indexes.features.search_many(
                 pages.features[start : start + SEARCHED], state.settings.need, state.kept.bits)
@@ -103,14 +103,14 @@ class BatchPlan(Plan):
                     rows[i] = state.near(pages[start + i], rows[i])
                 ends = np.cumsum([0, *map(len, rows)])
             sizes.append(np.diff(ends))
-            found += rows
+            near += rows
         self._ends: Ints = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
-        self._found: Ints = np.concatenate(found)
+        self._near: Ints = np.concatenate(near)
 
     def _search_batch(self) -> None:
         """Find for each page the earlier ones of the batch that share features with it and may reach the threshold."""
         settings, pages = self.state.settings, self.pages
-        a, b = _sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), settings.need)
+        a, b = _find_sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), settings.need)
         if len(a) > len(pages) and self.state.evidence.exact:
             rows, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
             self.state.evidence.prepare((pages[i] for i in rows.tolist()), [])
@@ -128,14 +128,14 @@ class BatchPlan(Plan):
         """Make the shingle sets that the measures of some pages need."""
         evidence, pages = self.state.evidence, self.pages
         wanted = {*compared, *(j for i in compared for j in self._earlier.get(i, ()))}
-        numbers = {number for i in compared for number in self._candidates(i) if not evidence.cached(number)}
+        numbers = {number for i in compared for number in self._candidates(i) if not evidence.is_cached(number)}
         evidence.prepare((pages[i] for i in sorted(wanted)),
                          ((number, self.state.document(number).evidence) for number in sorted(numbers)))
 
     def _candidates(self, i: int) -> list[int]:
         """Return the documents before the batch that a page may resemble and that were kept, ascending."""
-        found: list[int] = self._found[self._ends[i] : self._ends[i + 1]].tolist()
-        return found
+        documents: list[int] = self._near[self._ends[i] : self._ends[i + 1]].tolist()
+        return documents
 
     def _mates(self, i: int) -> list[int]:
         """Return the documents of the batch that a page may resemble."""
@@ -144,7 +144,7 @@ class BatchPlan(Plan):
     # ---- the plan of a page
 
     def before(self, i: int) -> BatchPlan:
-        """Go on to a page of the batch, by its position."""
+        """Move the plan to a page of the batch, by its position."""
         self._at = i
         return self
 
@@ -172,14 +172,14 @@ class BatchPlan(Plan):
 
     def leader(self, page: Page) -> tuple[int, Page | Document] | None:
         """Find the leader of the class of a page."""
-        found = super().leader(page) if self._class_known[self._at] else None
-        return next(self._members(page), None) if found is None else found
+        number = super().leader(page) if self._class_known[self._at] else None
+        return next(self._members(page), None) if number is None else number
 
     def variant(self, page: Page) -> int | None:
         """Find the first document of the class of a page with its bytes that does not lead."""
-        found = super().variant(page) if self._class_known[self._at] else None
-        if found is not None:
-            return found
+        variant = super().variant(page) if self._class_known[self._at] else None
+        if variant is not None:
+            return variant
         return next((number for number, member in self._members(page) if self.state.is_equal(member, page)), None)
 
     def _members(self, page: Page) -> Iterator[tuple[int, Page]]:
@@ -195,7 +195,7 @@ class BatchPlan(Plan):
         if self._repeated[self._at]:  # `_earlier` has no pages with the signature of an earlier one
             self.apply_run()
             return super()._kept_near(page)
-        promoted = (number for number, row in self.promoted.items() if shared(row, page.features) >= need)
+        promoted = (number for number, row in self.promoted.items() if count_shared(row, page.features) >= need)
         mates = self._mates(self._at)
         return [number for number in sorted({*self._candidates(self._at), *promoted, *mates}) if self._is_kept(number)]
 
@@ -224,19 +224,19 @@ class BatchPlan(Plan):
         self._know(i, number, label)
 
     def know(self, i: int, document: Document, features: dict[int, UInts]) -> None:
-        """Note that a page, by its position, became a document of the state. features: of documents that it changed."""
+        """Record that a page, by its position, is now a document of the state. features: of documents that it changed."""
         self._know(i, document.number, document.label)
         self.promoted.update((number, features[number]) for number, label, _ in document.changes.changed
                              if number == label and number in features)
 
     def _know(self, i: int, number: int, label: int) -> None:
-        """Note the number and the label of a page."""
+        """Record the number and the label of a page."""
         self._documents[number], self._numbers[i] = i, number
         if label == number and self._repeated[i]:
             self.promoted[number] = self.pages[i].features
 
     def apply_run(self) -> None:
-        """Tell the state the documents of the run."""
+        """Apply the documents of the run to the state."""
         state, pages, run, first = self.state, self.pages, self._run, self.state.n
         self._class_known |= self._repeated  # the state may have the classes of earlier pages from now on
         if not run:
@@ -249,7 +249,7 @@ class BatchPlan(Plan):
                              lambda i: pages[run.pages[i]]), None)
 
 
-def _sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
+def _find_sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
     """Find the pairs a < b of some rows, ascending, that share at least `need` features, in the order of b, then a.
 
     O(rows · groups) where no feature is there twice, else the square of the rows with such features: a batch has hundreds.

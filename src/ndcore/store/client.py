@@ -42,7 +42,7 @@ def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[C
 
 
 def _sent(date: Date) -> dt.datetime:
-    """Return a date as it is sent: None is the time of the call."""
+    """Return a date in the form that is sent; None becomes the time of the call."""
     return moment(microseconds(date))
 
 
@@ -72,7 +72,7 @@ class StoreClient:
         self._path = Path(path)
         self._lock, self._process = threading.Lock(), -1
         self._connection: socket.socket | None = None
-        self._connected()
+        self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -120,23 +120,23 @@ class StoreClient:
         texts: list[bytes] = []
         content = {"call": call, "session": session, "arguments": plain_of(arguments, texts)}
         with self._lock:
-            connection = self._connected()
+            connection = self._connect()
             try:
                 send(connection, content, texts)
             except OSError as error:
                 self._lose(error)
             answer = self._answer()
-            found = value_of(answer.content["value"], answer.texts)
+            value = value_of(answer.content["value"], answer.texts)
             while answer.content["more"]:
                 answer = self._answer()
-                found += value_of(answer.content["value"], answer.texts)
-        return found
+                value += value_of(answer.content["value"], answer.texts)
+        return value
 
     def _answer(self) -> Message:
         """Receive a message. The lock is held."""
         answer = None
         try:
-            answer = receive(self._connected())
+            answer = receive(self._connect())
         except (OSError, ValueError) as error:
             self._lose(error)
         except BaseException:  # Ctrl-C: an answer is on its way, and must not be taken for the next one
@@ -161,7 +161,7 @@ class StoreClient:
         raise ConnectionError(f"{self._path}: the process that has the store open ended the connection; what was not "
                               "answered may be kept or not: decide it again") from error
 
-    def _connected(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         """Return the connection of this process."""
         if self._connection is not None and self._process == os.getpid():
             return self._connection
@@ -169,8 +169,8 @@ class StoreClient:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             check_private(place)
-            with address(place) as found:
-                connection.connect(found)
+            with address(place) as short:
+                connection.connect(short)
         except (FileNotFoundError, ConnectionError):
             connection.close()
             raise ConnectionError(f"{self._path}: no process listens for this store; call listen() in the one that has it "

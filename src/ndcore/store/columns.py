@@ -1,4 +1,4 @@
-"""Columns of a store: what is known of each document by its number, in blocks, and the bitmaps of live and kept ones.
+"""Columns of a store: the fields of each document by its number, in blocks, and bitmaps of live and kept documents.
 
 A block has an array for each fixed column, and `rings` for the documents that are not alone in their clusters: most are, so
 each document has two bytes instead of three numbers. place[i]: the row of document i in `rings`, plus one; 0 where it is its
@@ -41,7 +41,7 @@ class Bitmap:
         return at < len(self.bits) and bool(self.bits[at] >> (number & 7) & 1)
 
     def having(self, numbers: Ints) -> Bools:
-        """Tell which of some numbers are there."""
+        """Tell which of these numbers are in the set."""
         at = numbers >> 3
         inside = at < len(self.bits)
         return inside & (self.bits[np.where(inside, at, 0)] >> (numbers & 7).astype(np.uint8) & 1).astype(np.bool_)
@@ -152,7 +152,7 @@ class DocumentColumns:
         return row
 
     def set_last(self, numbers: Ints, positions: Ints) -> None:
-        """Set `last` of many documents; of one that stands there twice, the later position."""
+        """Set `last` of many documents; a document that is listed twice gets the later position."""
         _check_position(int(positions.max(initial=0)), int((positions & LOWEST).max(initial=0)))
         blocks = numbers // BLOCK
         for at in np.unique(blocks).tolist():
@@ -193,7 +193,7 @@ class DocumentColumns:
         return np.concatenate(parts)[: self.n] if parts else np.empty(0, np.int64)
 
     def unlink(self, number: int) -> None:
-        """Take a document out of the ring of its cluster."""
+        """Remove a document from the ring of its cluster."""
         after, before = self.get("after", number), self.get("before", number)
         self.set("after", before, after)
         self.set("before", after, before)
@@ -201,7 +201,7 @@ class DocumentColumns:
         self.set("before", number, number)
 
     def link(self, number: int, label: int) -> None:
-        """Put a document that is alone into the ring of a representative, which becomes its label."""
+        """Insert a single document into the ring of a representative, which becomes its label."""
         after = self.get("after", label)
         for each in (label, number, after):
             self._make_row(each)
@@ -210,13 +210,13 @@ class DocumentColumns:
 
     def members(self, number: int) -> list[int]:
         """Return the documents of the cluster of a document, ascending."""
-        found, at = [number], self.get("after", number)
+        ring, at = [number], self.get("after", number)
         while at != number:
-            if len(found) > self.n:
+            if len(ring) > self.n:
                 raise CorruptFile("the ring of a cluster does not close; check the store")
-            found.append(at)
+            ring.append(at)
             at = self.get("after", at)
-        return sorted(found)
+        return sorted(ring)
 
     # ---- files
 

@@ -1,4 +1,4 @@
-"""Write the log anew with what is live."""
+"""Rewrite the log with the live documents only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
                              flags=state.columns.get("flags", document.number) & ~LIVE | document.flags & (STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
-                             evidence=_repacked(state, codec, document.evidence))
+                             evidence=_repack(state, codec, document.evidence))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
         _write_sightings(log, [(document.number, place, sightings)
@@ -46,14 +46,14 @@ def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:
     codec = TextCodec()
     for number in numbers[:: max(1, len(numbers) // SAMPLES)]:
         codec.sample(text_of(state, number), train=False)
-    trained = codec.trained(wait=True)
+    trained = codec.take_trained(wait=True)
     if trained is not None:
         codec.learn(trained)
         log.append([encode(Dictionary(0, trained))] * 2)
     return codec
 
 
-def _repacked(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
+def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
     """Compress the text of some evidence anew."""
     if codec is None or not evidence:
         return evidence

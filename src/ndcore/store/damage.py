@@ -1,4 +1,4 @@
-"""Damage of a store: find it in the log and the state, and go on by deciding again on every page that can be read."""
+"""Find the damage of a store in its log and state, and salvage it by deciding again on every readable page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = 256  # documents that are decided on at once
 
 
 class Salvaged(NamedTuple):
-    """What was lost, in words, a line for each page; and how many of these have a record that is whole."""
+    """A line of text for each lost page, and the number of these whose record is intact."""
 
     problems: list[str]
     whole: int
@@ -32,7 +32,7 @@ class Salvaged(NamedTuple):
 def problems_of(state: State, report: Progress) -> list[str]:
     """Read the whole log, fold it again, and the files of the indexes; return what is wrong."""
     again = _unread(state, state.log)
-    found: list[str] = []
+    problems: list[str] = []
     for position, payload in state.log.scan():
         try:
             record = decode(payload)
@@ -42,22 +42,22 @@ def problems_of(state: State, report: Progress) -> list[str]:
             if not isinstance(record, Dictionary):
                 again.apply(record, position)
         except CorruptFile as error:
-            found.append(f"the record at position {position}: {error}")
+            problems.append(f"the record at position {position}: {error}")
         report("checking the store", position, state.log.end)
-    found += [problem for problem in state.log.damage if problem not in found]
+    problems += [problem for problem in state.log.damage if problem not in problems]
     if again.n != state.n or again.count != state.count:
-        found.append(f"the log has {again.count} live documents of {again.n}, and the columns {state.count} of {state.n}")
-        return found
+        problems.append(f"the log has {again.count} live documents of {again.n}, and the columns {state.count} of {state.n}")
+        return problems
     live = state.live.numbers()
     for name in FIELDS:
         if not np.array_equal(state.columns.column(name)[live], again.columns.column(name)[live]):
-            found.append(f"the column {name!r} is not what the log says")
+            problems.append(f"the column {name!r} is not what the log says")
     for name, here, there in (("live", state.live, again.live), ("kept", state.kept, again.kept)):
         if not np.array_equal(here.numbers(), there.numbers()):
-            found.append(f"the documents that are {name} differ from the log")
+            problems.append(f"the documents that are {name} differ from the log")
     for index in () if state.log.read_only else state.indexes:  # the writer may remove their files meanwhile
-        found += index.check()
-    return found
+        problems += index.check()
+    return problems
 
 
 def salvage(old: State, new: State, report: Progress) -> Salvaged:
@@ -81,7 +81,7 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
 
 
 def says_more(log: Log, state: State) -> bool:
-    """Tell whether a log says something that a state does not know, and so is not the copy of a part of it."""
+    """Tell whether a log has documents that a state does not know, and so is not a copy of a part of it."""
     there = _unread(state, log)
     try:
         for position, payload in log.scan():

@@ -169,10 +169,10 @@ class Directory:
 
     def _place(self, name: str) -> Path:
         """Return a directory that the description names."""
-        found = self.manifest.state.get(name)
-        if not isinstance(found, str) or not found.startswith(name + "-") or "/" in found or os.sep in found:
-            raise ValueError(f"{self.path}: the description names {found!r:.80} as its {name}; it is damaged")
-        return self.path / found
+        given = self.manifest.state.get(name)
+        if not isinstance(given, str) or not given.startswith(name + "-") or "/" in given or os.sep in given:
+            raise ValueError(f"{self.path}: the description names {given!r:.80} as its {name}; it is damaged")
+        return self.path / given
 
     def _kept(self) -> list[str]:
         """Return the names of the logs that a repair left as they were."""
@@ -196,7 +196,7 @@ class Directory:
                                       f"not in it: the description is older. {RESTORE}")
 
     def _sweep(self) -> None:
-        """Delete what a compaction replaced, and what an interrupted one left; nothing else, and no log that was kept."""
+        """Delete the files that a compaction replaced or left unfinished. Logs that a repair kept stay."""
         spared = {self.manifest.state["log"], self.manifest.state["derived"], *self._kept()}
         for place in logs_in(self.path):
             if place.name not in spared and is_log(place, self.manifest.tag):
@@ -223,7 +223,7 @@ class Directory:
 
     @contextlib.contextmanager
     def _whole(self, batch: Batch | None = None) -> Iterator[None]:
-        """Make the state again, as the log says, where a change of it ends half way."""
+        """Reload the state from the log if the block fails half way through a change."""
         try:
             yield
         except BaseException:
@@ -232,14 +232,14 @@ class Directory:
             raise
 
     def _keep_dictionary(self) -> None:
-        """Write a dictionary that was trained, twice: all later texts need it."""
-        trained = self.state.evidence.codec.trained()
+        """Write a trained dictionary to the log twice, because all later texts need it."""
+        trained = self.state.evidence.codec.take_trained()
         if trained is not None:
             self.log.append([encode(Dictionary(0, trained))] * 2)
             self.state.evidence.codec.learn(trained)
 
     def reload(self) -> None:
-        """Make the state again, as the log says. Where that fails too, the directory refuses all calls from then on."""
+        """Reload the state from the log. If that fails too, the directory refuses all later calls."""
         with self._failing("its state could not be made again after an error"):
             for index in self.state.indexes:
                 index.close()
@@ -249,7 +249,7 @@ class Directory:
 
     @contextlib.contextmanager
     def _failing(self, what: str, remedy: str = "close the store and open it again") -> Iterator[None]:
-        """Refuse all calls from an error in the block on: the state may not be what the log says."""
+        """Refuse all later calls after an error in the block: the state may differ from the log."""
         try:
             yield
         except BaseException as error:
@@ -286,7 +286,7 @@ class Directory:
             self.unwritten = None
 
     def refresh(self) -> None:
-        """Follow the writer, if this is a reader."""
+        """Read the records that the writer has added, if this is a reader."""
         if not self.read_only:
             return
         manifest, before = Manifest.read(self.path), self.manifest
@@ -334,18 +334,18 @@ class Directory:
 
     def sizes(self) -> dict[str, Any]:
         """Return the bytes on disk, and how many pages were lost because their records were damaged."""
-        found = {}
+        sizes = {}
         for name in ("log", "derived"):
             total = 0
             for root, _, files in os.walk(self._place(name)):
                 for file in files:
                     with contextlib.suppress(OSError):
                         total += Path(root, file).stat().st_size
-            found[f"{name}_bytes"] = total
-        return {**found, "lost": self.manifest.state.get("lost", 0)}
+            sizes[f"{name}_bytes"] = total
+        return {**sizes, "lost": self.manifest.state.get("lost", 0)}
 
     def compact(self, report: Progress) -> None:
-        """Write the store anew with what is live, and without records that are damaged."""
+        """Rewrite the store with its live documents only, without damaged records."""
         self.check_writable()
         try:
             self._write_anew(report, damaged=False)

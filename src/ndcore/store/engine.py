@@ -44,7 +44,7 @@ class VersionComparison(NamedTuple):
 
     @property
     def again(self) -> bool:
-        """Whether the version says what the last one said."""
+        """Whether the version has the text of the last one."""
         return self.change in ("unchanged", "lexical")
 
 
@@ -59,11 +59,11 @@ def decide(state: State, page: Page) -> Decision:
     """
     known = state.find(page.name, page.hashed)
     if known is None:
-        return _as_document(Plan(state), page, None)
-    found = _compare(state, known, page)
-    if found.again:
-        return _as_sighting(Plan(state), page, found)
-    return _as_document(Plan(state, [known]), page, found)
+        return _decide_document(Plan(state), page, None)
+    compared = _compare(state, known, page)
+    if compared.again:
+        return _decide_sighting(Plan(state), page, compared)
+    return _decide_document(Plan(state, [known]), page, compared)
 
 
 def hold(state: State, page: Page) -> Verdict:
@@ -102,7 +102,7 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
     return VersionComparison(last, document, change, measured.resemblance, previous)
 
 
-def _as_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
+def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
     """Decide on a page that becomes a document, at the end of the order. last: of its key; None: a new key."""
     place, state, number = plan.place(page), plan.state, plan.state.n
     flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
@@ -117,23 +117,23 @@ def _as_document(plan: Plan, page: Page, last: VersionComparison | None) -> Deci
     return Decision(_verdict(plan, page.key, page.date, place, change), record, page, plan.features)
 
 
-def _as_sighting(plan: Plan, page: Page, found: VersionComparison) -> Decision:
+def _decide_sighting(plan: Plan, page: Page, compared: VersionComparison) -> Decision:
     """Decide on a version that leaves the live document and its place alone."""
-    last, document, change = found.last, found.document, found.change
-    origin = last.origin if isinstance(last, Sighting) else found.previous
+    last, document, change = compared.last, compared.document, compared.change
+    origin = last.origin if isinstance(last, Sighting) else compared.previous
     lexical = change == "lexical" and plan.state.evidence.kind == "text"
-    record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, found.previous,
-                      found.score, plan.state.evidence.pack(page) if lexical else b"")
+    record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, compared.previous,
+                      compared.score, plan.state.evidence.pack(page) if lexical else b"")
     return Decision(_verdict(plan, page.key, page.date, plan.place_of(document, page), change), record, page, {})
 
 
-def _verdict(plan: Plan, key: Key | None, date: int, found: LabelPlace, change: Change | None) -> Verdict:
-    """Make the verdict of a place."""
-    of = None if found.label is None else plan.key_of(found.label)
-    equal = None if found.equal is None else plan.key_of(found.equal)
-    resemblance, contained, containing = (None, None, None) if found.measured is None else found.measured[:3]
+def _verdict(plan: Plan, key: Key | None, date: int, place: LabelPlace, change: Change | None) -> Verdict:
+    """Make the verdict from a place."""
+    of = None if place.label is None else plan.key_of(place.label)
+    equal = None if place.equal is None else plan.key_of(place.equal)
+    resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured[:3]
     exact = plan.state.evidence.exact
-    return Verdict(key, found.verdict, of, equal, resemblance, contained, containing, change, date, exact)
+    return Verdict(key, place.verdict, of, equal, resemblance, contained, containing, change, date, exact)
 
 
 # ---- many pages
@@ -178,8 +178,8 @@ class Batch:
             known = state.find(page.name, page.hashed) if plan.key_known[i] else None
             if known is None:
                 return self._add(plan, i, plan.before(i).place(page))
-            found = _compare(state, known, page)
-            decision = _as_sighting(Plan(state), page, found) if found.again else None
+            compared = _compare(state, known, page)
+            decision = _decide_sighting(Plan(state), page, compared) if compared.again else None
         if decision is None:
             plan.apply_run()
             if plan.again[i]:  # its last version must be in the log
@@ -206,7 +206,7 @@ class Batch:
         return _verdict(plan, pages.keys[i], pages.dates[i], place, None)
 
     def _write(self) -> None:
-        """Write what waits to the log."""
+        """Write the waiting records to the log."""
         if self._records:
             self._state.write(self._records)
             self._records = []

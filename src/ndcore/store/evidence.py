@@ -99,10 +99,10 @@ class Evidence:
             return shingle_set(self.shingling, self.codec.unpack(packed))
         if len(packed) % 8:
             raise CorruptFile(f"evidence of {len(packed)} bytes, where a shingle has 8; check the store")
-        found = np.frombuffer(packed, "<u8").astype(np.uint64)
-        if not (found[1:] > found[:-1]).all():
+        members = np.frombuffer(packed, "<u8").astype(np.uint64)
+        if not (members[1:] > members[:-1]).all():
             raise CorruptFile("the shingles of a document are not in their order; check the store")
-        return found
+        return members
 
     def row(self, packed: bytes) -> AnyArray:
         """Return the signature of some evidence of a store with evidence="sketch"."""
@@ -134,7 +134,7 @@ class Evidence:
             return self._compare(page.shingles, other.shingles)
         return self._estimate(page, other.row, other.size)
 
-    def cached(self, number: int) -> bool:
+    def is_cached(self, number: int) -> bool:
         """Tell whether a document can be measured without its evidence."""
         return number in self._sets
 
@@ -170,8 +170,8 @@ class Evidence:
             texts.append(text)
             takers.append(partial(self._hold, number))
         if texts:
-            for take, found in zip(takers, shingle_sets(self.shingling, texts), strict=True):
-                take(found)
+            for take, members in zip(takers, shingle_sets(self.shingling, texts), strict=True):
+                take(members)
 
     def _compare(self, a: UInts, b: UInts) -> Measured:
         sizes = np.array([0, len(a), len(a) + len(b)], np.int64)
@@ -188,22 +188,22 @@ class Evidence:
 
     def _set(self, number: int, packed: bytes | None) -> UInts:
         """Return the shingle set of a document, from the cache or from its evidence."""
-        found = self._sets.get(number)
-        if found is not None:
+        members = self._sets.get(number)
+        if members is not None:
             self._sets.move_to_end(number)
-            return found
+            return members
         assert packed is not None
         return self._hold(number, self.shingles(packed))
 
-    def _hold(self, number: int, found: UInts) -> UInts:
+    def _hold(self, number: int, members: UInts) -> UInts:
         """Put the shingle set of a document into the cache."""
-        if not len(found):
+        if not len(members):
             raise CorruptFile("the evidence of a document has no shingles, and its record says that it has; check the store")
-        self._sets[number] = found = found.copy()
-        self._cached += found.nbytes
+        self._sets[number] = members = members.copy()
+        self._cached += members.nbytes
         while self._cached > CACHED and len(self._sets) > 1:
             self._cached -= self._sets.popitem(last=False)[1].nbytes
-        return found
+        return members
 
 
 _FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)

@@ -113,7 +113,7 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Stop work in the background: documents that were not flushed are lost, and merges begin again next time."""
+        """Stop the background threads. Documents that were not flushed are lost; unfinished merges restart next time."""
         if self._levels is not None:
             self._levels.close()
 
@@ -149,13 +149,13 @@ class Index:
         million documents have is read in pieces, between which Ctrl-C is heard.
         """
         try:
-            found = self._view.search(values, need, wanted)
+            documents = self._view.search(values, need, wanted)
         except Damaged as error:
             self._make_again(error)
             return self.search(values, need, wanted)
         if self._below is None:
-            return found
-        return np.unique(np.concatenate([found, self._below.search(values, need, wanted)]))
+            return documents
+        return np.unique(np.concatenate([documents, self._below.search(values, need, wanted)]))
 
     def search_many(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> tuple[Ints, Ints]:
         """Find for each row of values what `search` finds: (offsets, documents), int64.
@@ -163,8 +163,8 @@ class Index:
         Those of row i, ascending, are documents[offsets[i]:offsets[i + 1]].
         """
         if self._below is not None:
-            found = [self.search(row, need, wanted) for row in values]
-            return np.cumsum([0, *map(len, found)]), np.concatenate([np.empty(0, np.int64), *found])
+            rows = [self.search(row, need, wanted) for row in values]
+            return np.cumsum([0, *map(len, rows)]), np.concatenate([np.empty(0, np.int64), *rows])
         try:
             return self._view.search_many(np.ascontiguousarray(values, np.uint64), need, wanted)
         except Damaged as error:
@@ -213,7 +213,7 @@ class Index:
             self._freeze()
 
     def _freeze(self) -> None:
-        """Let the table become a segment, and begin another. The lock is held."""
+        """Hand the table over to become a segment, and begin another. The lock is held."""
         last = self._tables[-1]
         if len(last) and self._levels is not None:
             self._levels.put(Full(last, self._covered))
@@ -258,7 +258,7 @@ class Index:
         return problems
 
     def _make_again(self, error: CorruptFile | Damaged) -> Bits:
-        """Begin anew because of an error, with the documents that `mend` adds; return a bitmap of them."""
+        """Rebuild the index after an error from the documents that `mend` adds; return a bitmap of them."""
         if isinstance(error, Damaged):
             assert self._levels is not None
             error = self._levels.corrupt(error)

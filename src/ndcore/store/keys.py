@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from ndcore.checks import imported, is_int
 from ndcore.store.verdict import Key
 
-__all__ = ["decoded", "encoded", "hashed", "host_of", "normalised"]
+__all__ = ["decode_key", "encode_key", "hash_key", "host_of", "normalise_url"]
 
 _LONGEST = 1 << 20  # bytes of a key
 
 
-def encoded(key: Key) -> bytes:
+def encode_key(key: Key) -> bytes:
     """Return a key as bytes: a letter for its type, then its content; a str as UTF-8 with surrogatepass.
 
     Raises TypeError for another type, ValueError for an int outside 64 bits or a key of more than a mebibyte.
@@ -34,7 +34,7 @@ def encoded(key: Key) -> bytes:
     return name
 
 
-def decoded(name: bytes) -> Key:
+def decode_key(name: bytes) -> Key:
     """Return the key of `encoded`. ValueError if there is none."""
     if name[:1] == b"s":
         return name[1:].decode("utf-8", "surrogatepass")
@@ -45,12 +45,12 @@ def decoded(name: bytes) -> Key:
     raise ValueError(f"{name[:40]!r} is not a key")
 
 
-def hashed(name: bytes, secret: bytes) -> int:
+def hash_key(name: bytes, secret: bytes) -> int:
     """Hash an encoded key to 64 bits, with the secret of the store."""
     return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=secret).digest(), "little")
 
 
-def normalised(key: Key) -> Key:
+def normalise_url(key: Key) -> Key:
     """Return a URL in the normal form of w3lib: sorted parameters, no fragment, the usual escapes."""
     canonicalize = imported("w3lib.url", "a store with keys='url'").canonicalize_url
     if not isinstance(key, str):

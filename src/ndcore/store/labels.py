@@ -1,4 +1,4 @@
-"""What the removal of documents changes: exact maintenance of star clusters, step by step.
+"""Maintain star clusters exactly when documents are removed.
 
 A document depends only on earlier ones: on its class, and on the kept documents that it resembles. So the documents that a
 removal may change are gone through in ascending order. Each is compared again with the kept documents before it. Where it
@@ -17,10 +17,10 @@ import numpy as np
 
 from ndcore._types import UInts
 from ndcore.store.evidence import Measured
-from ndcore.store.keys import decoded
+from ndcore.store.keys import decode_key
 from ndcore.store.pages import Page
 from ndcore.store.records import LEADER, VARIANT, Changes, Document
-from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, shared
+from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, count_shared
 from ndcore.store.verdict import Judged, Key
 
 __all__ = ["KEPT", "LabelPlace", "Plan"]
@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def changes(self) -> Changes:
-        """What to change in the state."""
+        """The changes to apply to the state."""
         if not self.removed:
             return Changes()
         numbers = sorted({*self.labels, *self.roles})
@@ -75,27 +75,27 @@ class Plan:
 
     def label(self, number: int) -> int:
         """Return the number of the representative of a document."""
-        found = self.labels.get(number)
-        return self.state.columns.get("label", number) if found is None else found
+        label = self.labels.get(number)
+        return self.state.columns.get("label", number) if label is None else label
 
     def role(self, number: int) -> int:
         """Return the role of a document."""
-        found = self.roles.get(number)
-        return self.state.role(number) if found is None else found
+        role = self.roles.get(number)
+        return self.state.role(number) if role is None else role
 
     def place(self, page: Page) -> LabelPlace:
         """Find where a page belongs that comes after all documents of the plan."""
         leader = self.leader(page)
         if leader is None:
             best = self.best(page) if page.valid else None
-            return KEPT if best is None else LabelPlace(best[0], LEADER | VARIANT, _judged(best[1]), None, best[1])
+            return KEPT if best is None else LabelPlace(best[0], LEADER | VARIANT, _name_class(best[1]), None, best[1])
         number, record = leader
         label = self.label(number)
         equal = number if self.state.is_equal(record, page) else self.variant(page)
         role = VARIANT if equal is None else 0
         if label != number:
             measured = self.score(page, label)
-            return LabelPlace(label, role, _judged(measured), equal, measured)
+            return LabelPlace(label, role, _name_class(measured), equal, measured)
         return LabelPlace(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
 
     def place_of(self, document: Document, page: Page) -> LabelPlace:
@@ -113,11 +113,11 @@ class Plan:
         if head.valid and state.is_class(head, document):
             return LabelPlace(label, role, "lexical", equal, WHOLE)
         measured = self.score(page, label)
-        return LabelPlace(label, role, _judged(measured), equal, measured)
+        return LabelPlace(label, role, _name_class(measured), equal, measured)
 
     def key_of(self, number: int) -> Key:
         """Return the key of a document."""
-        return decoded(self.state.document(number).name)
+        return decode_key(self.state.document(number).name)
 
     def scope_of(self, number: int) -> int:
         """Return the scope of a document."""
@@ -133,15 +133,15 @@ class Plan:
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
         """Find documents as `State.of_class`, without those that leave and with those whose role changes; ascending."""
-        found = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
+        records = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
         for number, record in self._promoted.items():
             if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
                 continue
             by_class = kind in (LEADS, FOLLOWS)
             same = self.state.is_class(record, like) if by_class else self.state.is_equal(record, like)
             if same and (self.roles[number] & LEADER != 0) == (kind == LEADS):
-                found[number] = record
-        return sorted(found.items(), key=lambda item: item[0])
+                records[number] = record
+        return sorted(records.items(), key=lambda item: item[0])
 
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
         """Find the kept document that a page is near and resembles most; the first of several."""
@@ -165,16 +165,16 @@ class Plan:
     def score(self, page: Page, number: int) -> Measured:
         """Measure a page against a document; both have shingles."""
         evidence = self.state.evidence
-        return evidence.measure(page, number, None if evidence.cached(number) else self.state.document(number).evidence)
+        return evidence.measure(page, number, None if evidence.is_cached(number) else self.state.document(number).evidence)
 
     def _kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
-        found: list[int] = self.state.near(page, self.state.sharing(page.features, True)).tolist()
+        near: list[int] = self.state.near(page, self.state.find_sharing(page.features, True)).tolist()
         if not self.removed:
-            return found
-        numbers = {i for i in found if i not in self.removed and self._kept.get(i, True)}
+            return near
+        numbers = {i for i in near if i not in self.removed and self._kept.get(i, True)}
         need = self.state.settings.need
-        numbers.update(i for i, kept in self._kept.items() if kept and shared(self.features[i], page.features) >= need)
+        numbers.update(i for i, kept in self._kept.items() if kept and count_shared(self.features[i], page.features) >= need)
         return sorted(numbers)
 
     # ---- removal
@@ -191,7 +191,7 @@ class Plan:
             self._compare_again(heapq.heappop(self._heap))
 
     def _pass_on_bytes(self, gone: Document) -> None:
-        """Make the first copy of a document that leaves a variant."""
+        """Make the first remaining copy a variant, in place of a document that leaves."""
         def passed(number: int) -> bool:
             return number in self.removed or self.role(number) != 0
 
@@ -239,7 +239,7 @@ class Plan:
         if label != number:
             self._queue_members(number)
             return
-        others = np.concatenate([state.sharing(page.features, kept) for kept in (True, False)])
+        others = np.concatenate([state.find_sharing(page.features, kept) for kept in (True, False)])
         for other in state.near(page, np.unique(others[others > number])).tolist():
             if (other not in self.removed and self.role(other) & LEADER
                     and self.near(page, other) is not None):
@@ -247,15 +247,15 @@ class Plan:
 
     def _class_of(self, number: int, page: Page) -> set[int]:
         """Return the numbers of a leader and of the documents that follow it."""
-        scope, found = page.scope, {number}
+        scope, members = page.scope, {number}
         variants = self.of_class(FOLLOWS, page, scope) if page.valid else []
         likes: list[Page | Document] = [page, *(record for _, record in variants)]
         for like in likes:
-            found.update(each for each, _ in self.of_class(COPIES, like, scope) if self.role(each) & LEADER == 0)
-        found.update(each for each, _ in variants)
-        return found
+            members.update(each for each, _ in self.of_class(COPIES, like, scope) if self.role(each) & LEADER == 0)
+        members.update(each for each, _ in variants)
+        return members
 
 
-def _judged(measured: Measured) -> Judged:
+def _name_class(measured: Measured) -> Judged:
     """Name the class of a page that differs from its representative."""
     return "shingle" if measured.resemblance == 1.0 else "near"

@@ -34,7 +34,7 @@ Bits = NDArray[np.uint8]
 
 
 class Full(NamedTuple):
-    """A table that becomes a segment, and what is covered when it has."""
+    """A table that waits to become a segment, and the mark `covered` that holds once it has."""
 
     table: Recent
     covered: int
@@ -85,16 +85,16 @@ class Levels:
         """Verify all checksums, and read all lists; return what is wrong."""
         problems = []
         for opened in self.opened:
-            found = files.verify(self.directory, self.name, opened.file)
+            wrong = files.verify(self.directory, self.name, opened.file)
             try:
-                for group in () if found else range(groups):
+                for group in () if wrong else range(groups):
                     _, documents = opened.lists.entries(group)
                     if len(documents) != opened.file.documents:
-                        found.append(str(self.corrupt(f"group {group} of segment {opened.file.number} has {len(documents)} "
+                        wrong.append(str(self.corrupt(f"group {group} of segment {opened.file.number} has {len(documents)} "
                                                       f"documents and should have {opened.file.documents}")))
             except Damaged as error:
-                found.append(str(self.corrupt(error)))
-            problems += found
+                wrong.append(str(self.corrupt(error)))
+            problems += wrong
         return problems
 
     # ---- what the owner asks for; it holds the lock for `put` and `start`
@@ -120,12 +120,12 @@ class Levels:
             self._publish(covered=covered)
 
     def wait(self) -> None:
-        """Wait until there is nothing to do in the background."""
+        """Wait until the background threads are idle."""
         with self.lock:
             self.lock.wait_for(lambda: not self._running)
 
     def close(self) -> None:
-        """Forget tables and unfinished merges, and wait for the threads."""
+        """Drop tables and unfinished merges, and wait for the threads to end."""
         self._stop.set()
         with self.lock:
             self.full = ()
@@ -134,7 +134,7 @@ class Levels:
             self.changed = lambda: None  # the owner and its mapped files are freed as soon as nobody has them
 
     def _raise_error(self) -> None:
-        """Raise what went wrong in the background, once. The lock is held."""
+        """Raise an error of a background thread, once. The lock is held."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -142,14 +142,14 @@ class Levels:
     # ---- threads
 
     def start(self) -> None:
-        """Start threads for what there is to do. The lock is held."""
+        """Start threads for the waiting tables and merges. The lock is held."""
         for kind in (TABLES, SMALL_MERGES, MERGES):
             if kind not in self._running and self._next_job(kind) is not None:
                 self._running.add(kind)
                 threading.Thread(target=self._work, args=(kind,), name="ndcore index", daemon=True).start()
 
     def _work(self, kind: int) -> None:
-        """Do jobs until there is none, or one fails."""
+        """Run jobs until none is left, or one fails."""
         while True:
             with self.lock:
                 job = self._next_job(kind)
@@ -266,7 +266,7 @@ def _span(run: list[SegmentFile]) -> int:
 
 
 def sweep(paths: list[Path]) -> None:
-    """Delete files that nobody needs; some systems refuse while another process has them open."""
+    """Delete files that no generation names; some systems refuse while another process has them open."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -1,4 +1,4 @@
-"""The truth of a store: an append-only log of payloads in a directory, in numbered files of 1 GiB.
+"""The log of a store: checksummed payloads, appended to numbered files of 1 GiB. All other files follow from it.
 
 An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files
 are never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed
@@ -220,7 +220,7 @@ class Log:
                     yield number << SHIFT | piece.start, piece.payload
 
     def refresh(self) -> int:
-        """Look for what the writer has appended since, and return the new end. For readers."""
+        """Find the records that the writer has appended since, and return the new end. For readers."""
         with self._lock:
             while self.read_only:
                 number, following = self._numbers[-1], self._numbers[-1] + 1

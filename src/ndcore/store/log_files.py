@@ -120,13 +120,13 @@ def read_start(path: Path, number: int) -> Start:
     """Read the first bytes of a file. Raises ValueError for another format, OSError for a file that cannot be read."""
     try:
         with path.open("rb") as file:
-            found = file.read(START)
+            start = file.read(START)
     except FileNotFoundError as error:
         return Start(None, str(error.strerror))
-    if len(found) < START:
-        return Start(None, f"cut short, {len(found)} bytes")
-    magic, version, tag, stored, _ = _FIRST.unpack_from(found)
-    if magic != MAGIC or crc32(found[:-4]) != int.from_bytes(found[-4:], "little"):
+    if len(start) < START:
+        return Start(None, f"cut short, {len(start)} bytes")
+    magic, version, tag, stored, _ = _FIRST.unpack_from(start)
+    if magic != MAGIC or crc32(start[:-4]) != int.from_bytes(start[-4:], "little"):
         return Start(None, "its first 32 bytes are damaged")
     if version != FORMAT:
         raise ValueError(f"{path}: a log of format {version}; this ndcore reads {FORMAT}: upgrade ndcore")
@@ -248,12 +248,12 @@ class LogFiles:
             descriptor = (file := self.file(number)).descriptor  # `file` keeps it open
         except FileNotFoundError:
             raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; {REMEDY}") from None
-        found = os.pread(descriptor, GUESS, offset)
-        known = header_of(found, self.tag, position)
+        data = os.pread(descriptor, GUESS, offset)
+        known = header_of(data, self.tag, position)
         if known is None:
             raise CorruptFile(f"{self.path(number)}: damaged, no record begins at byte {offset}; {REMEDY}")
         size, length, check = known
-        payload = found[size : size + length]
+        payload = data[size : size + length]
         if len(payload) < length and offset + size + length <= file.size():
             payload += read_fully(descriptor, offset + size + len(payload), length - len(payload))
         if len(payload) != length or crc32(payload) != check:
@@ -300,24 +300,24 @@ def frame_header(tag: bytes, position: int, payload: bytes) -> bytes:
     return _LONG.pack(tag[:2], sealed, check, length % LONG | LONG, length // LONG)
 
 
-def header_of(found: bytes, tag: bytes, position: int) -> Header | None:
+def header_of(data: bytes, tag: bytes, position: int) -> Header | None:
     """Read the header that some bytes begin with; None for other bytes."""
-    if len(found) < HEADER:
+    if len(data) < HEADER:
         return None
-    mark, sealed, check, length = _SHORT.unpack_from(found)
+    mark, sealed, check, length = _SHORT.unpack_from(data)
     size = HEADER if length < LONG else MOST_HEADER
-    if mark != tag[:2] or len(found) < size:
+    if mark != tag[:2] or len(data) < size:
         return None
     if size == MOST_HEADER:
-        length = length % LONG | int.from_bytes(found[HEADER:MOST_HEADER], "little") * LONG
+        length = length % LONG | int.from_bytes(data[HEADER:MOST_HEADER], "little") * LONG
     if crc32(_PLACED.pack(tag, length, check, position)) != sealed or length > MOST_PAYLOAD:
         return None
     return Header(size, length, check)
 
 
-def is_mark(found: bytes, tag: bytes, position: int) -> bool:
+def is_mark(data: bytes, tag: bytes, position: int) -> bool:
     """Tell whether 12 bytes are a mark."""
-    return len(found) == HEADER and header_of(found, tag, position) == (HEADER, 0, 0)
+    return len(data) == HEADER and header_of(data, tag, position) == (HEADER, 0, 0)
 
 
 class Window:
@@ -340,14 +340,14 @@ class Window:
 
 def read_fully(descriptor: int, offset: int, size: int) -> bytes:
     """Read `size` bytes at an offset, fewer at the end of the file only."""
-    found = os.pread(descriptor, size, offset)
-    if len(found) == size or not found:
-        return found
-    pieces = [found]
-    missing = size - len(found)
-    while missing and (found := os.pread(descriptor, missing, offset + size - missing)):
-        pieces.append(found)
-        missing -= len(found)
+    data = os.pread(descriptor, size, offset)
+    if len(data) == size or not data:
+        return data
+    pieces = [data]
+    missing = size - len(data)
+    while missing and (data := os.pread(descriptor, missing, offset + size - missing)):
+        pieces.append(data)
+        missing -= len(data)
     return b"".join(pieces)
 
 

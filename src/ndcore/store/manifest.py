@@ -79,7 +79,7 @@ class Manifest:
         sound: list[Manifest] = []
         for name in (DESCRIPTION, COPY):
             try:
-                sound.append(_parsed(Path(directory, name)))
+                sound.append(_parse(Path(directory, name)))
             except FileNotFoundError:
                 continue
             except CorruptFile as error:
@@ -100,7 +100,7 @@ class Manifest:
                 entry.unlink(missing_ok=True)
         for name in (DESCRIPTION, COPY):
             with contextlib.suppress(OSError, CorruptFile):
-                if _parsed(Path(directory, name)) == self:
+                if _parse(Path(directory, name)) == self:
                     continue
             self._write_to(Path(directory, name))
 
@@ -140,7 +140,7 @@ def _checksum(body: dict[str, Any]) -> str:
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
-def _parsed(path: Path) -> Manifest:
+def _parse(path: Path) -> Manifest:
     """Read one description. CorruptFile: it is damaged; ValueError: it has another format."""
     with path.open("rb") as file:
         text = file.read(MOST + 1)

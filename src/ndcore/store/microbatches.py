@@ -1,4 +1,4 @@
-"""Micro-batches of asyncio: requests that wait are done together, on one thread."""
+"""Micro-batches for asyncio: waiting requests are processed together, on one thread."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class MicroBatches:
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Do what waits and end the thread."""
+        """Process the waiting requests, then end the thread."""
         self._thread.shutdown()
 
     def _run(self) -> None:
-        """Do what waits. Requests that were cancelled before are left out."""
+        """Process the waiting requests, except those that were cancelled meanwhile."""
         taken = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         if requests := [request for request in taken if request[1].set_running_or_notify_cancel()]:
             self._do(requests)
 
     def _do(self, requests: list[tuple[Item, Future[Verdict]]]) -> None:
-        """Do requests together; where one of several is at fault, each alone."""
+        """Process requests as one batch. If that fails, process each alone, so that only the faulty one fails."""
         try:
-            found: list[Any] = list(self._work([item for item, _ in requests]))
+            results: list[Any] = list(self._work([item for item, _ in requests]))
         except Exception as error:  # it belongs to whoever waits
             if len(requests) > 1 and not isinstance(error, OSError):
                 for request in requests:
@@ -55,5 +55,5 @@ class MicroBatches:
             for _, future in requests:
                 future.set_exception(error)
             return
-        for (_, future), result in zip(requests, found, strict=True):
+        for (_, future), result in zip(requests, results, strict=True):
             future.set_result(result)

@@ -17,7 +17,7 @@ from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
-from ndcore.store.keys import decoded
+from ndcore.store.keys import decode_key
 from ndcore.store.levels import Bits
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer, Sketched
@@ -83,7 +83,7 @@ class Checkpoints:
         while True:
             self._opened_as = self._written()
             try:
-                state = self._stored()
+                state = self._open_last()
             except (OSError, ValueError) as error:  # CorruptFile is a ValueError
                 if self.newer:  # of a reader: the writer has replaced these files meanwhile
                     continue
@@ -101,7 +101,7 @@ class Checkpoints:
     def replay(self, state: State, report: Progress) -> None:
         """Apply what the log has since the position that is covered. Texts are sketched again on all CPUs."""
         stage, end = "reading the log of the store", self.log.end
-        for run in map_pieces(partial(self._sketched, state), self._runs(state), None):
+        for run in map_pieces(partial(self._sketch, state), self._runs(state), None):
             try:
                 run.apply(state)
             except CorruptFile as error:
@@ -127,7 +127,7 @@ class Checkpoints:
 
     @property
     def behind(self) -> bool:
-        """Whether the next opening would read records again."""
+        """Whether the next opening would have to replay records."""
         return self.read_again or self.log.end > self.covered
 
     def _runs(self, state: State) -> Iterator[OpeningRun]:
@@ -156,7 +156,7 @@ class Checkpoints:
         if run.records:
             yield run
 
-    def _sketched(self, state: State, run: OpeningRun) -> OpeningRun:
+    def _sketch(self, state: State, run: OpeningRun) -> OpeningRun:
         """Make what the indexes need of the documents of a run, unless they know it."""
         documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
         if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
@@ -164,7 +164,7 @@ class Checkpoints:
                 texts = [state.evidence.text(record.evidence) for record in documents]
             except CorruptFile:
                 return run  # each is tried alone
-            run = OpeningRun(run.records, self.preparer.sketched([decoded(record.name) for record in documents], texts))
+            run = OpeningRun(run.records, self.preparer.sketch([decode_key(record.name) for record in documents], texts))
             assert run.sketched is not None
             for record, scope in zip(documents, run.sketched.scopes.tolist(), strict=True):
                 record.scope = scope
@@ -176,7 +176,7 @@ class Checkpoints:
         self.dropped = True
 
     def write(self, state: State) -> None:
-        """Write what changed. Everything that the state knows is in the log."""
+        """Write the changed blocks. Everything that the state knows is in the log."""
         if self.dropped:
             return
         assert not state.waiting
@@ -196,8 +196,8 @@ class Checkpoints:
         for name in set(before) - set(self.names):
             (self.place / name).unlink(missing_ok=True)
 
-    def _stored(self) -> State:
-        """Open what the last checkpoint names."""
+    def _open_last(self) -> State:
+        """Open the files that the last checkpoint names."""
         header, arrays = read(self.place / NAME, KIND, revision=REVISION)
         if peek(self.place / NAME).revision < REVISION:
             raise CorruptFile(f"{self.place / NAME}: of an earlier ndcore")
@@ -213,7 +213,7 @@ class Checkpoints:
         if any("/" in name or not name.startswith("columns-") for name in names):
             raise CorruptFile(f"{self.place / NAME}: a name of columns that is not accepted")
         columns = DocumentColumns.open(self.place, names, n)
-        indexes = Indexes(*(self._opened(name, end) for name in INDEXES))
+        indexes = Indexes(*(self._open_index(name, end) for name in INDEXES))
         live, kept = (Bitmap(np.array(arrays[name], np.uint8)) for name in ("live", "kept"))
         if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, kept)):
             raise CorruptFile(f"{self.place / NAME}: its bitmaps are not of {n} documents")
@@ -224,16 +224,16 @@ class Checkpoints:
         return state
 
     def _empty(self) -> State:
-        """Begin with nothing."""
+        """Make an empty state."""
         self.covered, self.names = 0, []
         if not self.read_only:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(self.place)
             self.place.mkdir(parents=True)
-        indexes = Indexes(*map(self._created, INDEXES))
+        indexes = Indexes(*map(self._create_index, INDEXES))
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
-    def _opened(self, name: str, end: int) -> Index:
+    def _open_index(self, name: str, end: int) -> Index:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
         index = Index.open(self.place, name=name, read_only=self.read_only)
         groups, _ = self._shape(name)
@@ -242,7 +242,7 @@ class Checkpoints:
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
         return index
 
-    def _created(self, name: str) -> Index:
+    def _create_index(self, name: str) -> Index:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
         if self.read_only:
@@ -290,7 +290,7 @@ def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -
 
 
 def _add_again(state: State, index: Index, number: int) -> None:
-    """Add what an index should say of a document."""
+    """Add the values of a document to an index."""
     record, role = state.document(number), state.role(number)
     if index is state.indexes.keys:
         state._put(index, number, [state.preparer.hashed(record.name)])

@@ -92,7 +92,7 @@ class Page:
 
     @property
     def unread(self) -> bool:
-        """Whether its shingle set is still to be made, of its text."""
+        """Whether its shingle set was not made yet."""
         return self.source is None and "shingles" not in self.__dict__
 
     @cached_property
@@ -214,21 +214,21 @@ class Preparer:
         """Prepare one page. like: a key in whose scope it is, if it has none."""
         page = self.pages([(key, text, date)])[0]
         if like is not None and self.settings.scope == "host":
-            host = self.scope_of(self.named(like)[0]) ^ self.scope_of(None)
+            host = self.scope_of(self.name_key(like)[0]) ^ self.scope_of(None)
             page.features, page.scope = page.features ^ np.uint64(host), page.scope ^ host
         return page
 
-    def sketched(self, named: Sequence[Key | None], texts: Sequence[Text]) -> Sketched:
+    def sketch(self, named: Sequence[Key | None], texts: Sequence[Text]) -> Sketched:
         """Sketch texts, at least one, under keys in their normal form."""
         done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
         scopes = _as_array([self.scope_of(key) for key in named])
         if self._agreement is not None:
-            scopes[done.valid] ^= self.agreed(texts)[done.valid]
+            scopes[done.valid] ^= self.hash_agreement(texts)[done.valid]
         sets = shingle_sets(self.shingling, texts) if self.settings.min_shingles else None
         features = self.features(done.rows, scopes, sets, lambda i: digest(as_bytes(texts[i])))
         return Sketched(done.valid, scopes, done.rows, row_hashes(done.rows), features, sets)
 
-    def agreed(self, texts: Sequence[Text]) -> UInts:
+    def hash_agreement(self, texts: Sequence[Text]) -> UInts:
         """Return hashes of what `must_agree` compares: equal where texts agree; 0 where nothing must.
 
         They are read from the bytes that evidence keeps, so a page that is read again has the same.
@@ -236,14 +236,14 @@ class Preparer:
         if self._agreement is None:
             return np.zeros(len(texts), np.uint64)
         digests = self._agreement.digests([as_bytes(text) for text in texts])
-        return _as_array([keys.hashed(b"\0" + each.tobytes(), self.secret) for each in digests])
+        return _as_array([keys.hash_key(b"\0" + each.tobytes(), self.secret) for each in digests])
 
     def scope_of(self, key: Key | None) -> int:
         """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
         if self.settings.scope != "host":
             return 0
         host = "" if key is None else keys.host_of(key)
-        return keys.hashed(host.encode("utf-8", "surrogatepass"), self.secret) | 1
+        return keys.hash_key(host.encode("utf-8", "surrogatepass"), self.secret) | 1
 
     def features(
         self, rows: AnyArray, scopes: UInts, sets: Sequence[UInts] | None, whole: Callable[[int], bytes]
@@ -253,31 +253,31 @@ class Preparer:
         Pages of fewer than `min_shingles` shingles are near no other. So their features are mixed with what `whole` returns
         for them, a digest of their own: however many such pages there are, no search finds them.
         """
-        found = _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
-        found ^= scopes[:, None]
+        features = _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
+        features ^= scopes[:, None]
         for i, each in enumerate(sets or ()):
             if len(each) < self.settings.min_shingles:
-                found[i] ^= np.uint64(keys.hashed(b"\1" + whole(i), self.secret))
-        return found
+                features[i] ^= np.uint64(keys.hash_key(b"\1" + whole(i), self.secret))
+        return features
 
-    def named(self, key: Key) -> tuple[Key, bytes, int]:
+    def name_key(self, key: Key) -> tuple[Key, bytes, int]:
         """Return a key in its normal form, as bytes, and their hash."""
         if self.settings.keys == "url":
-            key = keys.normalised(key)
-        name = keys.encoded(key)
-        return keys.decoded(name) if type(key) not in (str, bytes, int) else key, name, keys.hashed(name, self.secret)
+            key = keys.normalise_url(key)
+        name = keys.encode_key(key)
+        return keys.decode_key(name) if type(key) not in (str, bytes, int) else key, name, keys.hash_key(name, self.secret)
 
     def hashed(self, name: bytes) -> int:
         """Hash a key, given as bytes."""
-        return keys.hashed(name, self.secret)
+        return keys.hash_key(name, self.secret)
 
     def pages(self, items: Sequence[Item]) -> Pages:
         """Prepare pages, at least one. Most of it runs without the GIL, for all of them together."""
-        texts = [_checked(text) for _, text, _ in items]
-        named = [(None, b"", 0) if key is None else self.named(key) for key, _, _ in items]
+        texts = [_check_text(text) for _, text, _ in items]
+        named = [(None, b"", 0) if key is None else self.name_key(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
         keys, names, hashed = zip(*named, strict=True)
-        done = self.sketched(keys, texts)
+        done = self.sketch(keys, texts)
         return Pages(keys, names, _as_array(hashed), dates, texts, done.valid, done.features, done.scopes, done.rows,
                      done.row_hashes, self.shingling, done.sets)
 
@@ -286,7 +286,7 @@ def _as_array(values: Sequence[int]) -> UInts:
     return np.array(values, np.uint64)
 
 
-def _checked(text: Text) -> Text:
+def _check_text(text: Text) -> Text:
     """Return a text. TypeError for anything else."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")

@@ -11,7 +11,7 @@ from ndcore._types import Ints, Text
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
-from ndcore.store.keys import decoded
+from ndcore.store.keys import decode_key
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer, Sketched, token_digest
 from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
@@ -57,31 +57,31 @@ class RecordReader:
         if record is not None:
             return record
         payload = self.log.read(position)
-        found = _version_of(payload)
-        self.check(found, position)
+        record = _version_of(payload)
+        self.check(record, position)
         if len(payload) <= RECORD:
-            self._read[position] = found
+            self._read[position] = record
             if len(self._read) > RECORDS:
                 self._read.popitem(last=False)
-        return found
+        return record
 
     def before(self, record: Document | Sighting) -> Document | Sighting:
         """Read the record of the version before the one of a record, which has one.
 
         CorruptFile where it is of another key. Positions descend (`check`), so a walk over all versions ends.
         """
-        found = self.at(record.previous)
+        earlier = self.at(record.previous)
         if isinstance(record, Sighting):
-            same = found.number == record.number
+            same = earlier.number == record.number
         else:
-            same = found.number < record.number and (isinstance(found, Sighting) or found.name == record.name)
+            same = earlier.number < record.number and (isinstance(earlier, Sighting) or earlier.name == record.name)
         if not same:
-            raise CorruptFile(f"the version before one of document {record.number} is of document {found.number}; "
+            raise CorruptFile(f"the version before one of document {record.number} is of document {earlier.number}; "
                               "check the store")
-        return found
+        return earlier
 
     def check(self, record: Record, position: int) -> None:
-        """Raise CorruptFile where a record at a position of the log says what no writer says."""
+        """Raise CorruptFile where a record has values that no writer writes."""
         wrong = None
         if isinstance(record, Document | Sighting) and record.previous >= position:
             wrong = f"the version before it is at position {record.previous}"
@@ -98,11 +98,11 @@ class RecordReader:
             raise CorruptFile(f"the record at position {position} of the log: {wrong}; check the store")
 
     def _wrong(self, record: Document) -> str | None:
-        """Return what no record of a document says, if one says it."""
+        """Describe a value that no writer gives a document; None if there is none."""
         if record.label > record.number:
             return f"document {record.number} is represented by the later document {record.label}"
         try:
-            self.preparer.scope_of(decoded(record.name))
+            self.preparer.scope_of(decode_key(record.name))
         except (TypeError, ValueError) as error:
             return str(error)
         return None
@@ -122,11 +122,11 @@ class RecordReader:
 
     def page_of(self, record: Document) -> Page:
         """Make the page of the record of a document."""
-        key, evidence, packed, preparer = decoded(record.name), self.evidence, record.evidence, self.preparer
+        key, evidence, packed, preparer = decode_key(record.name), self.evidence, record.evidence, self.preparer
         text: Text = b""
         if evidence.kind == "text":
             text = evidence.text(packed)
-            made = preparer.sketched([key], [text])
+            made = preparer.sketch([key], [text])
         else:
             sets, valid = None, bool(packed)
             if evidence.kind == "sketch":
@@ -155,9 +155,9 @@ class RecordReader:
     def scope(self, record: Document) -> int:
         """Return the scope of a document, as of a page."""
         if record.scope is None:
-            record.scope = self.preparer.scope_of(decoded(record.name))
+            record.scope = self.preparer.scope_of(decode_key(record.name))
             if self.settings.must_agree and record.valid:
-                record.scope ^= int(self.preparer.agreed([self.evidence.text(record.evidence)])[0])
+                record.scope ^= int(self.preparer.hash_agreement([self.evidence.text(record.evidence)])[0])
         return record.scope
 
     # ---- comparing
@@ -181,15 +181,15 @@ class RecordReader:
             piece = unknown[start : start + PIECE]
             self._hold_bitmaps(numbers[piece].tolist())
             answers[piece] = evidence.bitmaps.near(page.shingles, numbers[piece])
-        found: Ints = numbers[answers != FAR]
-        return found
+        near: Ints = numbers[answers != FAR]
+        return near
 
     def _hold_bitmaps(self, numbers: list[int]) -> None:
         """Make the bitmaps of documents."""
         evidence = self.evidence
-        evidence.prepare([], ((i, self.document(i).evidence) for i in numbers if not evidence.cached(i)))
+        evidence.prepare([], ((i, self.document(i).evidence) for i in numbers if not evidence.is_cached(i)))
         for i in numbers:
-            evidence.hold_bitmap(i, None if evidence.cached(i) else self.document(i).evidence)
+            evidence.hold_bitmap(i, None if evidence.is_cached(i) else self.document(i).evidence)
 
     def whole(self, of: Page | Document | Sighting) -> bytes:
         """Return the digest of the bytes of a page or version."""
@@ -214,7 +214,7 @@ class RecordReader:
 
 def _version_of(payload: bytes) -> Document | Sighting:
     """Return the record of a version. CorruptFile for another record."""
-    found = decode(payload)
-    if not isinstance(found, Document | Sighting):
+    record = decode(payload)
+    if not isinstance(record, Document | Sighting):
         raise CorruptFile("a record that should be of a version is of another kind; check the store")
-    return found
+    return record

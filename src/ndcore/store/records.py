@@ -56,7 +56,7 @@ _VERSION = np.dtype([("date", "<i8"), ("change", "u1"), ("resemblance", "<f8")])
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a record does to earlier documents.
+    """The changes that a record makes to earlier documents.
 
     removed: numbers of documents that leave; changed: (number, label, role) of documents that stay; a role has LEADER and
     VARIANT.
@@ -147,7 +147,7 @@ Record: TypeAlias = Document | Sighting | Removal | Dictionary
 
 
 def encode(record: Record) -> bytes:
-    """Return a record as bytes."""
+    """Encode a record as bytes."""
     if isinstance(record, Document):
         return _encode_document(record)
     if isinstance(record, Sighting):
@@ -161,7 +161,7 @@ def encode(record: Record) -> bytes:
 
 
 def decode(payload: bytes) -> Record:
-    """Return the record of some bytes. Raises CorruptFile where they are none."""
+    """Decode a record. Raises CorruptFile where the bytes are not one."""
     try:
         first = payload[0]
         if first & 3 == DOCUMENT:
@@ -183,11 +183,11 @@ def _encode_document(record: Document) -> bytes:
     if record.change:
         parts.append(_PREVIOUS.pack(record.previous, math.nan if record.resemblance is None else record.resemblance))
     if record.changes:
-        parts += _sized(_changes_as_bytes(record.changes))
+        parts += _prefix_length(_changes_as_bytes(record.changes))
     if record.history:
         rows = [(v.date, CHANGES.index(v.change), math.nan if v.resemblance is None else v.resemblance)
                 for v in record.history]
-        parts += _sized(np.array(rows, _VERSION).tobytes())
+        parts += _prefix_length(np.array(rows, _VERSION).tobytes())
     return encode_new(record.number, record.label, flags, record.verdict, record.date, record.whole + record.tokens,
                       record.name, b"".join(parts), record.evidence, record.change)
 
@@ -209,12 +209,12 @@ def encode_new(
     ))
 
 
-def _sized(content: bytes) -> list[bytes]:
+def _prefix_length(content: bytes) -> list[bytes]:
     return [_SIZE.pack(len(content)), content]
 
 
 class _Reading:
-    """A place in a payload."""
+    """A reader at an offset of a payload."""
 
     def __init__(self, payload: bytes, at: int) -> None:
         self.payload, self.at = payload, at
@@ -230,12 +230,12 @@ class _Reading:
         """Return the next u32."""
         return int.from_bytes(self.take(4), "little")
 
-    def sized(self) -> bytes:
-        """Return the next bytes, whose number stands before them."""
+    def take_prefixed(self) -> bytes:
+        """Read a length-prefixed byte string."""
         return self.take(self.number())
 
     def key(self) -> bytes:
-        """Return a key, whose length stands before it."""
+        """Read a length-prefixed key."""
         size = self.take(1)[0]
         return self.take(self.number() if size == LONG_KEY else size)
 
@@ -249,8 +249,8 @@ def _decode_document(payload: bytes) -> Document:
     tokens = reading.take(16) if flags & DIGESTED and flags & VALID else b""
     name = reading.key()
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if change else (0, math.nan)
-    changes = _changes_of(reading.sized()) if flags & CHANGING else NONE
-    history = _history_of(reading.sized()) if flags & HISTORIC else ()
+    changes = _changes_of(reading.take_prefixed()) if flags & CHANGING else NONE
+    history = _history_of(reading.take_prefixed()) if flags & HISTORIC else ()
     return Document(
         number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], change, date, whole,
         tokens, name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],

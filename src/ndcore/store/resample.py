@@ -171,12 +171,12 @@ class Resampled:
             drawn.append(sketch.offsets[1:] - sketch.offsets[:-1])
             report("drawing samples", len(numbers), len(live))
         self._numbers = np.array(numbers, np.int64)
-        self._sizes: Floats = _joined(sizes).astype(np.float64)
-        self._drawn = _joined(drawn)
+        self._sizes: Floats = _join(sizes).astype(np.float64)
+        self._drawn = _join(drawn)
         owners = np.repeat(np.arange(len(numbers), dtype=np.uint32), self._drawn)
-        found = np.concatenate([np.empty(0, np.uint64), *values])
-        order = np.argsort(found, kind="stable")
-        self._values, self._owners = found[order], owners[order]
+        sampled = np.concatenate([np.empty(0, np.uint64), *values])
+        order = np.argsort(sampled, kind="stable")
+        self._values, self._owners = sampled[order], owners[order]
 
 
 def _batches(numbers: list[int]) -> Iterator[list[int]]:
@@ -185,6 +185,6 @@ def _batches(numbers: list[int]) -> Iterator[list[int]]:
         yield numbers[start : start + BATCH]
 
 
-def _joined(parts: list[Ints]) -> Ints:
+def _join(parts: list[Ints]) -> Ints:
     """Put arrays end to end."""
     return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)

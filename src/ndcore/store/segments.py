@@ -208,7 +208,7 @@ def _open_part(path: Path, expected: dict[str, Any], end: int) -> Iterator[Packe
 
 
 def read_at_random(array: AnyArray) -> None:
-    """Tell the system that a mapped array is read here and there, so that it reads no pages around."""
+    """Advise the system that a mapped array is read at random, so that it does not read ahead."""
     mapped = array.base
     while isinstance(mapped, np.ndarray):
         mapped = mapped.base

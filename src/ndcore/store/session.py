@@ -1,4 +1,4 @@
-"""Sessions: pages that are decided on and not kept yet, beside what is committed."""
+"""Sessions: pages with provisional verdicts, which are not committed to the store yet."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Fork(State):
 
     def document(self, number: int) -> Document:
         """Read the record of a document, which may be in memory only."""
-        found = self._own.get(number)
-        return super().document(number) if found is None else found
+        record = self._own.get(number)
+        return super().document(number) if record is None else record
 
     def apply(self, record: Record, position: int, page: Page | None = None, features: Any = None) -> None:
         """Apply a record that is in memory only."""
@@ -45,7 +45,7 @@ class _Fork(State):
 
 
 def _without_text(page: Page, evidence: Evidence) -> Page:
-    """Let a page go on without its text, and with its shingles only while it is compared."""
+    """Drop the text of a page, and keep its shingles only while it is compared."""
     packed = evidence.pack(page)
     _ = page.whole, page.tokens
     if evidence.kind == "sketch" and page.valid:
@@ -120,7 +120,7 @@ class StoreSession:
         """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
         with self._directory.lock:
             state = self._state()
-            _, name, hashed = self._directory.preparer.named(key)
+            _, name, hashed = self._directory.preparer.name_key(key)
             number = state.find(name, hashed)
             if number is None:
                 raise KeyError(f"neither the store nor the session has a page with the key {key!r:.200}")
@@ -144,8 +144,8 @@ class StoreSession:
             self._directory.check_writable()
             while self._pages:
                 pages, given = self._pages[:BATCH], self._given[:BATCH]
-                found = self._decide(Pages.of(pages))
-                self._changed += [new for old, new in zip(given, found, strict=True) if new != old]
+                final = self._decide(Pages.of(pages))
+                self._changed += [new for old, new in zip(given, final, strict=True) if new != old]
                 del self._pages[:BATCH], self._given[:BATCH]
                 self._fork = None
             self._directory.log.sync()

@@ -65,7 +65,7 @@ class StoreSettings:
         """
         known = {name: value for name, value in given.items() if value is not None}
         threshold = checked_threshold(known.get("threshold", 0.8))
-        design = _designed(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
+        design = _design(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
         chosen = {name: known.get(name, accepted[0]) for name, accepted in CHOICES.items()}
         for name, value in chosen.items():
             check_choice(name, value, CHOICES[name])
@@ -82,17 +82,18 @@ class StoreSettings:
     def from_dict(cls, stored: Mapping[str, Any]) -> StoreSettings:
         """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
         try:
-            found = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
-            checked_int("min_shingles", found.min_shingles, 0)
-            found._check_evidence()
-            FilterDesign.of(found.groups, found.group_size, found.need, threshold=found.threshold, num_perm=found.num_perm)
-            Recipe.from_json(found.shingling)
-            bytes.fromhex(found.secret)
+            settings = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
+            checked_int("min_shingles", settings.min_shingles, 0)
+            settings._check_evidence()
+            FilterDesign.of(settings.groups, settings.group_size, settings.need, threshold=settings.threshold,
+                            num_perm=settings.num_perm)
+            Recipe.from_json(settings.shingling)
+            bytes.fromhex(settings.secret)
             for name, accepted in CHOICES.items():
-                check_choice(name, getattr(found, name), accepted)
+                check_choice(name, getattr(settings, name), accepted)
         except (TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"the settings of the store are damaged: {error}") from error
-        return found
+        return settings
 
     def _check_evidence(self) -> None:
         """Raise ValueError for an option that needs what is not kept of a page."""
@@ -164,7 +165,7 @@ def _names(must_agree: Any) -> tuple[str, ...]:
     return names
 
 
-def _designed(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:
+def _design(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:
     """Return the filter of a new store."""
     if isinstance(chosen, FilterDesign):
         return FilterDesign.of(chosen.groups, chosen.group_size, chosen.need, threshold=threshold,

@@ -50,8 +50,8 @@ class Listener:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             (place / NAME).unlink(missing_ok=True)  # of a process that was killed: this one has the lock of the store
-            with address(place) as found:
-                self._socket.bind(found)
+            with address(place) as short:
+                self._socket.bind(short)
             self._socket.listen(128)
         except BaseException:
             self._socket.close()
@@ -126,7 +126,7 @@ class Listener:
                 self._threads.discard(threading.current_thread())
 
     def _next(self, connection: socket.socket) -> Message | None:
-        """Wait for a call. A client that does not speak the language is told so, and left."""
+        """Wait for a call. A client that breaks the protocol gets an error, and its connection is closed."""
         try:
             return receive(connection)
         except ValueError as error:
@@ -156,9 +156,9 @@ def address(place: Path) -> Iterator[str]:
 
 def check_private(place: AnyPath) -> None:
     """Check that nobody else can read or replace what is in a directory. Raises PermissionError, FileNotFoundError."""
-    found = os.lstat(place)
-    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077 or not (
-            found.st_uid in (os.geteuid(), 0) or os.geteuid() == 0):
+    status = os.lstat(place)
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or not (
+            status.st_uid in (os.geteuid(), 0) or os.geteuid() == 0):
         raise PermissionError(1, "must be a directory of yours with mode 0700: remove it, and the store makes it again",
                               os.fspath(place))
 
@@ -178,27 +178,27 @@ CALLS: dict[str, int] = {}
 
 
 def for_clients(*methods: Callable[..., Any]) -> None:
-    """Let clients call methods. They do not choose the threads."""
+    """Allow clients to call methods. Clients cannot set `threads`."""
     for method in methods:
         CALLS[method.__name__] = len([name for name in signature(method).parameters if name not in ("self", "threads")])
 
 
 def _answers(store: Any, message: Message) -> Iterator[Reply]:
-    """Do what a message asks for. What an iterator yields is sent in parts."""
+    """Run the call of a message, and yield its replies. The items of an iterator are sent in several replies."""
     call, session = message.content.get("call"), message.content.get("session")
     if not isinstance(call, str) or call not in CALLS:
         raise ValueError(f"the call {call!r:.80} is not known; known are {', '.join(sorted(CALLS))}")
     arguments = value_of(message.content.get("arguments"), message.texts)
     if not isinstance(arguments, list) or len(arguments) > CALLS[call]:
         raise ValueError(f"the call {call!r} takes a list of {CALLS[call]} arguments at most, got {arguments!r:.80}")
-    found = getattr(store if session is None else store.session(session), call)(*arguments)
-    more = isinstance(found, Iterator)
+    answer = getattr(store if session is None else store.session(session), call)(*arguments)
+    more = isinstance(answer, Iterator)
     while more:
-        part = list(itertools.islice(found, TOGETHER))
+        part = list(itertools.islice(answer, TOGETHER))
         more = len(part) == TOGETHER
         yield _reply(part, more)
-    if not isinstance(found, Iterator):
-        yield _reply(found, False)
+    if not isinstance(answer, Iterator):
+        yield _reply(answer, False)
 
 
 def _reply(value: Any, more: bool) -> Reply:

@@ -1,4 +1,4 @@
-"""The state of a store: what is live, as a fold over the records of the log, with indexes that find it."""
+"""The state of a store: its live documents, folded from the records of the log, and the indexes that find them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictiona
 from ndcore.store.settings import StoreSettings
 
 __all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
-           "kinds", "mixed", "repeated", "shared"]
+           "count_shared", "find_repeated_values", "kinds", "mix_kind"]
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
@@ -67,7 +67,7 @@ class Added(NamedTuple):
 
 
 class State(RecordReader):
-    """What is live.
+    """The live documents of a store, their labels and their indexes.
 
     Documents have the numbers 0, 1, 2 … in the order in which they were acknowledged. Live documents with the same canonical
     tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
@@ -117,9 +117,9 @@ class State(RecordReader):
         One document leads a class, and is looked for by the signature, then by the tokens. but: tells the documents whose
         records are not to be read, by number.
         """
-        numbers = self._valued(kind, like, scope, None if kind == LEADS else self.live.bits)
+        numbers = self._find_valued(kind, like, scope, None if kind == LEADS else self.live.bits)
         if kind == LEADS and numbers:
-            numbers = [*filter(self.live.__contains__, numbers), *self._valued(LEADS_TOO, like, scope, self.live.bits)]
+            numbers = [*filter(self.live.__contains__, numbers), *self._find_valued(LEADS_TOO, like, scope, self.live.bits)]
         for number in numbers:
             if but is not None and but(number):
                 continue
@@ -132,20 +132,20 @@ class State(RecordReader):
     def value(self, kind: int, like: Page | Document, scope: int) -> int:
         """Return the value by which documents of a kind are found."""
         if not like.valid or kind in (VARIES, COPIES):
-            return mixed(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
+            return mix_kind(kind, int.from_bytes(self.whole(like)[:8], "little"), like.valid, scope)
         if kind in (LEADS_TOO, FOLLOWS):
-            return mixed(kind, int.from_bytes(self.tokens(like)[:8], "little"), True, scope)
-        return mixed(kind, like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash, True, scope)
+            return mix_kind(kind, int.from_bytes(self.tokens(like)[:8], "little"), True, scope)
+        return mix_kind(kind, like.row_hash if isinstance(like, Page) else self.page_of(like).row_hash, True, scope)
 
-    def _valued(self, kind: int, like: Page | Document, scope: int, wanted: NDArray[np.uint8] | None) -> list[int]:
+    def _find_valued(self, kind: int, like: Page | Document, scope: int, wanted: NDArray[np.uint8] | None) -> list[int]:
         """Find the documents with the value of a kind, ascending."""
         value = np.array([self.value(kind, like, scope)], np.uint64)
-        found: list[int] = self.indexes.digests.search(value, 1, wanted).tolist()
-        return found
+        numbers: list[int] = self.indexes.digests.search(value, 1, wanted).tolist()
+        return numbers
 
     def leads(self, row_hashes: UInts, scopes: UInts, valid: Bools, like: Callable[[int], Page | Document]) -> UInts:
         """Return the values of LEADS of many pages. like: as of `Added`."""
-        values = row_hashes ^ np.uint64(mixed(LEADS, 0, True, 0)) ^ scopes
+        values = row_hashes ^ np.uint64(mix_kind(LEADS, 0, True, 0)) ^ scopes
         for i in np.flatnonzero(~valid).tolist():
             values[i] = self.value(LEADS, like(i), int(scopes[i]))
         return values
@@ -158,7 +158,7 @@ class State(RecordReader):
         leads = np.flatnonzero(added.flags & LEADER)
         values = added.leads[leads]
         known = np.diff(self.indexes.digests.search_many(values[:, None])[0]) > 0
-        known |= repeated(values)
+        known |= find_repeated_values(values)
         for at, i in zip(np.flatnonzero(known).tolist(), leads[known].tolist(), strict=True):
             values[at] = self.value(LEADS_TOO, added.like(i), int(added.scopes[i]))
         others = [(i, self.value(kind, added.like(i), int(added.scopes[i])))
@@ -168,7 +168,7 @@ class State(RecordReader):
         order = np.argsort(owners, kind="stable")
         return added.first + owners[order], values[order]
 
-    def sharing(self, features: UInts, kept: bool) -> Ints:
+    def find_sharing(self, features: UInts, kept: bool) -> Ints:
         """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
         row = features if kept else features ^ COLD
         wanted = self.kept if kept else self.live
@@ -223,7 +223,8 @@ class State(RecordReader):
             raise CorruptFile(f"documents {first} to {first + n - 1} do not follow the others; check the store")
         check_numbered(first + n, "documents", "compact the store, or begin another one")
         if (labels < first).any():
-            labels = np.array([self._standing(*each, first) for each in zip(numbers.tolist(), labels.tolist(), strict=True)])
+            pairs = zip(numbers.tolist(), labels.tolist(), strict=True)
+            labels = np.array([self._sound_label(number, label, first) for number, label in pairs])
         self.columns.fill(first, {
             "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64), "date": added.dates,
             "label": numbers, "after": numbers, "before": numbers, "flags": added.flags & (VALID | LEADER | VARIANT) | LIVE,
@@ -238,7 +239,7 @@ class State(RecordReader):
         if self._indexes is not None:
             self._index_many(added, numbers, labels == numbers, None if positions is None else positions[-1] + 1)
 
-    def _standing(self, number: int, label: int, first: int) -> int:
+    def _sound_label(self, number: int, label: int, first: int) -> int:
         """Return the label of a document: its own number where the record of its representative was damaged.
 
         first: representatives from this number on are being added.
@@ -261,7 +262,7 @@ class State(RecordReader):
     def _add(self, record: Document, position: int, page: Page | None) -> None:
         """Add a document; `add_many` for one, which takes a third of its time."""
         number, columns = record.number, self.columns
-        label = self._standing(number, record.label, number)
+        label = self._sound_label(number, record.label, number)
         if label > number or not columns.n <= number < columns.n + LOST:
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
         check_numbered(number + 1, "documents", "compact the store, or begin another one")
@@ -297,20 +298,20 @@ class State(RecordReader):
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
         if self._known(self.indexes.features):
             return
-        found = self.page(number).features if row is None else row
-        self._put(self.indexes.features, number, found if number in self.kept else found ^ COLD)
+        features = self.page(number).features if row is None else row
+        self._put(self.indexes.features, number, features if number in self.kept else features ^ COLD)
 
     def _put(self, index: Index, number: int, values: UInts | list[int]) -> None:
-        """Add the values of a document to an index, unless it has what the record at hand says."""
+        """Add the values of a document to an index, unless the index covers the current record already."""
         if not self._known(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
     def _known(self, index: Index) -> bool:
-        """Tell whether an index has on disk what the record at hand says."""
+        """Tell whether an index on disk covers the current record already."""
         return 0 <= self._at < index.covered
 
     def _change(self, changes: Changes, features: dict[int, UInts]) -> None:
-        """Apply what a record does to earlier documents."""
+        """Apply the changes that a record makes to earlier documents."""
         columns = self.columns
         moved = []
         end = self._check_changes(changes)
@@ -325,7 +326,7 @@ class State(RecordReader):
         for number, label, role in changes.changed:
             if number not in self.live:  # its record was damaged
                 continue
-            label = self._standing(number, label, end)
+            label = self._sound_label(number, label, end)
             if columns.get("label", number) != label:
                 columns.unlink(number)
                 moved.append((number, label))
@@ -348,7 +349,7 @@ class State(RecordReader):
         return end
 
     def _promote(self, number: int, label: int, role: int, row: UInts | None) -> None:
-        """Give a document a role and put it into the indexes that the role asks for."""
+        """Give a document a role, and add it to the indexes of that role."""
         before, was_kept = self.role(number), number in self.kept
         self._keep(number, label == number)
         self.columns.set("flags", number, self.columns.get("flags", number) & ~(LEADER | VARIANT) | role)
@@ -363,13 +364,13 @@ class State(RecordReader):
             self._put_features(number, row)
 
     def _keep(self, number: int, kept: bool) -> None:
-        """Put a document among the kept ones, or take it out."""
+        """Mark a document as kept, or as not kept."""
         if kept != (number in self.kept):
             (self.kept.add if kept else self.kept.discard)(number)
             self.clusters += 1 if kept else -1
 
 
-def shared(a: UInts, b: UInts) -> int:
+def count_shared(a: UInts, b: UInts) -> int:
     """Count the features that two documents share."""
     return int(np.count_nonzero(a == b))
 
@@ -381,13 +382,13 @@ def kinds(flags: int) -> tuple[int, ...]:
     return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
 
 
-def repeated(values: UInts) -> Bools:
-    """Tell which values stand at an earlier position too."""
+def find_repeated_values(values: UInts) -> Bools:
+    """Tell which values are repeats of an earlier one."""
     again = np.ones(len(values), np.bool_)
     again[np.unique(values, return_index=True)[1]] = False
     return again
 
 
-def mixed(kind: int, hashed: int, valid: bool, scope: int) -> int:
+def mix_kind(kind: int, hashed: int, valid: bool, scope: int) -> int:
     """Return the value by which documents of a kind are found, from a hash of the signature or of the bytes."""
     return hashed ^ kind ^ scope ^ (0 if valid else BARE)

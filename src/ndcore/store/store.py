@@ -203,7 +203,7 @@ class Store:
             As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
-        for pages in map_pieces(self._packed, batches_of(items), count):
+        for pages in map_pieces(self._prepare_packed, batches_of(items), count):
             with self._lock:
                 verdicts = self._decide(pages)
             yield from verdicts
@@ -233,7 +233,7 @@ class Store:
     # ---- sharing
 
     def session(self, name: str) -> StoreSession:
-        """Return the session of a name: pages that are decided on now and kept by `Session.commit`.
+        """Return the session of a name: pages that are decided on now and kept by `StoreSession.commit`.
 
         A session sees its own pages and the committed ones; other sessions, and the methods of the store, do not see its
         pages. The name stands for the same session until it is discarded, also for clients (`listen`).
@@ -242,10 +242,10 @@ class Store:
             raise TypeError(f"the name of a session is a str, got {name!r:.80}")
         with self._lock:
             self._directory.check_writable()
-            found = self._sessions.get(name)
-            if found is None:
-                found = self._sessions[name] = StoreSession(self._directory, name, self._sessions, self._decide)
-        return found
+            session = self._sessions.get(name)
+            if session is None:
+                session = self._sessions[name] = StoreSession(self._directory, name, self._sessions, self._decide)
+        return session
 
     def listen(self) -> Listener:
         """Let other processes of this user write to the store, with `StoreClient`, until the listener or store is closed.
@@ -311,7 +311,7 @@ class Store:
         `decide` for each page whose representative changes; where a representative goes, for each page of its cluster.
         """
         with self._lock:
-            self._remove([self._found(key)], expired=False)
+            self._remove([self._live_number(key)], expired=False)
 
     def expire(self, before: Date) -> int:
         """Forget the pages whose last version is older than a date, and return how many. Costs as `remove`."""
@@ -367,7 +367,7 @@ class Store:
     def cluster(self, key: Key) -> list[Key]:
         """Return the keys in the cluster of a page, in their order: the representative first. KeyError: an unknown key."""
         with self._lock:
-            return versions.cluster_of(self._state, self._found(key))
+            return versions.cluster_of(self._state, self._live_number(key))
 
     def clusters(self, least: int = 1) -> Iterator[list[Key]]:
         """Yield the clusters of `least` pages or more: lists of keys, the representative first, in the order of these.
@@ -386,7 +386,7 @@ class Store:
         Of several, the last one in the order. KeyError for an unknown key. Reads no text. (Broder et al. 1997, §6.2.)
         """
         with self._lock:
-            return versions.key_of(self._state, versions.located(self._state, self._found(key)))
+            return versions.key_of(self._state, versions.latest_in_cluster(self._state, self._live_number(key)))
 
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they came. KeyError for an unknown key.
@@ -394,12 +394,12 @@ class Store:
         `Version.change` tells whether a change was real or lexical only (Broder et al. 1997, §6.5).
         """
         with self._lock:
-            return versions.history_of(self._state, self._found(key))
+            return versions.history_of(self._state, self._live_number(key))
 
     def text(self, key: Key) -> Text:
         """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
         with self._lock:
-            return versions.text_of(self._state, self._found(key))
+            return versions.text_of(self._state, self._live_number(key))
 
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
@@ -463,7 +463,7 @@ class Store:
         self._directory.check_usable()
         return self._directory.state
 
-    def _packed(self, items: Sequence[Item]) -> Pages:
+    def _prepare_packed(self, items: Sequence[Item]) -> Pages:
         """Prepare pages with their evidence."""
         pages = self._directory.preparer.pages(items)
         self._state.evidence.pack_many(pages)
@@ -471,7 +471,7 @@ class Store:
 
     def _decide_together(self, items: Sequence[Item]) -> list[Verdict]:
         """Decide on the pages of a micro-batch."""
-        pages = self._packed(items)
+        pages = self._prepare_packed(items)
         with self._lock:
             verdicts = self._decide(pages)
             if self._each:
@@ -502,12 +502,12 @@ class Store:
 
     def _number(self, key: Key) -> int | None:
         """Return the number of the live document of a key."""
-        _, name, hashed = self._directory.preparer.named(key)
+        _, name, hashed = self._directory.preparer.name_key(key)
         with self._directory.trusting():
-            found: int | None = self._state.find(name, hashed)
-        return found
+            number: int | None = self._state.find(name, hashed)
+        return number
 
-    def _found(self, key: Key) -> int:
+    def _live_number(self, key: Key) -> int:
         """Return the number of the live document of a key. KeyError if there is none."""
         number = self._number(key)
         if number is None:

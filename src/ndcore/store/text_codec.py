@@ -104,7 +104,7 @@ class TextCodec:
             self._training = threading.Thread(target=self._train, name="ndcore dictionary", daemon=True)
             self._training.start()
 
-    def trained(self, *, wait: bool = False) -> bytes | None:
+    def take_trained(self, *, wait: bool = False) -> bytes | None:
         """Return a new dictionary, once, when there is one. wait: train it now on what was sampled."""
         if wait and not self.dictionary and self._ready is None and self._samples:
             self._train()
@@ -112,7 +112,7 @@ class TextCodec:
         return ready
 
     def learn(self, dictionary: bytes) -> None:
-        """Use a dictionary from now on. CorruptFile where it is none."""
+        """Use a dictionary from now on. Raises CorruptFile where the bytes are not one."""
         if self._zstandard is not None:
             try:
                 trained = self._zstandard.ZstdCompressionDict(dictionary)

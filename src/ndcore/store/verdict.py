@@ -1,4 +1,4 @@
-"""Pages as they are given to a store, what it says of them, and their versions."""
+"""The values that a store takes and returns: keys, dates, verdicts and versions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def moment(date: int) -> dt.datetime:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a store says of a page.
+    """The verdict of a store on a page.
 
     Attributes
     ----------

@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from ndcore._types import Text
-from ndcore.store.keys import decoded
+from ndcore.store.keys import decode_key
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.records import DIGESTED, STR, Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Version
 
-__all__ = ["chain_of", "cluster_of", "heads", "history_of", "key_of", "located", "pages_of", "text_of"]
+__all__ = ["chain_of", "cluster_of", "heads", "history_of", "key_of", "latest_in_cluster", "pages_of", "text_of"]
 
 
 def key_of(state: State, number: int) -> Key:
     """Return the key of a document."""
-    return decoded(state.document(number).name)
+    return decode_key(state.document(number).name)
 
 
 def cluster_of(state: State, number: int) -> list[Key]:
@@ -37,26 +37,26 @@ def heads(state: State, least: int = 1) -> list[int]:
     return kept.tolist()  # type: ignore[no-any-return]
 
 
-def located(state: State, number: int) -> int:
+def latest_in_cluster(state: State, number: int) -> int:
     """Return the member of the cluster of a document whose last version has the latest date; of several, the last one."""
     return max(state.columns.members(number), key=lambda member: (state.columns.get("date", member), member))
 
 
 def history_of(state: State, number: int) -> list[Version]:
-    """Return the versions of the key of a document, in the order in which they were acknowledged. A read for each."""
+    """Return all versions of a document's key, oldest first. Reads one record for each."""
     record = state.last(number)
     return [*earlier(state, record), record.version]
 
 
 def earlier(state: State, record: Document | Sighting) -> list[Version]:
     """Return the versions before the one of a record, in the order in which they were acknowledged."""
-    found: list[Version] = []
+    versions: list[Version] = []
     while not (isinstance(record, Document) and record.history) and record.previous:
         record = state.before(record)
-        found.append(record.version)
+        versions.append(record.version)
     if isinstance(record, Document):
-        found += reversed(record.history)
-    return found[::-1]
+        versions += reversed(record.history)
+    return versions[::-1]
 
 
 def text_of(state: State, number: int) -> Text:
@@ -104,10 +104,10 @@ def pages_of(
 def _page(state: State, document: Document, preparer: Preparer) -> Page:
     """Make the page of a document again, with key and scope as the other store has them."""
     page = state.page_of(document)
-    page.key, page.name, page.hashed = preparer.named(decoded(document.name))
+    page.key, page.name, page.hashed = preparer.name_key(decode_key(document.name))
     page.date, page.scope = document.date, preparer.scope_of(page.key)
     if page.valid:
-        page.scope ^= int(preparer.agreed([page.text])[0])
+        page.scope ^= int(preparer.hash_agreement([page.text])[0])
     [page.features] = preparer.features(page.row[None, :], np.array([page.scope], np.uint64),
                                         [page.shingles] if preparer.settings.min_shingles else None, lambda i: page.whole)
     if state.settings.evidence == "text":

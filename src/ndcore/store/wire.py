@@ -24,14 +24,14 @@ from ndcore.store.verdict import Verdict, Version, microseconds, moment
 __all__ = ["MOST_JSON", "Message", "plain_of", "receive", "send", "value_of"]
 
 MOST_JSON, MOST_TEXTS, MOST_BYTES = 64 << 20, 1 << 16, (1 << 30) + (64 << 20)
-INLINE = 4096  # characters or bytes of a value that stands in the JSON
+INLINE = 4096  # most characters or bytes of a value inside the JSON; longer ones follow it
 PIECE = 1 << 20  # bytes that are asked for at once: memory grows with what arrives, not with what is announced
 
 _HEAD = struct.Struct("<II")
 
 
 class Message(NamedTuple):
-    """What was said, and the texts that belong to it."""
+    """The JSON of a message, and the texts that belong to it."""
 
     content: dict[str, Any]
     texts: list[bytes]

@@ -111,13 +111,13 @@ class Agreement:
         TypeError, ValueError
             A callable returned a value of another type, or nan; the message gives the position of the document.
         """
-        keys = _WORDS.canonical(Batch(texts), self._word_keys) if self._choices else [[] for _ in texts]
+        keys = _WORDS.canonical(Batch(texts), self._choose_words) if self._choices else [[] for _ in texts]
         if self._readers:
             for i, text in enumerate(stoppable(texts)):
                 keys[i] += [read(text, first + i) for read in self._readers]
         return np.frombuffer(b"".join([digest(b"".join(map(_framed, own))) for own in keys]), np.uint8).reshape(-1, 16)
 
-    def _word_keys(self, tape: memoryview | bytes) -> list[bytes]:
+    def _choose_words(self, tape: memoryview | bytes) -> list[bytes]:
         """Return the keys that are chosen from the words of a text."""
         return [choice.of(tape) for choice in self._choices]
 
@@ -132,7 +132,7 @@ def describe_difference(name: str, texts: dict[int, Text]) -> str:
     """
     if name not in AGREEMENTS:
         return name
-    keys = {i: _key_words(name, text) for i, text in texts.items()}
+    keys = {i: _list_words(name, text) for i, text in texts.items()}
     clauses = []
     for (i, own), (_, other) in permutations(keys.items(), 2):
         if own == other:
@@ -144,18 +144,16 @@ def describe_difference(name: str, texts: dict[int, Text]) -> str:
     return f"{name} ({', '.join(clauses) or 'in another order'})"
 
 
-def _key_words(name: str, text: Text) -> list[str]:
-    """List the words that make a named key."""
-    if name == "amounts":
-        return [" ".join(filter(None, amount)) for amount in amounts(_decoded(text))]
-    if name == "names":
-        return [word.decode("utf-8", "replace") for word in _proper(text)]
-    [tape] = [_title_key(text, 0)] if name == "title" else _WORDS.canonical(Batch([text]), _CHOICES[name].of)
+def _list_words(name: str, text: Text) -> list[str]:
+    """List the words that make a named key; of amounts each number with its unit."""
+    [tape] = [_READERS[name](text, 0)] if name in _READERS else _WORDS.canonical(Batch([text]), _CHOICES[name].of)
     words, at = [], 0
     while at < len(tape):
         start = at + 8
         at = start + int.from_bytes(tape[at:start], "big")
         words.append(tape[start:at].decode("utf-8", "replace"))
+    if name == "amounts":
+        return [" ".join(filter(None, amount)) for amount in zip(words[::2], words[1::2], strict=True)]
     return words
 
 
@@ -181,13 +179,8 @@ def _title_key(text: Text, _: int) -> bytes:
 
 
 def _names_key(text: Text, _: int) -> bytes:
-    """Encode the names of a text: each after its length."""
-    return b"".join(map(_framed, _proper(text)))
-
-
-def _proper(text: Text) -> list[bytes]:
-    """Find the names of a text, folded, each once, ascending."""
-    return _PROPER.of(without_statements(_decoded(text)).encode("utf-8", "surrogatepass"))
+    """Encode the names of a text, folded, each once, ascending: each after its length."""
+    return b"".join(map(_framed, _PROPER.of(without_statements(_decoded(text)).encode("utf-8", "surrogatepass"))))
 
 
 def _amounts_key(text: Text, _: int) -> bytes:
@@ -200,6 +193,7 @@ def _decoded(text: Text) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
+# Keys that no choice among the words of a text makes: functions to words, each after its length.
 _READERS = {"amounts": _amounts_key, "title": _title_key, "names": _names_key}
 
 
