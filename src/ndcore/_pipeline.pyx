@@ -71,7 +71,8 @@ cdef uint64_t built_struct_sizes() noexcept nogil:
 cdef class Shingler:
     """The tables of a shingling. The caller checks arguments and documents (str or bytes).
 
-    form: None, or what a Batch is told of the normal form. stop_words: canonical bytes, each after its length, all different.
+    form: None, or what a Batch is told of the normal form. stop_words: canonical bytes, each after its length, and all
+    different.
     """
     cdef nd_shingling how
     cdef bytes stop_words
