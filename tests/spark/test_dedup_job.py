@@ -55,13 +55,14 @@ def test_options_of_the_verdict(spark, tmp_path):
     rows = [{**row, "text": f"{row['text']} {i % 2}", "site": i // 3} for i, row in enumerate(records(60))]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out", "--one-per", "site", "--must-agree",
-                  "numbers", "--reassign", "--width", 2, "--threshold", 0.6)
+                  "numbers", "--reassign", "--width", 2, "--threshold", 0.6, "--drop-common", 0.3)
     expected = nd.near_duplicates([row["text"] for row in rows], one_per=[row["site"] for row in rows], must_agree="numbers",
-                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.6)
+                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.6, drop_common=0.3)
     verdicts = spark.read.parquet(str(tmp_path / "out" / "verdicts")).sort("record").collect()
     assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
     assert [row["class"] for row in verdicts] == expected.classes.tolist()
     assert summary["version"] == (expected.classes == "version").sum() > 0
+    assert summary["common_shingles"] == expected.common_shingles
 
 
 @pytest.mark.slow

@@ -188,7 +188,7 @@ def _assign(
     work: Work, leaders: DataFrame, pairs: DataFrame, settings: Settings, grouping: Grouping, bound: int
 ) -> DataFrame:
     """Choose a representative for each document of the pairs; return ``rank``, ``label`` and ``resemblance``."""
-    links = pairs.where(f"weight >= {grouping.threshold!r}D").selectExpr("a", "b", "weight as resemblance")
+    links = pairs.where(f"weight >= {float(grouping.threshold)!r}D").selectExpr("a", "b", "weight as resemblance")
     labels = choose_representatives(work, links, grouping.cluster, first_new=0, bound=bound)
     linked = labels.selectExpr("label as a", "rank as b")
     if grouping.cluster == "components":
@@ -202,7 +202,7 @@ def _conclude(documents: SparkDocuments, labels: DataFrame, grouping: Grouping) 
     """Return the verdicts by key."""
     other = "'near'"
     if grouping.policy == "containment":
-        other = f"if(measured < {grouping.threshold!r}D and not isnan(measured), 'contained', 'near')"
+        other = f"if(measured < {float(grouping.threshold)!r}D and not isnan(measured), 'contained', 'near')"
     return join_labels(documents, labels, "sound").selectExpr(
         "key.*", "representative",
         f"case when rank = label then 'kept' when label = leader then how else {other} end as class",

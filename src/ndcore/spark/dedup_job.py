@@ -59,7 +59,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
         num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
         keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
         max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
-        min_shingles=options.min_shingles, filter=options.filter, drop=options.drop,
+        min_shingles=options.min_shingles, drop_common=options.drop_common, filter=options.filter, drop=options.drop,
         lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
@@ -92,6 +92,7 @@ def _write(
         **{name: counts.get(name, 0) for name, may_be in (("contained", options.drop == "contained"),
                                                          ("version", options.one_per is not None)) if may_be},
         **({"lost": result.losses()} if options.lost else {}),
+        **({"common_shingles": result.common_shingles} if options.drop_common is not None else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "SparkDocuments", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing", "refuse_options",
-    "refuse_taken", "refuse_unstable", "type_of", "with_keys",
+    "SparkDocuments", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing",
+    "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
@@ -34,8 +34,8 @@ class SparkDocuments:
     Attributes
     ----------
     ranked : DataFrame
-        ``rank``, ``key``, ``against``, with `by` or `must_agree` ``scope``, of which only equal ones are compared, and the
-        columns of the phase that sketched them.
+        ``rank``, ``key``, ``against``, with `by` ``label``, with `by` or `must_agree` ``scope``, of which only equal ones
+        are compared, and the columns of the phase that sketched them.
     followers : DataFrame
         ``rank`` and ``leader`` of documents that are not compared, and ``how`` they follow: identical, lexical, shingle; or
         version, where the first document with their label of `one_per` follows the leader, or is it.
@@ -183,6 +183,14 @@ def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
     return F.when(missing, F.raise_error(F.lit(message)).cast(kind)).otherwise(column)
 
 
+def extend_schema(rows: DataFrame, more: str) -> StructType:
+    """Return the schema of these rows with more columns at the end, in DDL."""
+    from pyspark.sql import types as T
+
+    fields: list[Any] = T.StructType.fromDDL(more).fields  # type: ignore[attr-defined]
+    return T.StructType([*rows.schema.fields, *fields])
+
+
 def number_documents(
     work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, how: str, **given: Any
 ) -> SparkDocuments:
@@ -200,18 +208,16 @@ def number_documents(
         SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql import types as T
 
-    known = [field for field in sides.schema.fields if field.name != "text"]
-    columns: list[Any] = T.StructType.fromDDL(made).fields  # type: ignore[attr-defined]
-    schema = T.StructType([*known, *columns])
+    known = sides.drop("text")
+    schema = extend_schema(known, made)
+    columns = schema.names[len(known.columns):]
     sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
     work.describe("check of keys")
     _check_keys(sketched)
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
-    schema = T.StructType([*in_order.schema.fields, T.StructField("place", T.LongType())])
-    placed = work.keep(work.apply(in_order, number_rows, schema), "keep order")
+    placed = work.keep(work.apply(in_order, number_rows, extend_schema(in_order, "place bigint")), "keep order")
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
     if sum(size for _, size, _ in sizes) > MOST:
@@ -222,7 +228,9 @@ def number_documents(
         total += size
     labels = [name for name in ("scope", "version") if name in placed.columns]
     ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
-        F.expr("start + place as rank"), "key", "against", *labels, *(field.name for field in columns))
+        F.expr("start + place as rank"), "key", "against", *labels, *columns)
+    if "scope" in labels:
+        ranked = ranked.withColumn("label", F.col("scope"))
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))

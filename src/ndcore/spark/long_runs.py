@@ -36,7 +36,7 @@ class LongRuns:
         from pyspark.sql import functions as F
 
         self.work, self.judgement, self.either = work, judgement, either
-        names = [name for name in ("rank", "runs", "scope") if name in sets.columns]
+        names = [name for name in ("rank", "runs", "scope", "group") if name in sets.columns]
         ours = sets.where("runs is not null")
         whole = ours.where("parts = 1").selectExpr(*names, "array(members) as members", "length(members) as size")
         cut = ours.where("parts > 1").groupBy(*names).agg(

@@ -85,16 +85,18 @@ class NearDuplicateFrames(Verdicts):
     verdicts : DataFrame
         A row for each document: the columns of its key; ``representative``, a struct of the same columns; ``against``,
         whether the representative is of `against`; ``class``, ``resemblance`` and ``cluster_size``, as in
-        `ndcore.NearDuplicates`; with drop="contained" ``score``, with lost=True ``lost``.
+        `ndcore.NearDuplicates`; with drop="contained" or drop_common ``score``, with lost=True ``lost``.
     pairs : DataFrame
         ``a``, ``b`` (structs of the key's columns; a comes first in keep order) and ``resemblance`` of the accepted pairs of
-        documents that equal no earlier one; with drop="contained" ``score``, the larger one of the pair.
+        documents that equal no earlier one; with drop="contained" or drop_common ``score``, the larger one of the pair.
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
         ``group``, ``holders``, ``example`` (a struct of the key's columns: the first of them in keep order) and
         ``representatives`` of features that more than max_holders documents have, as in `ndcore.NearDuplicates`. None where
         there are no such features.
+    common_shingles : int
+        Shingles that count for nothing, see drop_common.
     key, directory
         As in `Verdicts`.
     """
@@ -104,6 +106,7 @@ class NearDuplicateFrames(Verdicts):
     filter: FilterDesign | PrefixFilter
     recipe: Recipe
     common: DataFrame | None
+    common_shingles: int
 
     def losses(self) -> dict[str, int]:
         """Count the lost ``shingles``, and the ``documents`` that lose any; with lost=True. One aggregation."""
@@ -145,7 +148,7 @@ def conclude(
     """Return the verdicts and the pairs, by key, given labels and accepted pairs of leaders, and `count_lost`, by rank."""
     from pyspark.sql import functions as F
 
-    least = f"{rules.threshold!r}D"
+    least = f"{float(rules.threshold)!r}D"
     weak = f"when measured < {least} then 'contained'" if rules.contained else ""
 
     def of_label(value: str) -> str:

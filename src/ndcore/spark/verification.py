@@ -75,8 +75,11 @@ def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
     """Make the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
     documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
-    members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
-    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
+    group = [name for name in ("group",) if name in sets.columns]
+    members = documents.join(sets, "rank")
+    members = members.selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members", *group)
+    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members",
+                             *(f"0L as {name}" for name in group))
     return members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
 
 

@@ -81,6 +81,11 @@ class Work:
             raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or "
                              "remove this one")
 
+    @property
+    def cores(self) -> int:
+        """Tasks that run at a time, as Spark knows; at least 1."""
+        return max(1, self.spark.sparkContext.defaultParallelism)
+
     def describe(self, step: str) -> None:
         """Name the jobs that follow, as Spark's user interface shows them."""
         self.spark.sparkContext.setJobDescription(f"ndcore: {step}")
