@@ -96,7 +96,8 @@ def test_parquet_against_parquet(spark, tmp_path):
     rows = records(30)
     for name, part in (("old", rows[:10]), ("new", rows[10:])):
         values = [(i, row["text"], row["host"]) for i, row in enumerate(part)]
-        spark.createDataFrame(values, "url int, body string, host string").write.parquet(str(tmp_path / name))
+        df = spark.createDataFrame(values, "url int, body string, host string")
+        df.write.partitionBy("host").parquet(str(tmp_path / name))
     out, scratch = tmp_path / "out", tmp_path / "scratch"
     scratch.mkdir()
     (scratch / "mine").write_text("of the user")
@@ -106,6 +107,7 @@ def test_parquet_against_parquet(spark, tmp_path):
     expected = nd.near_duplicates([row["text"] for row in rows[10:]], against=[row["text"] for row in rows[:10]])
     kept = spark.read.parquet(str(out / "kept"))
     assert kept.columns == ["url", "body", "host"]
+    assert {path.name for path in (out / "kept").iterdir() if path.is_dir()} == {"host=x", "host=y"}
     assert sorted(row.url for row in kept.collect()) == expected.kept.tolist()
 
 

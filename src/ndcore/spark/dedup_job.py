@@ -77,7 +77,7 @@ def _write(
     if given.lines:
         kept.selectExpr("cast(line as string)").write.text(f"{output}/{KEPT}")
     elif given.key is None or given.text != "text" or "line" not in given.rows.columns:
-        kept.write.parquet(f"{output}/{KEPT}")
+        kept.write.partitionBy(*given.partitions).parquet(f"{output}/{KEPT}")
     else:
         kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/{KEPT}")
     work.describe("verdicts")

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "SparkDocuments", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing",
-    "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
+    "FILE_KEY", "SparkDocuments", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents",
+    "refuse_missing", "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
-_FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
+FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
 _FLOATS = ("float", "double")
 _LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp",
            "timestamp_ntz")  # and decimals
@@ -68,11 +68,11 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
                         "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
-            df.selectExpr(*_FILE_KEY.values())
+            df.selectExpr(*FILE_KEY.values())
         except Exception as error:
             raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
                              "be the keys; name the columns that identify a document, as id='url'") from error
-        return dict(_FILE_KEY)
+        return dict(FILE_KEY)
     names = [id] if isinstance(id, str) else list(id)
     for name in names:
         kind = type_of(df, name, "id").simpleString()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
@@ -43,6 +45,8 @@ class Input:
         The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     strings : tuple of str
         Where priorities are strings, compared as strings: examples that say why.
+    partitions : tuple of str
+        The columns that are names of directories, of Parquet.
     """
 
     rows: DataFrame
@@ -54,6 +58,7 @@ class Input:
     lines: bool
     by_tags: DataFrame | None
     strings: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
 
 
 def open_input(
@@ -88,7 +93,7 @@ def open_input(
         for option, name in (("--by", by), ("--one-per", one_per)):
             if name is not None:
                 type_of(rows, name, option)
-        return Input(rows, text, ident, by, one_per, priority, False, None, strings)
+        return Input(rows, text, ident, by, one_per, priority, False, None, strings, _partitions(rows))
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -112,6 +117,15 @@ def _is_parquet(paths: list[str]) -> bool:
     if len(kinds) > 1:
         raise UsageError(f"{', '.join(paths)}: some are Parquet, and some are not; give inputs of one kind")
     return kinds == {True}
+
+
+def _partitions(rows: DataFrame) -> tuple[str, ...]:
+    """Return the columns whose values are in the paths of all files, as /day=2026-01-01/; Spark puts them last."""
+    files = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", unquote(file))) for file in rows.inputFiles()}
+    names = list(files.pop()) if len(files) == 1 else []
+    while names and rows.columns[-len(names):] != names:
+        del names[0]  # of the directory that was named as input
+    return tuple(names) if len(names) < len(rows.columns) else ()
 
 
 def _sources(paths: list[str]) -> list[Source]:

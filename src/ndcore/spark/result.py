@@ -10,6 +10,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
 from ndcore.spark.documents import SparkDocuments, refuse_unstable
+from ndcore.spark.positions import leave_out, with_places
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Verdicts:
         Returns
         -------
         DataFrame
-            Its rows without the rows of dropped documents, by an anti-join.
+            Its rows without the rows of dropped documents. Of Parquet files only keys and places are moved, at the call, and
+            the rows stay where they are; of others by an anti-join, which may move whole rows.
 
         Raises
         ------
@@ -73,6 +75,10 @@ class Verdicts:
             *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
         keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
         refuse_unstable(keyed.select(*named), "df")
+        if (placed := with_places(keyed)) is not None:
+            kept = leave_out(self._work, placed, named, dropped)
+            if kept is not None:
+                return kept
         return keyed.join(dropped, named, "left_anti").drop(*named)
 
 
