@@ -134,7 +134,7 @@ def cluster(
     labels = _assign(work, leaders, pairs, settings, grouping, bound)
     names = documents.ranked.select("rank", "key")
     verdicts = work.keep(_conclude(documents, labels, grouping), "verdicts")
-    work.describe("done")
+    work.finish()
     by_key = pairs_by_key(pairs, names, "common", "in_a", "in_b")
     return ClusteringFrames(verdicts, key, work, by_key, _common_by_key(crowd, names), settings.floor, settings.described(),
                       settings.recipe)

@@ -16,6 +16,7 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.documents import SparkDocuments, extend_schema
 from ndcore.spark.probes import ReadTexts
 from ndcore.spark.verification import filter_of
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 from ndcore.text.agreement import MustAgree
 
@@ -46,7 +47,7 @@ def find_common(
     counted = counted.join(versions.select("rank"), "rank", "left_anti") if has_versions else counted
     sizes = work.keep(counted.groupBy(label).count(), "documents of labels")
     least = np.zeros(LABEL_CELLS, np.uint64)
-    smallest = sizes.groupBy(F.expr(f"coalesce({CELL}, 0)").alias("cell")).agg(F.min("count").alias("count")).toArrow()
+    smallest = as_table(sizes.groupBy(F.expr(f"coalesce({CELL}, 0)").alias("cell")).agg(F.min("count").alias("count")))
     least[numbers(smallest, "cell")] = numbers(smallest, "count").astype(np.uint64)
     hashed = ["xxhash64(key, against) as hash"] if has_versions else []
     scope = ["scope"] if "scope" in sides.columns else []
@@ -67,7 +68,7 @@ def find_common(
         F.sum("holders").alias("holders"), F.size(F.array_distinct(F.flatten(F.collect_list("classes")))).alias("classes"))
     common = sums.join(sizes, "label").where(f"holders > {float(share)!r}D * count and classes >= {COMMON_CLASSES}")
     work.describe("common shingles")
-    table = common.select("label", "value").limit(MOST + 1).toArrow()
+    table = as_table(common.select("label", "value").limit(MOST + 1))
     if len(table) > MOST:
         raise ValueError(f"drop_common={share!r}: more than {MOST:,} shingles are common, of all labels of by=… together, "
                          "and each task holds them all; give a larger share, or leave out by=…")

@@ -16,7 +16,7 @@ from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
 from ndcore.spark.result import NearDuplicateFrames
-from ndcore.spark.work import JAR, Work, lacks_jar
+from ndcore.spark.work import JAR, Work, is_classic, lacks_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,8 +33,11 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     Raises
     ------
     ValueError, TypeError, RuntimeError
-        An option, a column or an executor is not accepted; or the output exists.
+        An option, a column, an executor or the session is not accepted; or the output exists.
     """
+    if not is_classic(spark):
+        raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, or "
+                         "call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
     output = options.output.rstrip("/")
     files = _Files(spark)
     if files.exists(output):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ndcore.dedup.rules import CALLERS
 from ndcore.phases.candidates import number_rows
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, is_classic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -22,6 +23,8 @@ __all__ = [
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
 FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
+_UNSTABLE = re.compile(r"\b(?:monotonically_increasing_id|rand|randn|randstr|uniform|uuid|shuffle|spark_partition_id|"
+                       r"reflect|input_file_name|input_file_block_(?:start|length))\([^()]*\)", re.IGNORECASE)
 _FLOATS = ("float", "double")
 _LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp",
            "timestamp_ntz")  # and decimals
@@ -68,7 +71,7 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
                         "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
-            df.selectExpr(*FILE_KEY.values())
+            _ = df.selectExpr(*FILE_KEY.values()).schema  # Spark Connect finds out with the schema
         except Exception as error:
             raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
                              "be the keys; name the columns that identify a document, as id='url'") from error
@@ -96,22 +99,45 @@ def refuse_taken(key: Collection[str], names: Collection[str]) -> None:
 def refuse_unstable(rows: DataFrame, role: str) -> None:
     """Raise ValueError where a second reading of these columns may give other values.
 
-    The plan is optimized without what is cached: a cached partition that is lost is computed again. Columns that are not
-    read do not count.
+    What is cached counts: a cached partition that is lost is computed again. Columns that are not read do not count.
     """
+    reason = _unstable_step(rows) if is_classic(rows.sparkSession) else _unstable_function(rows)
+    if reason is not None:
+        raise ValueError(f"{role}: a second reading may give other values, because of {reason:.200}. Write the rows as "
+                         "Parquet and read them from there, or df.checkpoint() them; or give a column as id that is in "
+                         "the data. monotonically_increasing_id() depends on partitions, and cache() may lose some")
+
+
+def _unstable_step(rows: DataFrame) -> str | None:
+    """Return a step of the plan that Spark does not hold for deterministic; None: it has none."""
     execution = rows._jdf.queryExecution()
-    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())
+    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())  # without what is cached
     if plan.deterministic():
-        return
+        return None
     while True:
         children = plan.children()
         unstable = [child for child in map(children.apply, range(children.size())) if not child.deterministic()]
         if not unstable:
-            break
+            return str(plan.simpleString(25))
         plan = unstable[0]
-    raise ValueError(f"{role}: a second reading may give other values, because of {plan.simpleString(25):.200}. Write the "
-                     "rows as Parquet and read them from there, or df.checkpoint() them; or give a column as id that is in "
-                     "the data. monotonically_increasing_id() depends on partitions, and cache() may lose some")
+
+
+def _unstable_function(rows: DataFrame) -> str | None:
+    """Do the same on Spark Connect, by names of functions in the plan, and by what all UDFs say of themselves."""
+    plan: Any = rows
+    optimized = plan._explain_string(extended=True).partition("== Optimized Logical Plan ==")[2]
+    if named := _UNSTABLE.search(optimized):
+        return str(named[0])
+    messages = [plan._plan.to_proto(plan.sparkSession.client)]
+    while messages:
+        message = messages.pop()
+        if message.DESCRIPTOR.name == "CommonInlineUserDefinedFunction" and not message.deterministic:
+            return f"{message.function_name}()"
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                several = value.values() if hasattr(value, "values") else value if hasattr(value, "append") else [value]
+                messages += [child for child in several if hasattr(child, "ListFields")]
+    return None
 
 
 def type_of(df: DataFrame, name: str, role: str) -> DataType:
@@ -187,8 +213,7 @@ def extend_schema(rows: DataFrame, more: str) -> StructType:
     """Return the schema of these rows with more columns at the end, in DDL."""
     from pyspark.sql import types as T
 
-    fields: list[Any] = T.StructType.fromDDL(more).fields  # type: ignore[attr-defined]
-    return T.StructType([*rows.schema.fields, *fields])
+    return T.StructType([*rows.schema.fields, *rows.sparkSession.createDataFrame([], more).schema.fields])
 
 
 def number_documents(

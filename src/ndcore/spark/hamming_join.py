@@ -16,6 +16,7 @@ from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
 from ndcore.phases.columns import arrow, numbers
 from ndcore.phases.fingerprints import match_fingerprints
 from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
+from ndcore.spark.versions import as_frame, as_table
 from ndcore.spark.work import Work, check_executors
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tu
 
     if not isinstance(queries, DataFrame):
         return queries, None
-    listed = _fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint").toArrow()
+    listed = as_table(_fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint"))
     asked = np.ascontiguousarray(numbers(listed.combine_chunks(), "fingerprint")).view(np.uint64)
     names = arrow().table({"key": listed.column("id"), "position": np.arange(len(asked))})
-    return asked, queries.sparkSession.createDataFrame(names)
+    return asked, as_frame(queries.sparkSession, names)

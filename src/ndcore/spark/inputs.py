@@ -135,9 +135,8 @@ def _sources(paths: list[str]) -> list[Source]:
 
 def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
     """Read the documents of files, a file in one task, and keep them."""
-    spark = work.spark
-    tasks = min(len(sources), 8 * max(1, spark.sparkContext.defaultParallelism))
-    at = spark.range(0, len(sources), 1, tasks).toDF("at")
+    tasks = min(len(sources), 8 * work.cores)
+    at = work.spark.range(0, len(sources), 1, tasks).toDF("at")
     return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), step)
 
 

@@ -9,6 +9,7 @@ from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 from ndcore.spark.stars import joins
 from ndcore.spark.verification import SCORED
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class LongRuns:
         self.work.describe("long runs: next block")
         first = waiting.sort("rank").limit(most).withColumn("through", F.sum("size").over(Window.orderBy("rank")))
         first = first.where(f"through - size < {BLOCK_BYTES}").select("rank")
-        return holders.join(F.broadcast(first), "rank").drop("size").toArrow()
+        return as_table(holders.join(F.broadcast(first), "rank").drop("size"))
 
 
 def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:

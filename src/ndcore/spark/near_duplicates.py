@@ -158,7 +158,7 @@ def near_duplicates(
     pairs, joined, sets, common = _cluster(work, sides, documents, judgement, rules, bound)
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
-    work.describe("done")
+    work.finish()
     return NearDuplicateFrames(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common,
                                0 if left_out is None else len(left_out.common))
 

@@ -27,7 +27,7 @@ def with_places(rows: DataFrame) -> DataFrame | None:
 
     try:
         placed = rows.selectExpr("*", *(f"{sql} as {name}" for name, sql in _PLACE.items()))
-        return placed if placed.schema is not None else None  # Spark Connect finds out with the schema
+        return placed if placed.columns else None  # Spark Connect finds out with the columns
     except AnalysisException:
         return None
 

@@ -9,6 +9,7 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.phases.probes import CELLS, DIGEST, MARKS, Probes, fill_table, join_tables, put_together
 from ndcore.spark.verification import ADVICE
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 from ndcore.text.shingling import Shingling
 
@@ -68,7 +69,7 @@ def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, *, table: C
     texts.add(slices)
     joined = work.apply(slices.select("slice", "cells").repartition("slice"), join_tables, "slice bigint, cells binary",
                         marks=isinstance(table, Marks))
-    put_together(table, joined.toArrow())
+    put_together(table, as_table(joined))
 
 
 def _summary(rows: DataFrame) -> tuple[int, int]:

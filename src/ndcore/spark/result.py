@@ -48,6 +48,7 @@ class Verdicts:
         """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
         self._work.describe("counts")
         rows = self.verdicts.groupBy("class").count().collect()
+        self._work.finish()
         return {row["class"]: row["count"] for row in sorted(rows, key=lambda row: (-row["count"], row["class"]))}
 
     def kept(self, df: DataFrame) -> DataFrame:
@@ -77,6 +78,7 @@ class Verdicts:
         refuse_unstable(keyed.select(*named), "df")
         if (placed := with_places(keyed)) is not None:
             kept = leave_out(self._work, placed, named, dropped)
+            self._work.finish()
             if kept is not None:
                 return kept
         return keyed.join(dropped, named, "left_anti").drop(*named)
@@ -118,7 +120,9 @@ class NearDuplicateFrames(Verdicts):
         """Count the lost ``shingles``, and the ``documents`` that lose any; with lost=True. One aggregation."""
         self._work.describe("losses")
         total = self.verdicts.selectExpr("coalesce(sum(lost), 0L) as shingles", "count_if(lost > 0) as documents")
-        return dict(total.collect()[0].asDict())
+        sums = dict(total.collect()[0].asDict())
+        self._work.finish()
+        return sums
 
 
 def _quoted(name: str) -> str:

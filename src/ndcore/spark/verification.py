@@ -11,6 +11,7 @@ from ndcore._types import UInts
 from ndcore.phases.columns import numbers
 from ndcore.phases.shingle_sets import MOST_WORDS, form_sets, word_and_bits
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def filter_of(work: Work, wanted: DataFrame) -> UInts:
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
     word, bits = word_and_bits(words)
-    table = wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")).toArrow()
+    table = as_table(wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")))
     whole = np.zeros(words, np.uint64)
     whole[numbers(table, "word")] = numbers(table, "bits").view(np.uint64)
     return whole
