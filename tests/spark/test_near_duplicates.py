@@ -192,7 +192,8 @@ def test_no_documents(spark):
     assert np.array_equal(nd.near_duplicates([]).labels, [])
 
 
-def test_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(ImportError, match=r"ndcore.spark needs pyspark: pip install 'ndcore\[spark\]'"):
+@pytest.mark.parametrize("name", ["pyspark", "pandas", "pyarrow"])
+def test_the_extra_is_named(monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"ndcore.spark needs {name}: pip install "):
         near_duplicates(None)

@@ -65,6 +65,24 @@ def test_directories_that_cannot_be_used(spark, tmp_path):
             Work(spark, place)
 
 
+def test_directories_of_other_types(spark, tmp_path):
+    assert Work(spark, tmp_path / "job").directory == str(tmp_path / "job")
+    with pytest.raises(TypeError, match=r"directory is 3 of type int; it is a path or a URI, as 'hdfs:///ndcore/job-1'"):
+        Work(spark, 3)
+    for name in ("", "/", " "):
+        with pytest.raises(ValueError, match=f"directory={name!r} names no directory of its own"):
+            Work(spark, name)
+
+
+def test_executors_that_lack_a_package():
+    def fail(_):
+        raise OSError("PythonException: … ModuleNotFoundError: No module named 'pyarrow'")
+
+    session = SimpleNamespace(conf={"spark.app.id": "another"}, range=fail)
+    with pytest.raises(RuntimeError, match=r"an executor has no pyarrow; install ndcore\[spark\]=="):
+        check_executors(session)
+
+
 def test_other_versions_are_refused() -> None:
     refuse_others([("a", nd.__version__), ("b", nd.__version__)])
     none = "none (No module named 'ndcore')"

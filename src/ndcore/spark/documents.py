@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "FILE_KEY", "SparkDocuments", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents",
+    "FILE_KEY", "SparkDocuments", "check_keys", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents",
     "refuse_missing", "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
@@ -144,8 +144,13 @@ def type_of(df: DataFrame, name: str, role: str) -> DataType:
     """Return the type of a column; ValueError where there is no such column."""
     if name not in df.columns:
         raise ValueError(f"{role}={name!r}: there is no such column; the columns are {', '.join(df.columns)}")
-    found: DataType = df.schema[name].dataType
-    return found
+    cased = df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    alike = [column for column in df.columns if column == name or (not cased and column.lower() == name.lower())]
+    if len(alike) > 1:
+        raise ValueError(f"{role}={name!r}: for Spark several columns have this name ({', '.join(alike)}); rename "
+                         "all but one")
+    kind: DataType = df.schema[name].dataType
+    return kind
 
 
 def key_struct(key: dict[str, str]) -> Column:
@@ -238,8 +243,6 @@ def number_documents(
     schema = extend_schema(known, made)
     columns = schema.names[len(known.columns):]
     sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
-    work.describe("check of keys")
-    _check_keys(sketched)
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
     placed = work.keep(work.apply(in_order, number_rows, extend_schema(in_order, "place bigint")), "keep order")
@@ -262,11 +265,15 @@ def number_documents(
     return SparkDocuments(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
 
 
-def _check_keys(sketched: DataFrame) -> None:
-    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same."""
-    parts = [f"key.`{name.replace('`', '``')}`" for name in sketched.select("key.*").columns]
+def check_keys(work: Work, sides: DataFrame) -> None:
+    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same.
+
+    Reads the columns ``key`` and ``against`` only, before any text is.
+    """
+    work.describe("check of keys")
+    parts = [f"key.`{name.replace('`', '``')}`" for name in sides.select("key.*").columns]
     missing = " or ".join(f"{part} is null" for part in parts)
-    wrong = sketched.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
+    wrong = sides.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
     if wrong:
         number, key = wrong[0]["count"], wrong[0].key.asDict()
         what = "keys have no missing values" if None in key.values() else "keys are unique"

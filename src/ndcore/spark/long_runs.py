@@ -23,7 +23,7 @@ FEW = 16  # tables of pairs that are read one by one
 
 
 class LongRuns:
-    """The documents of long runs, and the accepted pairs that were found among them so far.
+    """The documents of long runs, and the pairs of them that were accepted so far.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class LongRuns:
         self._tables: list[DataFrame] = []
 
     @property
-    def found(self) -> DataFrame:
+    def compared(self) -> DataFrame:
         """The pairs, and a row with a = b for each document that was compared with all others."""
         rows = self.work.spark.createDataFrame([], SCORED)
         for table in self._tables:
@@ -60,7 +60,7 @@ class LongRuns:
     @property
     def pairs(self) -> DataFrame:
         """The pairs; some may be there twice."""
-        return self.found.where("a < b")
+        return self.compared.where("a < b")
 
     def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
         """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
@@ -80,7 +80,7 @@ class LongRuns:
         while True:
             labels = choose(pairs.union(self.pairs))
             waiting = self.holders.select("rank", "size").join(labels, "rank", "left_anti")
-            waiting = waiting.join(self.found.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
+            waiting = waiting.join(self.compared.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
             if not self._compare(waiting, self.holders, settling=True):
                 return labels
 
@@ -113,13 +113,13 @@ class LongRuns:
             last = int(block["rank"].to_numpy().max())
             if settling:
                 block = find_representatives(block, judgement=self.judgement)
-            found = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
+            accepted = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
                                     either=either)
-            found = self.work.keep(found, "long runs: accepted pairs")
-            self._tables.append(found)
+            accepted = self.work.keep(accepted, "long runs: accepted pairs")
+            self._tables.append(accepted)
             waiting = waiting.where(f"rank > {last}")
             if settling:
-                waiting = waiting.join(self._joined(found), "rank", "left_anti")
+                waiting = waiting.join(self._joined(accepted), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
         return last >= 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.checks import checked_int, imported
+from ndcore.checks import checked_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
@@ -20,6 +21,7 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.common_shingles import find_common, with_groups
 from ndcore.spark.documents import (
     SparkDocuments,
+    check_keys,
     extend_schema,
     key_columns,
     label_of,
@@ -35,6 +37,7 @@ from ndcore.spark.probes import ReadTexts, count_shingles, find_probes
 from ndcore.spark.result import VERDICT, NearDuplicateFrames, conclude
 from ndcore.spark.stars import choose_representatives, joins, reassign
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.shingling import Shingling
@@ -72,7 +75,7 @@ def near_duplicates(
     lost: bool = False,
     reassign: bool = False,
     task_pairs: int = 1 << 22,
-    directory: str | None = None,
+    directory: str | os.PathLike[str] | None = None,
     **local_only: Any,
 ) -> NearDuplicateFrames:
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
@@ -108,7 +111,7 @@ def near_duplicates(
         label of `one_per` the first in keep order is compared, and the others are its versions.
     task_pairs : int
         Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
-    directory : str, optional
+    directory : str or os.PathLike, optional
         Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. None: a
         temporary directory, for a local master only.
     **local_only
@@ -137,7 +140,7 @@ def near_duplicates(
     Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, "Connected Components in MapReduce and Beyond", 2014.
     DOI 10.1145/2670979.2670997.
     """
-    imported("pyspark", "ndcore.spark")
+    import_spark()
     refuse_options("near_duplicates", local_only)
     agreement = Agreement.of(must_agree)
     rules = Rules.of(agreement, filter, threshold=threshold, drop=drop, cluster=cluster, max_holders=max_holders,
@@ -152,6 +155,7 @@ def near_duplicates(
               if given is not None}
     sides, order = _read_sides(df, text, id, against, keep, labels)
     work = Work(df.sparkSession, directory)
+    check_keys(work, sides)
     documents, left_out = _number(work, sides, order, rules, sketcher, design, must_agree)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new, left_out)
@@ -191,10 +195,10 @@ def _number(
                                  sketcher=sketcher, design=None, must_agree=must_agree)
     left_out = find_common(work, sides, documents, rules.drop_common, counts, texts, sketcher=sketcher,
                            must_agree=must_agree)
-    found = find_probes(work, sides, prefix, shingling, texts, counts, left_out) if prefix else design
+    probes = find_probes(work, sides, prefix, shingling, texts, counts, left_out) if prefix else design
     read = sides.select("key", "against", "text", *(name for name in ("scope",) if name in sides.columns))
     made = work.apply(read, sketch_documents, extend_schema(read.drop("text"), f"{DIGESTED}, {of_filter}"), text="text",
-                      sketcher=sketcher, design=found, left_out=left_out)
+                      sketcher=sketcher, design=probes, left_out=left_out)
     made = work.keep(made, "features")
     texts.add(made.selectExpr("1L as documents", f"{DIGEST} as digests"))
     texts.check(documents.ranked)

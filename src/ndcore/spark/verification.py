@@ -48,11 +48,11 @@ def read_sets(
         text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted), among=among,
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
-    found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
+    joined = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
     changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
         ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
     part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
-    return work.keep(found.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
+    return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
 def filter_of(work: Work, wanted: DataFrame) -> UInts:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ndcore.checks import imported
 from ndcore.phases.columns import arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["as_frame", "as_table"]
+__all__ = ["as_frame", "as_table", "import_spark"]
+
+
+def import_spark() -> None:
+    """Import what Spark's tasks with Arrow need; ImportError names the package to install."""
+    for name in ("pyspark", "pandas", "pyarrow"):
+        imported(name, "ndcore.spark")
 
 
 def as_table(rows: DataFrame) -> Any:

@@ -50,14 +50,16 @@ class Work:
     Parameters
     ----------
     spark : SparkSession
-    directory : str or None
+    directory : str, os.PathLike or None
         Where steps are kept: a directory, or its URI, that all executors and the driver reach. None: a temporary directory,
         which is removed with this object; only for a local master.
     """
 
-    def __init__(self, spark: SparkSession, directory: str | None) -> None:
+    def __init__(self, spark: SparkSession, directory: str | os.PathLike[str] | None) -> None:
         self.spark = spark
         self._steps = 0
+        if directory is not None:
+            directory = directory_of(directory)
         if directory is None:
             if not _is_local(spark):
                 master = spark.conf.get("spark.master", "unknown")
@@ -117,6 +119,17 @@ class Work:
         return as_frame(self.spark, pa.table(arrays, names=list(types)))
 
 
+def directory_of(given: Any) -> str:
+    """Return the parameter `directory` as a string. TypeError, ValueError: it is no path and no URI."""
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str):
+        raise TypeError(f"directory is {given!r:.80} of type {type(given).__name__}; it is a path or a URI, as "
+                        "'hdfs:///ndcore/job-1'")
+    if not path.strip("/ "):
+        raise ValueError(f"directory={given!r} names no directory of its own; give one, as 'hdfs:///ndcore/job-1'")
+    return path
+
+
 def _is_local(spark: SparkSession) -> bool:
     """Tell whether all tasks run on this machine."""
     here = is_classic(spark) or "SPARK_LOCAL_REMOTE" in os.environ  # a server that this process started
@@ -124,7 +137,7 @@ def _is_local(spark: SparkSession) -> bool:
 
 
 def is_classic(spark: SparkSession) -> bool:
-    """Tell whether Spark's Java runs in this process's care, and is no server of Spark Connect."""
+    """Tell whether the driver belongs to this process; else it is a server of Spark Connect."""
     return not type(spark).__module__.startswith("pyspark.sql.connect")
 
 
@@ -142,13 +155,20 @@ def check_executors(spark: SparkSession) -> int:
         import platform
 
         import pyarrow as pa
+
         try:
             from ndcore._version import __version__ as version
         except ImportError as error:
             version = f"none ({error})"
         yield pa.record_batch([[platform.node()], [version]], names=["host", "version"])
 
-    rows = spark.range(1 << 16).mapInArrow(ask, "host string, version string").collect()
+    try:
+        rows = spark.range(1 << 16).mapInArrow(ask, "host string, version string").collect()
+    except Exception as error:
+        if lacking := re.search(r"No module named '(pyarrow|pandas)'", str(error)):
+            raise RuntimeError(f"an executor has no {lacking[1]}; install ndcore[spark]=={__version__} there, or ship an "
+                               "environment with spark.archives") from error
+        raise
     refuse_others((row.host, row.version) for row in rows)
     if application:
         _checked[application] = len(rows)
