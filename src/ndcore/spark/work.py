@@ -120,7 +120,7 @@ class Work:
 
 
 def directory_of(given: Any) -> str:
-    """Return the parameter `directory` as a string. TypeError, ValueError: it is no path and no URI."""
+    """Return the parameter `directory` as a string. TypeError, ValueError: it is not a path or a URI."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise TypeError(f"directory is {given!r:.80} of type {type(given).__name__}; it is a path or a URI, as "
