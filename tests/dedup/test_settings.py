@@ -54,10 +54,10 @@ def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str
 
 @pytest.mark.parametrize(("caller", "options", "refused"), [
     ("store", {"drop": "contained"}, "drop"), ("store", {"drop_common": 0.1}, "drop_common"),
-    ("spark.near_duplicates", {"drop_common": 0.1}, "drop_common"), ("spark.near_duplicates", {"max_lost": 3}, "max_lost"),
+    ("collection", {"drop_common": 0.1}, "drop_common"), ("spark.near_duplicates", {"max_lost": 3}, "max_lost"),
     ("store", {"filter": "complete"}, "filter"), ("store", {"filter": "lsh"}, "filter"),
     ("collection", {"filter": "complete"}, "filter"), ("collection", {"filter": "lsh"}, "filter"),
-    ("collection", {"drop": "contained"}, "drop"), ("spark dedup", {"drop_common": 0.1}, "drop_common"),
+    ("collection", {"drop": "contained"}, "drop"), ("spark dedup", {"max_lost": 3}, "max_lost"),
 ])
 def test_a_caller_refuses_by_name_what_it_does_not_have(tmp_path: Path, caller: str, options: dict[str, Any], refused: str):
     path = written(tmp_path, write_settings({"threshold": 0.5, **options}))

@@ -31,14 +31,18 @@ def drawn(seed: int) -> tuple[list[bytes], list[bytes] | None, dict, dict]:
     old = as_binary(rng.sample(texts, 5)) + as_binary(mixture(rng, 10)) if rng.random() < 0.4 else None
     options = {
         "threshold": rng.choice([0.3, 0.5, 0.8]), "cluster": rng.choice(["star", "greedy", "components"]),
-        "lost": rng.random() < 0.5,
+        "lost": rng.random() < 0.5, "drop_common": rng.choice([None, 0.05, 0.2, 0.5]),
         "keep": rng.choice(["first", "longest"]), "min_shingles": rng.choice([0, 0, 3]), "reassign": rng.random() < 0.5,
         "max_holders": rng.choice([2, 3, 1000]), "shingling": nd.Shingling(width=rng.choice([1, 2])),
-        "must_agree": rng.choice([None, "numbers", ["title", "negations"], size_class]),
+        "must_agree": rng.choice([[], "numbers", ["title", "negations"], size_class]),
         "filter": rng.choice(["lsh", nd.FilterDesign.of(40, 1, 1, threshold=0.3), "complete", "complete"]),
     }
     if rng.random() < 0.4:
         options |= {"drop": "contained", "cluster": "star", "filter": "auto"}
+    if options["drop_common"] is not None:  # 20 different documents at least have a common shingle
+        texts += as_binary(mixture(rng, 60))
+        texts, old = ([b"menu of all " + text if rng.random() < 0.7 else text for text in side] if side else None
+                      for side in (texts, old))
     labels = {}
     if rng.random() < 0.4 and old is None:
         labels["by"] = [rng.choice("xxy") for _ in texts]
@@ -63,6 +67,7 @@ def test_combinations(spark, monkeypatch, seed):
     expected = nd.near_duplicates(texts, against=old, **options, **labels)
     got = near_duplicates(df, id="id", **options, **given)
     check_verdicts(got, expected, ids, old_ids)
+    assert got.common_shingles == expected.common_shingles
     if options["max_holders"] == 1000:  # all pairs are listed
         names, shown = [*ids, *old_ids], expected.verified
         columns = [column[shown].tolist() for column in (*expected.pairs, expected.pair_scores)]

@@ -55,13 +55,14 @@ def test_options_of_the_verdict(spark, tmp_path):
     rows = [{**row, "text": f"{row['text']} {i % 2}", "site": i // 3} for i, row in enumerate(records(60))]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out", "--one-per", "site", "--must-agree",
-                  "numbers", "--reassign", "--width", 2, "--threshold", 0.6)
+                  "numbers", "--reassign", "--width", 2, "--threshold", 0.6, "--drop-common", 0.3)
     expected = nd.near_duplicates([row["text"] for row in rows], one_per=[row["site"] for row in rows], must_agree="numbers",
-                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.6)
+                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.6, drop_common=0.3)
     verdicts = spark.read.parquet(str(tmp_path / "out" / "verdicts")).sort("record").collect()
     assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
     assert [row["class"] for row in verdicts] == expected.classes.tolist()
     assert summary["version"] == (expected.classes == "version").sum() > 0
+    assert summary["common_shingles"] == expected.common_shingles
 
 
 @pytest.mark.slow
@@ -95,7 +96,8 @@ def test_parquet_against_parquet(spark, tmp_path):
     rows = records(30)
     for name, part in (("old", rows[:10]), ("new", rows[10:])):
         values = [(i, row["text"], row["host"]) for i, row in enumerate(part)]
-        spark.createDataFrame(values, "url int, body string, host string").write.parquet(str(tmp_path / name))
+        df = spark.createDataFrame(values, "url int, body string, host string")
+        df.write.partitionBy("host").parquet(str(tmp_path / name))
     out, scratch = tmp_path / "out", tmp_path / "scratch"
     scratch.mkdir()
     (scratch / "mine").write_text("of the user")
@@ -105,6 +107,7 @@ def test_parquet_against_parquet(spark, tmp_path):
     expected = nd.near_duplicates([row["text"] for row in rows[10:]], against=[row["text"] for row in rows[:10]])
     kept = spark.read.parquet(str(out / "kept"))
     assert kept.columns == ["url", "body", "host"]
+    assert {path.name for path in (out / "kept").iterdir() if path.is_dir()} == {"host=x", "host=y"}
     assert sorted(row.url for row in kept.collect()) == expected.kept.tolist()
 
 

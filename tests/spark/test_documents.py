@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from ndcore.spark import cluster, hamming_join, near_duplicates, sketch
 from ndcore.spark.documents import key_columns, label_of, refuse_unstable, with_keys
+from ndcore.spark.work import Work
 
 
 def test_columns_with_odd_names(spark):
@@ -85,6 +86,26 @@ def test_names_of_results_are_refused_as_keys(spark, function, name):
     df = spark.createDataFrame([(1, "a")], f"`{name}` bigint, text string")
     with pytest.raises(ValueError, match=f"id='{name}' is also a column of the result"):
         function(df, id=name)
+
+
+@pytest.mark.parametrize("function", [near_duplicates, cluster])
+def test_keys_are_checked_before_a_text_is_read(spark, monkeypatch, function):
+    monkeypatch.setattr(Work, "apply", None)
+    for second, message in ((1, "2 documents have the key {'id': 1}; keys are unique"), (None, "have no missing values")):
+        df = spark.createDataFrame([(1, "a"), (second, "b")], "id bigint, text string")
+        with pytest.raises(ValueError, match=message):
+            function(df, id="id")
+
+
+@pytest.mark.parametrize("function", [near_duplicates, cluster, sketch])
+def test_several_columns_of_one_name(spark, function):
+    df = spark.createDataFrame([(1, 2, "a")], "id bigint, number bigint, text string").toDF("id", "ID", "text")
+    with pytest.raises(ValueError, match=r"id='id': for Spark several columns have this name \(id, ID\); rename"):
+        function(df, id="id")
+    with settings(spark, {"spark.sql.caseSensitive": "true"}):
+        assert key_columns(df, "id") == {"id": "`id`"}
+        with pytest.raises(ValueError, match=r"several columns have this name \(id, id\)"):
+            function(df.toDF("id", "id", "text"), id="id")
 
 
 def test_other_tables_and_keys_are_refused(spark):

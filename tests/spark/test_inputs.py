@@ -72,6 +72,17 @@ def test_keep_order_is_the_local_one(spark, work, tmp_path, name, form):
         assert bool(given.strings) == bool(local.strings) == (name == "mixed")
 
 
+@pytest.mark.slow
+def test_directories_of_partitions(spark, work, tmp_path):
+    df = spark.createDataFrame([("a", 1, "x y"), ("b", 2, "ü:/=")], "text string, day int, `h ost` string")
+    place = tmp_path / "of=all"
+    df.write.partitionBy("day", "h ost").parquet(str(place))
+    df.write.parquet(str(tmp_path / "plain"))
+    for path, wanted in ((place, ("day", "h ost")), (place / "day=1", ("h ost",)), (tmp_path / "plain", ())):
+        given = open_input(work, [str(path)], "documents", text="text", ident="text", parquet=True)
+        assert given.partitions == wanted
+
+
 def test_fields_without_an_order(spark, work, tmp_path):
     for name, values, said in (("mixed", ["1", 1], "a number in some records and a string in others"),
                                ("none", [None, " "], "no field 'n' to keep documents by: of 2 none has it")):

@@ -93,7 +93,7 @@ def test_labels_keep_documents_apart(spark):
 @pytest.mark.slow
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     """Thirteen partitions, with runs that are not expanded, and components in rounds."""
-    texts = documents(13, 60)
+    texts = documents(13, 80)
     options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 3, "cluster": "greedy", "min_shingles": 4, "lost": True}
     applied = []
 
@@ -113,17 +113,20 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Work, "apply", staticmethod(dying))
     df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 13, 1)
-    expected = nd.near_duplicates(texts, **options)
-    for task_pairs, filter in ((9, "auto"), (14, "complete")):  # all components in rounds; some of them in one task
-        got = near_duplicates(df, id="id", task_pairs=task_pairs, filter=filter, **options)
+    every = {"filter": "complete", "drop_common": np.float64(0.3)}
+    for task_pairs, more in ((9, {}), (14, every)):  # all components in rounds; some of them in one task
+        expected = nd.near_duplicates(texts, **options, **more)
+        got = near_duplicates(df, id="id", task_pairs=task_pairs, **options, **more)
         check_verdicts(got, expected, range(len(texts)))
-        if filter == "auto":
+        if more:
+            assert got.common_shingles == expected.common_shingles > 0
+        else:
             check_common(got, expected, range(len(texts)))
-    assert expected.common
+            assert expected.common
     assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
     killed = {mark.name.partition("-")[2] for mark in applied if mark.exists()}
     assert killed >= {"sketch_documents", "number_rows", "list_entries", "expand_runs", "form_sets", "verify_blocks",
-                      "compare_holders", "fill_table", "join_tables", "list_missing", "list_members",
+                      "compare_holders", "count_candidates", "fill_table", "join_tables", "list_missing", "list_members",
                       "contract_edges", "large_star", "small_star", "assign_stars", "resolve_round"}
 
 
@@ -135,6 +138,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
     ({"id": "id", "filter": "lsh", "drop": "contained"}, "drop='contained' needs filter='auto' or 'complete'"),
     ({"id": "id", "drop": "contained", "cluster": "greedy"}, "drop='contained' needs cluster='star'"),
     ({"id": "id", "threshold": 2}, "threshold"),
+    ({"id": "id", "drop_common": 1}, "drop_common is a share of the documents, above 0 and below 1, as 0.05; got 1"),
     ({"id": "id", "keep": "last"}, "keep must be 'first', 'longest' or a Column of priorities, got 'last'"),
     ({"id": "id", "task_pairs": 0}, "task_pairs is 0; it must be at least 1"),
 ])
@@ -147,7 +151,7 @@ def test_what_is_refused(spark, options, message):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"text": "when"}, "text='when' is a column of type date; texts are string or binary"),
-    ({"drop_common": 0.1}, "drop_common=… is an option of ndcore.near_duplicates, and not available on Spark"),
+    ({"max_lost": 3}, "max_lost=… is an option of ndcore.near_duplicates, and not available on Spark"),
     ({"lost": 1}, "lost is True or False, got 1"),
     ({"speed": 3}, "unexpected keyword argument 'speed'"),
     ({"by": "words"}, "by is of type array<string>"),
@@ -188,7 +192,8 @@ def test_no_documents(spark):
     assert np.array_equal(nd.near_duplicates([]).labels, [])
 
 
-def test_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(ImportError, match=r"ndcore.spark needs pyspark: pip install 'ndcore\[spark\]'"):
+@pytest.mark.parametrize("name", ["pyspark", "pandas", "pyarrow"])
+def test_the_extra_is_named(monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"ndcore.spark needs {name}: pip install "):
         near_duplicates(None)

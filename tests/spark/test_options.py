@@ -57,7 +57,7 @@ def test_the_file_to_submit(capsys):
 @pytest.mark.parametrize(("words", "message"), [
     (["dedup", "--input", "a"], "the following arguments are required: --output"),
     ([*LEAST, "--pairs", "x"], "--pairs is an option of ndcore dedup, and not available on Spark"),
-    ([*LEAST, "--drop-common=0.1"], "--drop-common is an option of ndcore dedup, and not available on Spark"),
+    ([*LEAST, "--max-lost=3"], "--max-lost is an option of ndcore dedup, and not available on Spark"),
     ([*LEAST, "--filter=some"], "argument --filter: invalid choice: 'some'"),
     ([*LEAST, "--keep", "n:up"], "'n:up' is none of first, longest, FIELD:desc, FIELD:asc"),
     ([*LEAST, "--speed", "3"], "unrecognized arguments: --speed 3"),

@@ -42,7 +42,7 @@ def test_verdicts(spark, work):
     assert sorted((row.a.id, row.b.id, row.resemblance) for row in by_key.collect()) == [("a", "d", 1.0), ("old", "f", 0.8)]
     design, rules = nd.FilterDesign.of(4, 3, threshold=0.8), Rules()
     recipe = rules.recipe(nd.MinHasher().recipe, design)
-    result = NearDuplicateFrames(verdicts, {"id": "id"}, work, by_key, rules, design, recipe, None)
+    result = NearDuplicateFrames(verdicts, {"id": "id"}, work, by_key, rules, design, recipe, None, 0)
     df = spark.createDataFrame([(name, name * 2) for name in EXPECTED], "id string, text string")
     kept = result.kept(df)
     assert sorted(map(tuple, kept.collect())) == [("a", "aa"), ("g", "gg")] and kept.columns == ["id", "text"]

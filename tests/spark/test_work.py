@@ -15,12 +15,26 @@ from ndcore.spark import work as work_module
 from ndcore.spark.work import Work, check_executors, refuse_others
 
 
+def described(spark):
+    """Return the description of a job, as a task sees it."""
+    def tell(_):
+        from pyspark import TaskContext
+
+        yield pa.record_batch([[TaskContext.get().getLocalProperty("spark.job.description")]], names=["of"])
+
+    import pyarrow as pa
+
+    return spark.range(1).coalesce(1).mapInArrow(tell, "of string").collect()[0].of
+
+
 def test_a_temporary_directory_is_removed_with_the_job(spark):
     work = Work(spark, None)
     rows = work.keep(spark.range(5).toDF("id"), "five rows")
     folder = Path(work.directory)
     assert rows.count() == 5 and [path.name for path in folder.iterdir()] == ["001-five-rows"]
-    assert spark.sparkContext.getLocalProperty("spark.job.description") == "ndcore: five rows"
+    assert spark.conf.get("spark.job.description") == "ndcore: five rows" == described(spark)
+    work.finish()
+    assert described(spark) is None
     del work
     assert not folder.exists()
 
@@ -34,14 +48,14 @@ def test_a_given_directory_stays(spark, tmp_path):
 
 
 def test_a_cluster_needs_a_directory():
-    session = SimpleNamespace(sparkContext=SimpleNamespace(master="spark://host:7077"))
+    session = SimpleNamespace(conf={"spark.master": "spark://host:7077"})
     with pytest.raises(ValueError, match="name a directory that all executors reach"):
         Work(session, None)
 
 
 def test_directories_that_cannot_be_used(spark, tmp_path):
-    Work(spark, str(tmp_path / "job")).keep(spark.range(2).toDF("id"), "step")
-    with pytest.raises(ValueError, match="has 001-step, a step of another job; name a new directory"):
+    Work(spark, str(tmp_path / "job"))
+    with pytest.raises(ValueError, match="has 000-job, of another job; name a new directory"):
         Work(spark, str(tmp_path / "job"))
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match=r"file/job' cannot be used: .*; name one that the driver and all executors"):
@@ -49,6 +63,24 @@ def test_directories_that_cannot_be_used(spark, tmp_path):
     for place in ("s3a://bucket/job", "nowhere://host/job"):
         with pytest.raises(ValueError, match=r"cannot be used: .*; Spark has no jar for this file system"):
             Work(spark, place)
+
+
+def test_directories_of_other_types(spark, tmp_path):
+    assert Work(spark, tmp_path / "job").directory == str(tmp_path / "job")
+    with pytest.raises(TypeError, match=r"directory is 3 of type int; it is a path or a URI, as 'hdfs:///ndcore/job-1'"):
+        Work(spark, 3)
+    for name in ("", "/", " "):
+        with pytest.raises(ValueError, match=f"directory={name!r} names no directory of its own"):
+            Work(spark, name)
+
+
+def test_executors_that_lack_a_package():
+    def fail(_):
+        raise OSError("PythonException: … ModuleNotFoundError: No module named 'pyarrow'")
+
+    session = SimpleNamespace(conf={"spark.app.id": "another"}, range=fail)
+    with pytest.raises(RuntimeError, match=r"an executor has no pyarrow; install ndcore\[spark\]=="):
+        check_executors(session)
 
 
 def test_other_versions_are_refused() -> None:
@@ -60,10 +92,10 @@ def test_other_versions_are_refused() -> None:
 
 
 def test_executors_are_asked_once(spark: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(work_module, "_checked", set())
-    check_executors(spark)
+    monkeypatch.setattr(work_module, "_checked", {})
+    assert check_executors(spark) == 2  # cores
     monkeypatch.setattr(work_module, "__version__", "0.0")  # of the driver
     check_executors(spark)
-    monkeypatch.setattr(work_module, "_checked", set())
+    monkeypatch.setattr(work_module, "_checked", {})
     with pytest.raises(RuntimeError, match=r"the driver has ndcore 0.0, and 1 of the executors' hosts do not"):
         check_executors(spark)

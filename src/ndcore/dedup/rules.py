@@ -20,8 +20,6 @@ VERIFICATIONS = ("fingerprints", "tokens")
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
-_COMMON = ("equal documents and candidates are found in one reading of the texts there, and which shingles are common is "
-           "known only after it")
 _FILES = "only the local command writes this output"
 CALLERS: dict[str, dict[str, str]] = {
     "collection": {
@@ -53,7 +51,6 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": "texts and indexes are on disk",
     },
     "spark.near_duplicates": {
-        "drop_common": _COMMON,
         "max_lost": "sets of shingles are moved, and they have no order",
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
@@ -67,7 +64,6 @@ CALLERS: dict[str, dict[str, str]] = {
         "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark dedup": {
-        "--drop-common": _COMMON,
         "--max-lost": "sets of shingles are moved, and they have no order",
         "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
         **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,15 +30,20 @@ class CommonShingles:
     def __len__(self) -> int:
         return len(self.values)
 
+    @cached_property
+    def _sorted(self) -> tuple[UInts, Ints]:
+        """The distinct values, and the numbers of (group, distinct value), ascending."""
+        distinct = np.unique(self.values)
+        return distinct, np.sort(self.groups * len(distinct) + np.searchsorted(distinct, self.values))
+
     def holds(self, values: UInts, groups: Ints) -> Bools:
         """Tell which of these values are common in their group. O(len(values) · log)."""
         common = np.zeros(len(values), np.bool_)
-        distinct = np.unique(self.values)
+        distinct, known = self._sorted
         if not len(distinct):
             return common
         at = np.minimum(np.searchsorted(distinct, values), len(distinct) - 1)
         held = np.flatnonzero(distinct[at] == values)
-        known = np.sort(self.groups * len(distinct) + np.searchsorted(distinct, self.values))
         wanted = groups[held] * len(distinct) + at[held]
         common[held] = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
         return common

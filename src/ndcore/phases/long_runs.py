@@ -4,7 +4,8 @@ A block has documents of all long runs, in keep order. One place settles which o
 compares these with its own documents, by bitmaps first. See DESIGN.md §5, "Long runs" and "Phases".
 
 Documents are Arrow tables: ``rank``; ``runs``, their features of 8 bytes; ``members``, the parts of their shingle set;
-perhaps ``scope``, of one length, of which only equal ones are compared; and perhaps ``root``, of which only different ones.
+perhaps ``scope``, of one length, of which only equal ones are compared; perhaps ``root``, of which only different ones; and
+perhaps ``group``, of `Judgement.left_out`.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ class _RunMeetings:
         self.ranks, self.scopes = documents["rank"].to_numpy(), _scopes(documents)
         members = documents["members"].combine_chunks()
         data, bounds = bytes_of(members.values)
-        self.sets = _integers(data, bounds[members.offsets.to_numpy()])
-        bitmaps = Bitmaps(np.diff(self.sets[1]).astype(np.uint32), how.contained)
-        bitmaps.add(np.arange(self.n, dtype=np.uint32), *self.sets)
+        groups = documents["group"].to_numpy() if "group" in documents.column_names else None
+        self.sets = how.take(*_integers(data, bounds[members.offsets.to_numpy()]), groups)
+        bitmaps = Bitmaps(np.diff(self.sets.counted_offsets).astype(np.uint32), how.contained)
+        bitmaps.add(np.arange(self.n, dtype=np.uint32), self.sets.counted_values, self.sets.counted_offsets)
         features, bounds = _features(documents)
         _, run, count = np.unique(features, return_inverse=True, return_counts=True)
         shared = count[run] > 1
@@ -81,7 +83,7 @@ class _RunMeetings:
             allowed = (a < b) & (self.ranks[b] >= self.how.first_new)
             if self.scopes is not None:
                 allowed &= (self.scopes[a] == self.scopes[b]).all(axis=1)
-            yield from self.how.accept(*self.sets, a[allowed], b[allowed])
+            yield from self.how.accept(self.sets, a[allowed], b[allowed])
 
     def joins(self, documents: NDArray[np.uint32], which: int) -> tuple[Ints, Ints]:
         """Return such pairs (a, b) of which b may join a, sorted."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._batch import Batch
 from ndcore._candidates import Counts, Marks, entries
@@ -17,10 +18,11 @@ from ndcore._sets import distinct
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.columns import Batches, as_batch, binary_column, byte_rows, drop_empty, numbers, read_column
+from ndcore.phases.labelled_shingles import LabelledShingles, mixes_of
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["CELLS", "DIGEST", "MARKS", "Probes", "fill_table", "join_tables", "put_together"]
+__all__ = ["CELLS", "DIGEST", "MARKS", "MOST", "Probes", "fill_table", "join_tables", "put_together", "sum_digests"]
 
 CELLS, MARKS = 1 << 23, 1 << 27  # 16 MiB each
 DIGEST = "cast(conv(hex(substring(bytes, 1, 4)), 16, 10) as decimal(20, 0))"  # SQL of a part of a digest
@@ -46,40 +48,52 @@ class Probes:
     counts: Counts
     marks: Marks | None = None
 
-    def entries(self, values: UInts, offsets: Ints) -> UInts:
-        """List the entries (shingle, number of the set and rank) of sets; see prefix.h."""
+    def entries(self, values: UInts, offsets: Ints, mixes: UInts | None) -> UInts:
+        """List the entries (shingle, number of the set and rank) of sets; see prefix.h. mixes: as of `mixes_of`."""
         sizes = np.diff(offsets)
         return entries(self.counts, values, offsets, np.arange(len(sizes), dtype=np.uint32),
-                       self.filter.probe_length(sizes), self.filter.index_length(sizes), None, self.marks)
+                       self.filter.probe_length(sizes), self.filter.index_length(sizes), mixes, self.marks)
 
-    def features(self, values: UInts, offsets: Ints) -> tuple[UInts, Ints, Ints]:
+    def features(self, values: UInts, offsets: Ints, mixes: UInts | None) -> tuple[UInts, Ints, Ints]:
         """List the shingles of entries set by set, the whole ones first: (shingles, bounds of sets, whole ones of each)."""
-        n, found = len(offsets) - 1, self.entries(values, offsets)
+        n, found = len(offsets) - 1, self.entries(values, offsets, mixes)
         owners, partial = (found[:, 1] >> np.uint64(32)).astype(np.int64), found[:, 1] & PARTIAL > 0
         order = np.lexsort((partial, owners))
         ends = np.cumsum(np.bincount(owners, minlength=n))
         return found[order, 0], np.append(0, ends), np.bincount(owners[~partial], minlength=n)
 
 
+def sum_digests(digests: NDArray[np.uint8]) -> int:
+    """Add up `DIGEST` of digests of the bytes of texts, a row for each."""
+    return int(np.ascontiguousarray(digests[:, :4]).view(">u4").sum(dtype=np.int64))
+
+
 def fill_table(
-    batches: Batches, *, text: str, shingling: Shingling, table: Counts | Marks, probes: Probes | None = None
+    batches: Batches, *, text: str, shingling: Shingling, table: Counts | Marks, probes: Probes | None = None,
+    left_out: LabelledShingles | None = None,
 ) -> Iterator[Any]:
     """Count the shingles of texts, or mark their probes, in an empty table; yield the table in slices.
+
+    Documents have perhaps ``scope``, their labels of `by`. left_out: common shingles, which count for nothing.
 
     Yields ``slice`` and ``cells`` (binary), the first and all that are not of zeros; with the first ``documents`` and
     ``digests``, the number of texts and the sum of `DIGEST` of them.
     """
     documents = digests = 0
     for batch in drop_empty(batches):
-        for _, piece in pieces(read_column(batch, text)):
+        mixes, groups = mixes_of(batch), None if left_out is None else left_out.groups(batch)
+        for first, piece in pieces(read_column(batch, text)):
             sets = distinct(*shingling.fingerprints_many(piece, threads=1))
+            here = slice(first, first + len(piece))
+            if left_out is not None and groups is not None:
+                sets = left_out.remove(*sets, groups[here])
+            of_piece = None if mixes is None else mixes[here]
             if isinstance(table, Counts):
-                table.add(*sets)
+                table.add(*sets, None, of_piece)
             else:
                 assert probes is not None
-                table.add(probes.entries(*sets))
-            hashed = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
-            digests += int(np.ascontiguousarray(hashed[:, :4]).view(">u4").sum(dtype=np.int64))
+                table.add(probes.entries(*sets, of_piece))
+            digests += sum_digests(np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1))
             documents += len(piece)
     data = table.cells.view(np.uint8)
     slices = np.append(data, np.zeros(-len(data) % SLICE, np.uint8)).reshape(-1, SLICE)

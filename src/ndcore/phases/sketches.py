@@ -12,6 +12,7 @@ from ndcore._types import AnyArray, Ints
 from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, cut_binary, drop_empty, read_column
+from ndcore.phases.labelled_shingles import LabelledShingles, mixes_of
 from ndcore.phases.probes import Probes
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
@@ -24,34 +25,43 @@ __all__ = ["list_sketches", "signed", "sketch_documents"]
 
 
 def sketch_documents(
-    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes, must_agree: MustAgree = None
+    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes | None, must_agree: MustAgree = None,
+    left_out: LabelledShingles | None = None,
 ) -> Iterator[Any]:
     """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
 
     New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
     tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
     with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
-    has, ``whole`` of them whole, and ``size`` is the number of all shingles.
+    has, ``whole`` of them whole, and ``size`` is the number of all shingles. Without a design there are no features, but
+    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design.
     """
     tables = FeatureTables(FEATURE_POLYNOMIAL)
-    first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=isinstance(design, Probes))
+    form_sets = not isinstance(design, FilterDesign) or left_out is not None
+    first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=form_sets)
     for batch in drop_empty(batches):
         others = [name for name in batch.schema.names if name != text]
+        mixes, groups = mixes_of(batch), None if left_out is None else left_out.groups(batch)
         for first, piece in pieces(read_column(batch, text)):
-            n = len(piece)
+            n, here = len(piece), slice(first, first + len(piece))
             reading = first_pass((first, piece))
-            if isinstance(design, Probes):
-                assert reading.sets is not None
+            rows, columns = reading.rows, dict[str, Any]()
+            if reading.sets is not None:
                 _, values, offsets = reading.sets
-                features, ends, whole = design.features(values, offsets)
-                columns = {"features": cut_binary(features.astype("<u8").view(np.uint8), 8 * ends), "whole": whole,
-                           "size": np.diff(offsets)}
-            else:
-                assert reading.rows is not None
-                judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
+                if left_out is not None and groups is not None:
+                    values, offsets = left_out.remove(values, offsets, groups[here])
+            if isinstance(design, Probes):
+                features, ends, whole = design.features(values, offsets, None if mixes is None else mixes[here])
+                columns = {"features": cut_binary(features.astype("<u8").view(np.uint8), 8 * ends), "whole": whole}
+            elif design is not None:
+                if rows is None:
+                    rows = sketcher.sketch_hashes(values, offsets).values
+                judge = Judge(rows, design.groups, design.group_size, design.need, 0, n)
                 entries = judge.entries(tables, 0, design.groups, np.arange(n))
                 features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
                 columns = {"features": binary_column(features.view(np.uint8))}
+            if reading.sets is not None:
+                columns["size"] = np.diff(offsets)
             deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
             kept = {name: batch.column(name).slice(first, n) for name in others}
             agrees = {} if reading.keys is None else {"agrees": binary_column(reading.keys)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.scored import Scored
 from ndcore.parallel import cut
 from ndcore.phases.columns import Batches, as_batch, byte_rows, bytes_of, drop_empty, numbers, row_changes
+from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledSets
 
-__all__ = ["OF_PAIR", "OF_SET", "Judgement", "list_missing", "scored_batch", "take_sets", "verify_blocks"]
+__all__ = ["OF_PAIR", "OF_SET", "JudgedSets", "Judgement", "list_missing", "scored_batch", "take_sets", "verify_blocks"]
 
 OF_SET, OF_PAIR = 0, 1  # what a row of a block is
 IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time; more go to a temporary file
@@ -44,6 +45,8 @@ class Judgement:
         Distinct shingles that both documents have, at least.
     first_new : int
         Documents of lower ranks are not paired with one another.
+    left_out : LabelledShingles, optional
+        Shingles that do not count in scores and signatures.
     """
 
     sketcher: MinHasher
@@ -52,30 +55,47 @@ class Judgement:
     threshold: float | None
     min_shingles: int
     first_new: int
+    left_out: LabelledShingles | None = None
 
     @property
     def contained(self) -> bool:
         """True: the score of a document in another is its containment; else both scores are the resemblance."""
         return isinstance(self.design, PrefixFilter) and self.design.drop == "contained"
 
-    def accept(self, values: UInts, offsets: Ints, a: Ints, b: Ints) -> Iterator[Scored]:
-        """Yield the accepted ones of pairs of the sets values[offsets[i] : offsets[i + 1]], by number, in this order.
+    def take(self, values: UInts, offsets: Ints, groups: Ints | None) -> JudgedSets:
+        """Take the sets values[offsets[i] : offsets[i + 1]] of documents of these groups of `left_out`, to be judged."""
+        if self.left_out is None:
+            return JudgedSets(values, offsets, values, offsets)
+        assert groups is not None
+        spool = SpooledSets(IN_MEMORY)
+        for some in cut(np.diff(offsets), MEMBERS):
+            bounds = offsets[some.start : some.stop + 1]
+            spool.append(*self.left_out.remove(values[bounds[0] : bounds[-1]], bounds - bounds[0], groups[some]))
+        return JudgedSets(values, offsets, spool.values(), spool.offsets)
+
+    def accept(self, sets: JudgedSets, a: Ints, b: Ints) -> Iterator[Scored]:
+        """Yield the accepted ones of pairs of sets, by number, in this order.
 
         With LSH signatures are made of sets that resemble another one enough.
         """
-        sizes = np.diff(offsets)
+        values, offsets = sets.counted_values, sets.counted_offsets
+        sizes, whole = np.diff(offsets), np.diff(sets.offsets)
         for start in range(0, len(a), PAIRS):
             x, y = a[start : start + PAIRS], b[start : start + PAIRS]
             shared = common(values, offsets, x, y).astype(np.float64)
             with np.errstate(invalid="ignore"):  # of two empty sets
-                resemblance: Floats = shared / ((sizes[x] + sizes[y]).astype(np.float64) - shared)
+                resemblance = _resemblance(shared, sizes[x], sizes[y])
                 scores = (shared / sizes[x], shared / sizes[y]) if self.contained else (resemblance, resemblance)
             measured = Scored(x, y, resemblance, *scores)
             if self.threshold is not None:
-                large = np.minimum(sizes[x], sizes[y]) >= self.min_shingles
+                large = np.minimum(whole[x], whole[y]) >= self.min_shingles
                 measured = measured.where((measured.score >= self.threshold) & large)
                 if isinstance(self.design, FilterDesign):
                     measured = measured.where(self._pass_filter(self.design, values, offsets, measured.a, measured.b))
+            if self.left_out is not None:
+                x, y = measured.a, measured.b
+                shared = common(sets.values, sets.offsets, x, y).astype(np.float64)
+                measured = measured._replace(resemblance=_resemblance(shared, whole[x], whole[y]))
             if len(measured.a):
                 yield measured
 
@@ -87,6 +107,21 @@ class Judgement:
         judge = Judge(rows, design.groups, design.group_size, design.need, self.equal_minima, len(rows))
         passed: Bools = judge.matches(x, y).view(np.bool_)
         return passed
+
+
+class JudgedSets(NamedTuple):
+    """Shingle sets, values[offsets[i] : offsets[i + 1]], and in the same form the shingles of them that count."""
+
+    values: UInts
+    offsets: Ints
+    counted_values: UInts
+    counted_offsets: Ints
+
+
+def _resemblance(shared: Floats, of_a: Ints, of_b: Ints) -> Floats:
+    """Return the resemblances of sets of these sizes, given the number of members that they share."""
+    resemblance: Floats = shared / ((of_a + of_b).astype(np.float64) - shared)
+    return resemblance
 
 
 def scored_batch(a: Ints, b: Ints, resemblance: Floats, of_a: Floats, of_b: Floats) -> Any:
@@ -108,16 +143,27 @@ class _HeldSets:
         self.used = False
         self._sets = SpooledSets(IN_MEMORY)
         self._places = [np.empty(0, np.int64)]
+        self._groups = [np.empty(0, np.int64)]
+        self.groups: Ints | None = None
+        self._judged: JudgedSets | None = None
 
     def ranks(self, which: Ints) -> Ints:
         """Return the ranks of the documents of these sets."""
         ranks: Ints = self.places[which] & np.int64((1 << _RANK_BITS) - 1)
         return ranks
 
-    def append(self, places: Ints, members: UInts, bounds: Ints) -> None:
-        """Append parts of sets, members[bounds[i] : bounds[i + 1]], by the place of each."""
+    def judged(self, judgement: Judgement) -> JudgedSets:
+        """Return the sets as they are judged; nothing is appended afterwards."""
+        if self._judged is None:
+            self._judged = judgement.take(self.values, self.offsets, self.groups)
+        return self._judged
+
+    def append(self, places: Ints, members: UInts, bounds: Ints, groups: Ints | None) -> None:
+        """Append parts of sets, members[bounds[i] : bounds[i + 1]], by the place, and perhaps the group, of each."""
         self._sets.append(members, bounds)
         self._places.append(places)
+        if groups is not None:
+            self._groups.append(groups)
 
     def find(self, places: Ints) -> Ints:
         """Find the sets at these places; nothing is appended afterwards."""
@@ -127,6 +173,8 @@ class _HeldSets:
             starts = np.flatnonzero(row_changes(every[:, None]))
             self.places, self.values = every[starts], self._sets.values()
             self.offsets = self._sets.offsets[np.append(starts, len(every))]
+            if len(self._groups) > 1:
+                self.groups = np.concatenate(self._groups)[starts]
         at = np.minimum(np.searchsorted(self.places, places), max(0, len(self.places) - 1))
         if not len(self.places) or (self.places[at] != places).any():
             raise RuntimeError("a block lacks the shingle set of a document: the input changed between two readings")
@@ -136,7 +184,7 @@ class _HeldSets:
 def verify_blocks(batches: Batches, *, judgement: Judgement) -> Iterator[Any]:
     """Compare the pairs of blocks, see `_pairs_of_blocks`; yield the accepted ones as `scored_batch` does."""
     for held, a, b in _pairs_of_blocks(batches):
-        for x, y, *scores in judgement.accept(held.values, held.offsets, a, b):
+        for x, y, *scores in judgement.accept(held.judged(judgement), a, b):
             yield scored_batch(held.ranks(x), held.ranks(y), *scores)
 
 
@@ -155,7 +203,8 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
     ----------
     batches : record batches, sorted by their first four columns; a block is in one partition
         ``block`` (binary, of one length), ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part
-        of the shingle set of `a`, b the number of the part. A row of the kind OF_PAIR asks for the pair (a, b).
+        of the shingle set of `a`, b the number of the part, and perhaps ``group``, of `Judgement.left_out`. A row of the
+        kind OF_PAIR asks for the pair (a, b).
 
     Notes
     -----
@@ -179,6 +228,8 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
                 if held.used:  # a new block: the sets of a block come before its pairs
                     held = _HeldSets()
                 data, bounds = bytes_of(batch.column("members").take(sets))
-                held.append(a[sets], np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8)
+                groups = numbers(batch, "group")[sets] if "group" in batch.schema.names else None
+                held.append(a[sets], np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8,
+                            groups)
             if len(pairs):
                 yield held, held.find(a[pairs]), held.find(b[pairs])

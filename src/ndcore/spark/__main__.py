@@ -15,16 +15,16 @@ sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)] 
 
 def main(argv: Sequence[str]) -> int:
     """Run the job that the arguments name, and return its exit code."""
-    from ndcore.checks import imported
     from ndcore.spark.dedup_job import reason, run
     from ndcore.spark.options import parse
+    from ndcore.spark.versions import import_spark
 
     options = parse(argv)
     if options is None:
         return 0
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of local workers; a cluster's own setting comes first
     try:
-        imported("pyspark", "ndcore.spark")
+        import_spark()
         from pyspark.sql import SparkSession
 
         spark = SparkSession.builder.appName("ndcore dedup").getOrCreate()

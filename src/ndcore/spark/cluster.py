@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.checks import check_choice, checked_int, imported
+from ndcore.checks import check_choice, checked_int
 from ndcore.collection.settings import LEAST, Grouping, Method, Policy, Settings
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.candidates import expand_runs
@@ -14,9 +15,18 @@ from ndcore.phases.samples import compare_samples, count_overlaps, list_members,
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
-from ndcore.spark.documents import SparkDocuments, key_columns, number_documents, refuse_options, refuse_taken, with_keys
+from ndcore.spark.documents import (
+    SparkDocuments,
+    check_keys,
+    key_columns,
+    number_documents,
+    refuse_options,
+    refuse_taken,
+    with_keys,
+)
 from ndcore.spark.result import VERDICT, Verdicts, join_labels, pairs_by_key
 from ndcore.spark.stars import choose_representatives
+from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -76,7 +86,7 @@ def cluster(
     filter: FilterDesign | None = None,
     tell_apart: bool = True,
     task_pairs: int = 1 << 22,
-    directory: str | None = None,
+    directory: str | os.PathLike[str] | None = None,
     **local_only: Any,
 ) -> ClusteringFrames:
     """Cluster a collection by the values that the sketches of its documents have in common.
@@ -114,7 +124,7 @@ def cluster(
     ----------
     Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, §4 and §5, DOI 10.1016/S0169-7552(97)00031-7.
     """
-    imported("pyspark", "ndcore.spark")
+    import_spark()
     refuse_options("cluster", local_only)
     check_choice("cluster", cluster, ("star", "components", "greedy"))
     settings = Settings.of(None, sketcher=sketcher, method=method, threshold=threshold, max_holders=max_holders, run=run,
@@ -126,17 +136,18 @@ def cluster(
     refuse_taken(key, ("representative", *VERDICT))
     sides = with_keys(df, text, key, {})
     work = Work(df.sparkSession, directory)
+    check_keys(work, sides)
     documents = number_documents(work, sides, [], sample_documents, SAMPLED, HOW, sketcher=settings.sketcher,
                                  tell_apart=bool(tell_apart))
     leaders = documents.ranked.where("sound").join(documents.followers.select("rank"), "rank", "left_anti")
     leaders = work.keep(leaders.select("rank", "sample", "modulus", "levels"), "leaders")
-    pairs, crowd = _count_pairs(work, leaders, settings, grouping)
+    pairs, long = _count_pairs(work, leaders, settings, grouping)
     labels = _assign(work, leaders, pairs, settings, grouping, bound)
     names = documents.ranked.select("rank", "key")
     verdicts = work.keep(_conclude(documents, labels, grouping), "verdicts")
-    work.describe("done")
+    work.finish()
     by_key = pairs_by_key(pairs, names, "common", "in_a", "in_b")
-    return ClusteringFrames(verdicts, key, work, by_key, _common_by_key(crowd, names), settings.floor, settings.described(),
+    return ClusteringFrames(verdicts, key, work, by_key, _common_by_key(long, names), settings.floor, settings.described(),
                       settings.recipe)
 
 
@@ -153,19 +164,19 @@ def _count_pairs(
                           first_new=0)
     of_common = F.when(F.col("b").isNull(), F.col("run")).alias("run")
     counted = work.keep(proposed.groupBy("a", "b", of_common).agg(F.count("*").alias("common")), "counted pairs")
-    crowd = counted.where("b is null").selectExpr("run", "a as rank")
+    long = counted.where("b is null").selectExpr("run", "a as rank")
     pairs = counted.where("b is not null").select("a", "b", "common")
     if settings.method != "shingles":
-        found = _compare(work, leaders, pairs.where(f"common >= {settings.needed}"), settings, grouping)
-        return work.keep(found, "pairs"), crowd
-    if not crowd.isEmpty():
-        held = work.keep(crowd.groupBy("rank").agg(F.collect_set("run").alias("values")), "common values of documents")
+        measured = _compare(work, leaders, pairs.where(f"common >= {settings.needed}"), settings, grouping)
+        return work.keep(measured, "pairs"), long
+    if not long.isEmpty():
+        held = work.keep(long.groupBy("rank").agg(F.collect_set("run").alias("values")), "common values of documents")
         pairs = pairs.join(held.selectExpr("rank as a", "values as of_a"), "a", "left").join(
             held.selectExpr("rank as b", "values as of_b"), "b", "left").selectExpr(
             "a", "b", "common + coalesce(size(array_intersect(of_a, of_b)), 0) as common")
-    found = work.apply(_with_sides(leaders, pairs, "modulus", "levels"), count_overlaps, MEASURED, settings=settings,
+    measured = work.apply(_with_sides(leaders, pairs, "modulus", "levels"), count_overlaps, MEASURED, settings=settings,
                        grouping=grouping)
-    return work.keep(found, "pairs"), crowd
+    return work.keep(measured, "pairs"), long
 
 
 def _with_sides(leaders: DataFrame, pairs: DataFrame, *columns: str) -> DataFrame:
@@ -188,7 +199,7 @@ def _assign(
     work: Work, leaders: DataFrame, pairs: DataFrame, settings: Settings, grouping: Grouping, bound: int
 ) -> DataFrame:
     """Choose a representative for each document of the pairs; return ``rank``, ``label`` and ``resemblance``."""
-    links = pairs.where(f"weight >= {grouping.threshold!r}D").selectExpr("a", "b", "weight as resemblance")
+    links = pairs.where(f"weight >= {float(grouping.threshold)!r}D").selectExpr("a", "b", "weight as resemblance")
     labels = choose_representatives(work, links, grouping.cluster, first_new=0, bound=bound)
     linked = labels.selectExpr("label as a", "rank as b")
     if grouping.cluster == "components":
@@ -202,7 +213,7 @@ def _conclude(documents: SparkDocuments, labels: DataFrame, grouping: Grouping) 
     """Return the verdicts by key."""
     other = "'near'"
     if grouping.policy == "containment":
-        other = f"if(measured < {grouping.threshold!r}D and not isnan(measured), 'contained', 'near')"
+        other = f"if(measured < {float(grouping.threshold)!r}D and not isnan(measured), 'contained', 'near')"
     return join_labels(documents, labels, "sound").selectExpr(
         "key.*", "representative",
         f"case when rank = label then 'kept' when label = leader then how else {other} end as class",
@@ -212,10 +223,10 @@ def _conclude(documents: SparkDocuments, labels: DataFrame, grouping: Grouping) 
     )
 
 
-def _common_by_key(crowd: DataFrame, names: DataFrame) -> DataFrame:
+def _common_by_key(long: DataFrame, names: DataFrame) -> DataFrame:
     """Return the common values with the key of their first holder."""
     from pyspark.sql import functions as F
 
-    found = crowd.groupBy("run").agg(F.count("*").alias("holders"), F.min("rank").alias("first"))
-    return found.join(names.selectExpr("rank as first", "key as example"), "first").selectExpr(
+    counts = long.groupBy("run").agg(F.count("*").alias("holders"), F.min("rank").alias("first"))
+    return counts.join(names.selectExpr("rank as first", "key as example"), "first").selectExpr(
         "bigint(conv(hex(run), 16, -10)) as value", "holders", "example")

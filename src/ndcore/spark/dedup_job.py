@@ -16,7 +16,7 @@ from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
 from ndcore.spark.options import JobOptions
 from ndcore.spark.result import NearDuplicateFrames
-from ndcore.spark.work import JAR, Work, lacks_jar
+from ndcore.spark.work import JAR, Work, is_classic, lacks_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,8 +33,11 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     Raises
     ------
     ValueError, TypeError, RuntimeError
-        An option, a column or an executor is not accepted; or the output exists.
+        An option, a column, an executor or the session is not accepted; or the output exists.
     """
+    if not is_classic(spark):
+        raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, or "
+                         "call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
     output = options.output.rstrip("/")
     files = _Files(spark)
     if files.exists(output):
@@ -59,7 +62,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
         num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
         keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
         max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
-        min_shingles=options.min_shingles, filter=options.filter, drop=options.drop,
+        min_shingles=options.min_shingles, drop_common=options.drop_common, filter=options.filter, drop=options.drop,
         lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
         directory=f"{work.directory}/near-duplicates",
     )
@@ -77,7 +80,7 @@ def _write(
     if given.lines:
         kept.selectExpr("cast(line as string)").write.text(f"{output}/{KEPT}")
     elif given.key is None or given.text != "text" or "line" not in given.rows.columns:
-        kept.write.parquet(f"{output}/{KEPT}")
+        kept.write.partitionBy(*given.partitions).parquet(f"{output}/{KEPT}")
     else:
         kept.selectExpr("file", "record", "id", "cast(text as string) as text").write.parquet(f"{output}/{KEPT}")
     work.describe("verdicts")
@@ -92,6 +95,7 @@ def _write(
         **{name: counts.get(name, 0) for name, may_be in (("contained", options.drop == "contained"),
                                                          ("version", options.one_per is not None)) if may_be},
         **({"lost": result.losses()} if options.lost else {}),
+        **({"common_shingles": result.common_shingles} if options.drop_common is not None else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
     work.describe("summary")

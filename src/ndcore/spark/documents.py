@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ndcore.dedup.rules import CALLERS
 from ndcore.phases.candidates import number_rows
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, is_classic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "SparkDocuments", "key_columns", "key_struct", "label_of", "number_documents", "refuse_missing", "refuse_options",
-    "refuse_taken", "refuse_unstable", "type_of", "with_keys",
+    "FILE_KEY", "SparkDocuments", "check_keys", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents",
+    "refuse_missing", "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
-_FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
+FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
+_UNSTABLE = re.compile(r"\b(?:monotonically_increasing_id|rand|randn|randstr|uniform|uuid|shuffle|spark_partition_id|"
+                       r"reflect|input_file_name|input_file_block_(?:start|length))\([^()]*\)", re.IGNORECASE)
 _FLOATS = ("float", "double")
 _LABELS = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp",
            "timestamp_ntz")  # and decimals
@@ -34,8 +37,8 @@ class SparkDocuments:
     Attributes
     ----------
     ranked : DataFrame
-        ``rank``, ``key``, ``against``, with `by` or `must_agree` ``scope``, of which only equal ones are compared, and the
-        columns of the phase that sketched them.
+        ``rank``, ``key``, ``against``, with `by` ``label``, with `by` or `must_agree` ``scope``, of which only equal ones
+        are compared, and the columns of the phase that sketched them.
     followers : DataFrame
         ``rank`` and ``leader`` of documents that are not compared, and ``how`` they follow: identical, lexical, shingle; or
         version, where the first document with their label of `one_per` follows the leader, or is it.
@@ -68,11 +71,11 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
                         "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
-            df.selectExpr(*_FILE_KEY.values())
+            _ = df.selectExpr(*FILE_KEY.values()).schema  # Spark Connect finds out with the schema
         except Exception as error:
             raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
                              "be the keys; name the columns that identify a document, as id='url'") from error
-        return dict(_FILE_KEY)
+        return dict(FILE_KEY)
     names = [id] if isinstance(id, str) else list(id)
     for name in names:
         kind = type_of(df, name, "id").simpleString()
@@ -96,30 +99,58 @@ def refuse_taken(key: Collection[str], names: Collection[str]) -> None:
 def refuse_unstable(rows: DataFrame, role: str) -> None:
     """Raise ValueError where a second reading of these columns may give other values.
 
-    The plan is optimized without what is cached: a cached partition that is lost is computed again. Columns that are not
-    read do not count.
+    What is cached counts: a cached partition that is lost is computed again. Columns that are not read do not count.
     """
+    reason = _unstable_step(rows) if is_classic(rows.sparkSession) else _unstable_function(rows)
+    if reason is not None:
+        raise ValueError(f"{role}: a second reading may give other values, because of {reason:.200}. Write the rows as "
+                         "Parquet and read them from there, or df.checkpoint() them; or give a column as id that is in "
+                         "the data. monotonically_increasing_id() depends on partitions, and cache() may lose some")
+
+
+def _unstable_step(rows: DataFrame) -> str | None:
+    """Return a step of the plan that Spark does not hold for deterministic; None: it has none."""
     execution = rows._jdf.queryExecution()
-    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())
+    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())  # without what is cached
     if plan.deterministic():
-        return
+        return None
     while True:
         children = plan.children()
         unstable = [child for child in map(children.apply, range(children.size())) if not child.deterministic()]
         if not unstable:
-            break
+            return str(plan.simpleString(25))
         plan = unstable[0]
-    raise ValueError(f"{role}: a second reading may give other values, because of {plan.simpleString(25):.200}. Write the "
-                     "rows as Parquet and read them from there, or df.checkpoint() them; or give a column as id that is in "
-                     "the data. monotonically_increasing_id() depends on partitions, and cache() may lose some")
+
+
+def _unstable_function(rows: DataFrame) -> str | None:
+    """Do the same on Spark Connect, by names of functions in the plan, and by what all UDFs say of themselves."""
+    plan: Any = rows
+    optimized = plan._explain_string(extended=True).partition("== Optimized Logical Plan ==")[2]
+    if named := _UNSTABLE.search(optimized):
+        return str(named[0])
+    messages = [plan._plan.to_proto(plan.sparkSession.client)]
+    while messages:
+        message = messages.pop()
+        if message.DESCRIPTOR.name == "CommonInlineUserDefinedFunction" and not message.deterministic:
+            return f"{message.function_name}()"
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                several = value.values() if hasattr(value, "values") else value if hasattr(value, "append") else [value]
+                messages += [child for child in several if hasattr(child, "ListFields")]
+    return None
 
 
 def type_of(df: DataFrame, name: str, role: str) -> DataType:
     """Return the type of a column; ValueError where there is no such column."""
     if name not in df.columns:
         raise ValueError(f"{role}={name!r}: there is no such column; the columns are {', '.join(df.columns)}")
-    found: DataType = df.schema[name].dataType
-    return found
+    cased = df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    alike = [column for column in df.columns if column == name or (not cased and column.lower() == name.lower())]
+    if len(alike) > 1:
+        raise ValueError(f"{role}={name!r}: for Spark several columns have this name ({', '.join(alike)}); rename "
+                         "all but one")
+    kind: DataType = df.schema[name].dataType
+    return kind
 
 
 def key_struct(key: dict[str, str]) -> Column:
@@ -183,6 +214,13 @@ def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
     return F.when(missing, F.raise_error(F.lit(message)).cast(kind)).otherwise(column)
 
 
+def extend_schema(rows: DataFrame, more: str) -> StructType:
+    """Return the schema of these rows with more columns at the end, in DDL."""
+    from pyspark.sql import types as T
+
+    return T.StructType([*rows.schema.fields, *rows.sparkSession.createDataFrame([], more).schema.fields])
+
+
 def number_documents(
     work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, how: str, **given: Any
 ) -> SparkDocuments:
@@ -200,18 +238,14 @@ def number_documents(
         SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql import types as T
 
-    known = [field for field in sides.schema.fields if field.name != "text"]
-    columns: list[Any] = T.StructType.fromDDL(made).fields  # type: ignore[attr-defined]
-    schema = T.StructType([*known, *columns])
+    known = sides.drop("text")
+    schema = extend_schema(known, made)
+    columns = schema.names[len(known.columns):]
     sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
-    work.describe("check of keys")
-    _check_keys(sketched)
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
-    schema = T.StructType([*in_order.schema.fields, T.StructField("place", T.LongType())])
-    placed = work.keep(work.apply(in_order, number_rows, schema), "keep order")
+    placed = work.keep(work.apply(in_order, number_rows, extend_schema(in_order, "place bigint")), "keep order")
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
     if sum(size for _, size, _ in sizes) > MOST:
@@ -222,18 +256,24 @@ def number_documents(
         total += size
     labels = [name for name in ("scope", "version") if name in placed.columns]
     ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
-        F.expr("start + place as rank"), "key", "against", *labels, *(field.name for field in columns))
+        F.expr("start + place as rank"), "key", "against", *labels, *columns)
+    if "scope" in labels:
+        ranked = ranked.withColumn("label", F.col("scope"))
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
     return SparkDocuments(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
 
 
-def _check_keys(sketched: DataFrame) -> None:
-    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same."""
-    parts = [f"key.`{name.replace('`', '``')}`" for name in sketched.select("key.*").columns]
+def check_keys(work: Work, sides: DataFrame) -> None:
+    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same.
+
+    Reads the columns ``key`` and ``against`` only, before any text is.
+    """
+    work.describe("check of keys")
+    parts = [f"key.`{name.replace('`', '``')}`" for name in sides.select("key.*").columns]
     missing = " or ".join(f"{part} is null" for part in parts)
-    wrong = sketched.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
+    wrong = sides.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
     if wrong:
         number, key = wrong[0]["count"], wrong[0].key.asDict()
         what = "keys have no missing values" if None in key.values() else "keys are unique"

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import UInts
-from ndcore.checks import imported
 from ndcore.hamming.fingerprints import checked_fingerprints
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
 from ndcore.phases.columns import arrow, numbers
 from ndcore.phases.fingerprints import match_fingerprints
 from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
+from ndcore.spark.versions import as_frame, as_table, import_spark
 from ndcore.spark.work import Work, check_executors
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def hamming_join(
     ----------
     Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.3, DOI 10.1145/1242572.1242592.
     """
-    imported("pyspark", "ndcore.spark")
+    import_spark()
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
@@ -90,11 +90,11 @@ def hamming_join(
     made = [collection.schema["id"], T.StructField("query", T.LongType()), T.StructField("distance", T.LongType())]
     if not len(asked):
         collection = collection.limit(0)
-    found = Work.apply(collection, match_fingerprints, T.StructType(made), queries=asked, plan=plan).distinct()
+    matches = Work.apply(collection, match_fingerprints, T.StructType(made), queries=asked, plan=plan).distinct()
     if names is not None:
-        found = found.join(F.broadcast(names), found["query"] == names["position"]).drop("query", "position")
-        found = found.withColumnRenamed("key", "query")
-    return found.select("query", "id", "distance").sort("query", "distance", "id")
+        matches = matches.join(F.broadcast(names), matches["query"] == names["position"]).drop("query", "position")
+        matches = matches.withColumnRenamed("key", "query")
+    return matches.select("query", "id", "distance").sort("query", "distance", "id")
 
 
 def _fingerprints_of(df: DataFrame, id: str | Sequence[str] | None, column: str, role: str) -> DataFrame:
@@ -119,7 +119,7 @@ def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tu
 
     if not isinstance(queries, DataFrame):
         return queries, None
-    listed = _fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint").toArrow()
+    listed = as_table(_fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint"))
     asked = np.ascontiguousarray(numbers(listed.combine_chunks(), "fingerprint")).view(np.uint64)
     names = arrow().table({"key": listed.column("id"), "position": np.arange(len(asked))})
-    return asked, queries.sparkSession.createDataFrame(names)
+    return asked, as_frame(queries.sparkSession, names)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from ndcore.files.discovery import find
 from ndcore.files.errors import UsageError
@@ -43,6 +45,8 @@ class Input:
         The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     strings : tuple of str
         Where priorities are strings, compared as strings: examples that say why.
+    partitions : tuple of str
+        The columns that are names of directories, of Parquet.
     """
 
     rows: DataFrame
@@ -54,6 +58,7 @@ class Input:
     lines: bool
     by_tags: DataFrame | None
     strings: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
 
 
 def open_input(
@@ -88,7 +93,7 @@ def open_input(
         for option, name in (("--by", by), ("--one-per", one_per)):
             if name is not None:
                 type_of(rows, name, option)
-        return Input(rows, text, ident, by, one_per, priority, False, None, strings)
+        return Input(rows, text, ident, by, one_per, priority, False, None, strings, _partitions(rows))
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -114,6 +119,15 @@ def _is_parquet(paths: list[str]) -> bool:
     return kinds == {True}
 
 
+def _partitions(rows: DataFrame) -> tuple[str, ...]:
+    """Return the columns whose values are in the paths of all files, as /day=2026-01-01/; Spark puts them last."""
+    files = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", unquote(file))) for file in rows.inputFiles()}
+    names = list(files.pop()) if len(files) == 1 else []
+    while names and rows.columns[-len(names):] != names:
+        del names[0]  # of the directory that was named as input
+    return tuple(names) if len(names) < len(rows.columns) else ()
+
+
 def _sources(paths: list[str]) -> list[Source]:
     """Find files; in directories, files whose names begin with _ are left out, as Spark does."""
     return [source for source in find(paths).sources if source.named or not Path(source.path).name.startswith("_")]
@@ -121,9 +135,8 @@ def _sources(paths: list[str]) -> list[Source]:
 
 def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
     """Read the documents of files, a file in one task, and keep them."""
-    spark = work.spark
-    tasks = min(len(sources), 8 * max(1, spark.sparkContext.defaultParallelism))
-    at = spark.range(0, len(sources), 1, tasks).toDF("at")
+    tasks = min(len(sources), 8 * work.cores)
+    at = work.spark.range(0, len(sources), 1, tasks).toDF("at")
     return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), step)
 
 

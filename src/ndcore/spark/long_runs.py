@@ -9,6 +9,7 @@ from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 from ndcore.spark.stars import joins
 from ndcore.spark.verification import SCORED
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FEW = 16  # tables of pairs that are read one by one
 
 
 class LongRuns:
-    """The documents of long runs, and the accepted pairs that were found among them so far.
+    """The documents of long runs, and the pairs of them that were accepted so far.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class LongRuns:
         from pyspark.sql import functions as F
 
         self.work, self.judgement, self.either = work, judgement, either
-        names = [name for name in ("rank", "runs", "scope") if name in sets.columns]
+        names = [name for name in ("rank", "runs", "scope", "group") if name in sets.columns]
         ours = sets.where("runs is not null")
         whole = ours.where("parts = 1").selectExpr(*names, "array(members) as members", "length(members) as size")
         cut = ours.where("parts > 1").groupBy(*names).agg(
@@ -46,7 +47,7 @@ class LongRuns:
         self._tables: list[DataFrame] = []
 
     @property
-    def found(self) -> DataFrame:
+    def compared(self) -> DataFrame:
         """The pairs, and a row with a = b for each document that was compared with all others."""
         rows = self.work.spark.createDataFrame([], SCORED)
         for table in self._tables:
@@ -59,7 +60,7 @@ class LongRuns:
     @property
     def pairs(self) -> DataFrame:
         """The pairs; some may be there twice."""
-        return self.found.where("a < b")
+        return self.compared.where("a < b")
 
     def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
         """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
@@ -79,7 +80,7 @@ class LongRuns:
         while True:
             labels = choose(pairs.union(self.pairs))
             waiting = self.holders.select("rank", "size").join(labels, "rank", "left_anti")
-            waiting = waiting.join(self.found.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
+            waiting = waiting.join(self.compared.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
             if not self._compare(waiting, self.holders, settling=True):
                 return labels
 
@@ -112,13 +113,13 @@ class LongRuns:
             last = int(block["rank"].to_numpy().max())
             if settling:
                 block = find_representatives(block, judgement=self.judgement)
-            found = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
+            accepted = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
                                     either=either)
-            found = self.work.keep(found, "long runs: accepted pairs")
-            self._tables.append(found)
+            accepted = self.work.keep(accepted, "long runs: accepted pairs")
+            self._tables.append(accepted)
             waiting = waiting.where(f"rank > {last}")
             if settling:
-                waiting = waiting.join(self._joined(found), "rank", "left_anti")
+                waiting = waiting.join(self._joined(accepted), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
         return last >= 0
@@ -136,7 +137,7 @@ class LongRuns:
         self.work.describe("long runs: next block")
         first = waiting.sort("rank").limit(most).withColumn("through", F.sum("size").over(Window.orderBy("rank")))
         first = first.where(f"through - size < {BLOCK_BYTES}").select("rank")
-        return holders.join(F.broadcast(first), "rank").drop("size").toArrow()
+        return as_table(holders.join(F.broadcast(first), "rank").drop("size"))
 
 
 def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:

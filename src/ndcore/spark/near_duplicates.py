@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.checks import checked_int, imported
+from ndcore.checks import checked_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.candidates import expand_runs, list_entries
+from ndcore.phases.labelled_shingles import LabelledShingles
+from ndcore.phases.probes import DIGEST
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
+from ndcore.sketch.minhash import MinHasher
+from ndcore.spark.common_shingles import find_common, with_groups
 from ndcore.spark.documents import (
     SparkDocuments,
+    check_keys,
+    extend_schema,
     key_columns,
     label_of,
     number_documents,
@@ -25,10 +33,11 @@ from ndcore.spark.documents import (
 )
 from ndcore.spark.long_runs import LongRuns, account
 from ndcore.spark.lost import count_lost
-from ndcore.spark.probes import find_probes
+from ndcore.spark.probes import ReadTexts, count_shingles, find_probes
 from ndcore.spark.result import VERDICT, NearDuplicateFrames, conclude
 from ndcore.spark.stars import choose_representatives, joins, reassign
 from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.shingling import Shingling
@@ -38,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["near_duplicates"]
 
-SKETCHED = "length bigint, valid boolean, bytes binary, deciding binary, features binary"
+DIGESTED = "length bigint, valid boolean, bytes binary, deciding binary"
 SHINGLES = "whole bigint, size bigint"  # columns of documents, and of their entries, with the complete filter
 HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
 
@@ -62,10 +71,11 @@ def near_duplicates(
     one_per: str | Column | None = None,
     must_agree: MustAgree = None,
     min_shingles: int = 0,
+    drop_common: float | None = None,
     lost: bool = False,
     reassign: bool = False,
     task_pairs: int = 1 << 22,
-    directory: str | None = None,
+    directory: str | os.PathLike[str] | None = None,
     **local_only: Any,
 ) -> NearDuplicateFrames:
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
@@ -84,8 +94,9 @@ def near_duplicates(
     id : str or sequence of str, optional
         The column, or columns, whose values identify a document; their order is the keep order. None: the path of the file
         and the number of the row, for a DataFrame that is read from Parquet files.
-    threshold, shingling, num_perm, seed, drop, cluster, max_holders, must_agree, min_shingles, lost, reassign
+    threshold, shingling, num_perm, seed, drop, cluster, max_holders, must_agree, min_shingles, drop_common, lost, reassign
         As in `ndcore.near_duplicates`. A callable of must_agree goes to the tasks, and gets texts as the column has them.
+        drop_common reads the texts three times more, with the complete filter two times.
     filter : "auto", "lsh", "complete" or FilterDesign
         As there; "auto" is "lsh", with drop="contained" "complete". The complete filter reads the texts once more, for
         containment twice more.
@@ -100,7 +111,7 @@ def near_duplicates(
         label of `one_per` the first in keep order is compared, and the others are its versions.
     task_pairs : int
         Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
-    directory : str, optional
+    directory : str or os.PathLike, optional
         Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. None: a
         temporary directory, for a local master only.
     **local_only
@@ -121,19 +132,19 @@ def near_duplicates(
     shingle by which a document is looked up) and the shingle sets of candidates are. With the complete filter counters of
     shingles, 16 MiB, go to all tasks, and for containment as many marks. A task holds a batch of Arrow, 64 MB of shingle
     sets, `max_holders` entries or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128
-    MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others; these go to all
-    tasks.
+    MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others, or 128 MiB of
+    common shingles; these go to all tasks.
 
     References
     ----------
     Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, "Connected Components in MapReduce and Beyond", 2014.
     DOI 10.1145/2670979.2670997.
     """
-    imported("pyspark", "ndcore.spark")
+    import_spark()
     refuse_options("near_duplicates", local_only)
     agreement = Agreement.of(must_agree)
     rules = Rules.of(agreement, filter, threshold=threshold, drop=drop, cluster=cluster, max_holders=max_holders,
-                     min_shingles=min_shingles, lost=lost, reassign=reassign)
+                     min_shingles=min_shingles, drop_common=drop_common, lost=lost, reassign=reassign)
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     bound = checked_int("task_pairs", task_pairs, 1)
@@ -144,23 +155,56 @@ def near_duplicates(
               if given is not None}
     sides, order = _read_sides(df, text, id, against, keep, labels)
     work = Work(df.sparkSession, directory)
-    made, probes, before = SKETCHED, None, None
-    if isinstance(design, PrefixFilter):
-        made = f"{made}, {SHINGLES}"
-        probes, before = find_probes(work, sides, design, sketcher.shingling)
-    if agreement is not None:
-        made = f"{made}, agrees binary"
-    documents = number_documents(work, sides, order, sketch_documents, made, HOW, sketcher=sketcher, design=probes or design,
-                                 must_agree=must_agree)
-    if before is not None:
-        before.check(documents.ranked)
+    check_keys(work, sides)
+    documents, left_out = _number(work, sides, order, rules, sketcher, design, must_agree)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
-                          rules.min_shingles, documents.first_new)
+                          rules.min_shingles, documents.first_new, left_out)
     pairs, joined, sets, common = _cluster(work, sides, documents, judgement, rules, bound)
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
-    work.describe("done")
-    return NearDuplicateFrames(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common)
+    work.finish()
+    return NearDuplicateFrames(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common,
+                               0 if left_out is None else len(left_out.common))
+
+
+def _number(
+    work: Work, sides: DataFrame, order: list[str], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter,
+    must_agree: MustAgree,
+) -> tuple[SparkDocuments, LabelledShingles | None]:
+    """Number the documents, and find equal ones, features and, with drop_common, common shingles.
+
+    Features leave common shingles out, which are known only after the documents are numbered; then the texts are read again.
+    """
+    shingling, texts = sketcher.shingling, ReadTexts()
+    prefix = design if isinstance(design, PrefixFilter) else None
+    agrees = ["agrees binary"] if rules.must_agree else []
+    counts = count_shingles(work, sides, shingling, texts) if prefix or rules.drop_common is not None else None
+    of_filter = "features binary"
+    if prefix:
+        of_filter = f"{of_filter}, {SHINGLES}"
+    elif counts is not None:
+        of_filter = f"{of_filter}, size bigint"
+    if rules.drop_common is None:
+        probes = find_probes(work, sides, prefix, shingling, texts, counts) if prefix and counts else design
+        documents = number_documents(work, sides, order, sketch_documents, ", ".join([DIGESTED, of_filter, *agrees]), HOW,
+                                     sketcher=sketcher, design=probes, must_agree=must_agree)
+        texts.check(documents.ranked)
+        return documents, None
+    assert counts is not None
+    documents = number_documents(work, sides, order, sketch_documents, ", ".join([DIGESTED, "size bigint", *agrees]), HOW,
+                                 sketcher=sketcher, design=None, must_agree=must_agree)
+    left_out = find_common(work, sides, documents, rules.drop_common, counts, texts, sketcher=sketcher,
+                           must_agree=must_agree)
+    probes = find_probes(work, sides, prefix, shingling, texts, counts, left_out) if prefix else design
+    read = sides.select("key", "against", "text", *(name for name in ("scope",) if name in sides.columns))
+    made = work.apply(read, sketch_documents, extend_schema(read.drop("text"), f"{DIGESTED}, {of_filter}"), text="text",
+                      sketcher=sketcher, design=probes, left_out=left_out)
+    made = work.keep(made, "features")
+    texts.add(made.selectExpr("1L as documents", f"{DIGEST} as digests"))
+    texts.check(documents.ranked)
+    features = made.selectExpr("key", "against", *(kind.split()[0] for kind in of_filter.split(", ")))
+    ranked = documents.ranked.drop("size").join(features, ["key", "against"])
+    return replace(documents, ranked=work.keep(ranked, "documents and features")), left_out
 
 
 def _read_sides(
@@ -199,7 +243,8 @@ def _cluster(
     """
     from pyspark.sql import functions as F
 
-    leaders = documents.ranked.where("valid").join(documents.followers.select("rank"), "rank", "left_anti")
+    counted = "valid and size > 0" if "size" in documents.ranked.columns else "valid"
+    leaders = documents.ranked.where(counted).join(documents.followers.select("rank"), "rank", "left_anti")
     scope = ["scope"] if "scope" in leaders.columns else []
     if isinstance(judgement.design, PrefixFilter):
         groups, kinds, ratio = 0, SHINGLES, 0.0 if judgement.contained else rules.threshold
@@ -218,8 +263,10 @@ def _cluster(
     ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
     ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
     has_long = not long.isEmpty()
-    known = ["rank", "key", "against", "bytes"] + (["features", *scope] if has_long else [])
+    label = [name for name in ("label",) if judgement.left_out is not None and name in documents.ranked.columns]
+    known = ["rank", "key", "against", "bytes", *label] + (["features", *scope] if has_long else [])
     wanted = documents.ranked.select(*known).join(ranks, "rank")
+    wanted = wanted if judgement.left_out is None else with_groups(work, wanted, judgement.left_out)
     wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
     wanted = work.keep(wanted.drop("long"), "documents of candidates")
     sets = read_sets(work, sides, wanted, judgement)

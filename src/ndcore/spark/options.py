@@ -42,6 +42,7 @@ class JobOptions:
     clustering: Any
     max_holders: int
     min_shingles: int
+    drop_common: float | None
     num_perm: int
     seed: int
     width: int | None
@@ -143,6 +144,9 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")
     for name, default in (("--max-holders", 1000), ("--min-shingles", 0), ("--num-perm", 84), ("--seed", 1)):
         p.add_argument(name, type=int, default=default, metavar="N", help=f"as of ndcore dedup (default {default})")
+    p.add_argument("--drop-common", type=float, metavar="SHARE",
+                   help="leave shingles out of the comparison that more than this share of the documents have, and at least "
+                   "20: boilerplate. 0.05 is 5 percent (default: none)")
     p.add_argument("--width", type=int, metavar="W", help="tokens per shingle (default 5)")
     p.add_argument("--unit", choices=UNITS, help="kind of token (default word)")
     p.add_argument("--normalize", choices=tuple(NORMALIZED),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ndcore._candidates import Counts, Marks
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.phases.probes import CELLS, DIGEST, MARKS, Probes, fill_table, join_tables, put_together
 from ndcore.spark.verification import ADVICE
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 from ndcore.text.shingling import Shingling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ReadTexts", "find_probes"]
+__all__ = ["ReadTexts", "count_shingles", "find_probes"]
 
 SLICES = "slice bigint, cells binary, documents bigint, digests bigint"
 
@@ -25,6 +27,10 @@ class ReadTexts:
     def __init__(self) -> None:
         self.said: list[tuple[int, int]] = []
 
+    def add(self, read: DataFrame) -> None:
+        """Remember a reading: the columns ``documents`` and ``digests``, which add up."""
+        self.said.append(_summary(read))
+
     def check(self, sketched: DataFrame) -> None:
         """Raise ValueError where the documents (``bytes``, their digests) are not those that were counted."""
         here = _summary(sketched.selectExpr("1L as documents", f"{DIGEST} as digests"))
@@ -34,30 +40,36 @@ class ReadTexts:
                                  f"was read again{ADVICE}")
 
 
-def find_probes(work: Work, sides: DataFrame, filter: PrefixFilter, shingling: Shingling) -> tuple[Probes, ReadTexts]:
-    """Count the shingles of all texts and, for containment, mark those by which any is looked up."""
-    texts = ReadTexts()
-    probes = Probes(filter, Counts(CELLS))
-    _fill(work, sides, shingling, probes.counts, None, texts)
-    if filter.drop == "contained":
-        marks = Marks(MARKS)
-        _fill(work, sides, shingling, marks, probes, texts)
-        probes = Probes(filter, probes.counts, marks)
-    return probes, texts
+def find_probes(
+    work: Work, sides: DataFrame, filter: PrefixFilter, shingling: Shingling, texts: ReadTexts, counts: Counts,
+    left_out: LabelledShingles | None = None,
+) -> Probes:
+    """Make the probes by the counts of all shingles; for containment mark those by which any text is looked up."""
+    probes = Probes(filter, counts)
+    if filter.drop != "contained":
+        return probes
+    marks = Marks(MARKS)
+    _fill(work, sides, texts, "marks of shingles", shingling=shingling, table=marks, probes=probes, left_out=left_out)
+    return Probes(filter, counts, marks)
 
 
-def _fill(
-    work: Work, sides: DataFrame, shingling: Shingling, table: Counts | Marks, probes: Probes | None, texts: ReadTexts
-) -> None:
+def count_shingles(work: Work, sides: DataFrame, shingling: Shingling, texts: ReadTexts) -> Counts:
+    """Count the shingles of all texts, of each label of `by` apart."""
+    counts = Counts(CELLS)
+    _fill(work, sides, texts, "counts of shingles", shingling=shingling, table=counts)
+    return counts
+
+
+def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, *, table: Counts | Marks, **given: Any) -> None:
     """Fill a table; as many tasks as there are cores fill one each."""
-    cores = max(1, work.spark.sparkContext.defaultParallelism)
-    slices = work.apply(sides.select("key", "text").coalesce(cores), fill_table, SLICES, text="text", shingling=shingling,
-                        table=table, probes=probes)
-    slices = work.keep(slices, "counts of shingles" if probes is None else "marks of shingles")
-    texts.said.append(_summary(slices))
+    scope = [name for name in ("scope",) if name in sides.columns]
+    slices = work.apply(sides.select("key", "text", *scope).coalesce(work.cores), fill_table, SLICES, text="text",
+                        table=table, **given)
+    slices = work.keep(slices, step)
+    texts.add(slices)
     joined = work.apply(slices.select("slice", "cells").repartition("slice"), join_tables, "slice bigint, cells binary",
                         marks=isinstance(table, Marks))
-    put_together(table, joined.toArrow())
+    put_together(table, as_table(joined))
 
 
 def _summary(rows: DataFrame) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
 from ndcore.spark.documents import SparkDocuments, refuse_unstable
+from ndcore.spark.positions import leave_out, with_places
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Verdicts:
         """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
         self._work.describe("counts")
         rows = self.verdicts.groupBy("class").count().collect()
+        self._work.finish()
         return {row["class"]: row["count"] for row in sorted(rows, key=lambda row: (-row["count"], row["class"]))}
 
     def kept(self, df: DataFrame) -> DataFrame:
@@ -60,7 +62,8 @@ class Verdicts:
         Returns
         -------
         DataFrame
-            Its rows without the rows of dropped documents, by an anti-join.
+            Its rows without the rows of dropped documents. Of Parquet files only keys and places are moved, at the call, and
+            the rows stay where they are; of others by an anti-join, which may move whole rows.
 
         Raises
         ------
@@ -73,6 +76,11 @@ class Verdicts:
             *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
         keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
         refuse_unstable(keyed.select(*named), "df")
+        if (placed := with_places(keyed)) is not None:
+            kept = leave_out(self._work, placed, named, dropped)
+            self._work.finish()
+            if kept is not None:
+                return kept
         return keyed.join(dropped, named, "left_anti").drop(*named)
 
 
@@ -85,16 +93,18 @@ class NearDuplicateFrames(Verdicts):
     verdicts : DataFrame
         A row for each document: the columns of its key; ``representative``, a struct of the same columns; ``against``,
         whether the representative is of `against`; ``class``, ``resemblance`` and ``cluster_size``, as in
-        `ndcore.NearDuplicates`; with drop="contained" ``score``, with lost=True ``lost``.
+        `ndcore.NearDuplicates`; with drop="contained" or drop_common ``score``, with lost=True ``lost``.
     pairs : DataFrame
         ``a``, ``b`` (structs of the key's columns; a comes first in keep order) and ``resemblance`` of the accepted pairs of
-        documents that equal no earlier one; with drop="contained" ``score``, the larger one of the pair.
+        documents that equal no earlier one; with drop="contained" or drop_common ``score``, the larger one of the pair.
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
         ``group``, ``holders``, ``example`` (a struct of the key's columns: the first of them in keep order) and
         ``representatives`` of features that more than max_holders documents have, as in `ndcore.NearDuplicates`. None where
         there are no such features.
+    common_shingles : int
+        Shingles that count for nothing, see drop_common.
     key, directory
         As in `Verdicts`.
     """
@@ -104,12 +114,15 @@ class NearDuplicateFrames(Verdicts):
     filter: FilterDesign | PrefixFilter
     recipe: Recipe
     common: DataFrame | None
+    common_shingles: int
 
     def losses(self) -> dict[str, int]:
         """Count the lost ``shingles``, and the ``documents`` that lose any; with lost=True. One aggregation."""
         self._work.describe("losses")
         total = self.verdicts.selectExpr("coalesce(sum(lost), 0L) as shingles", "count_if(lost > 0) as documents")
-        return dict(total.collect()[0].asDict())
+        sums = dict(total.collect()[0].asDict())
+        self._work.finish()
+        return sums
 
 
 def _quoted(name: str) -> str:
@@ -145,7 +158,7 @@ def conclude(
     """Return the verdicts and the pairs, by key, given labels and accepted pairs of leaders, and `count_lost`, by rank."""
     from pyspark.sql import functions as F
 
-    least = f"{rules.threshold!r}D"
+    least = f"{float(rules.threshold)!r}D"
     weak = f"when measured < {least} then 'contained'" if rules.contained else ""
 
     def of_label(value: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ndcore.checks import imported
 from ndcore.phases.sketches import list_sketches
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.spark.documents import key_columns, refuse_taken, with_keys
+from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work, check_executors
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def sketch(
     -----
     O(bytes), when the rows are computed, and each time they are. Nothing is shuffled; a task holds a batch of Arrow.
     """
-    imported("pyspark", "ndcore.spark")
+    import_spark()
     from pyspark.sql import types as T
 
     used = MinHasher() if sketcher is None else sketcher

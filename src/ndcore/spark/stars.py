@@ -22,7 +22,7 @@ _BEST = {  # of the pairs of a document with representatives
 
 def joins(pairs: DataFrame, threshold: float) -> DataFrame:
     """Select the accepted pairs of which ``b`` may join ``a``, with its score in place of the resemblance."""
-    return pairs.where(f"of_b >= {threshold!r}D").selectExpr("a", "b", "of_b as resemblance")
+    return pairs.where(f"of_b >= {float(threshold)!r}D").selectExpr("a", "b", "of_b as resemblance")
 
 
 def find_components(work: Work, pairs: DataFrame, bound: int) -> DataFrame:

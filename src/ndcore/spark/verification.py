@@ -11,6 +11,7 @@ from ndcore._types import UInts
 from ndcore.phases.columns import numbers
 from ndcore.phases.shingle_sets import MOST_WORDS, form_sets, word_and_bits
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
+from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ def read_sets(
         text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted), among=among,
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
-    found = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
+    joined = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
     changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
         ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
     part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
-    return work.keep(found.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
+    return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
 def filter_of(work: Work, wanted: DataFrame) -> UInts:
@@ -61,7 +62,7 @@ def filter_of(work: Work, wanted: DataFrame) -> UInts:
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
     word, bits = word_and_bits(words)
-    table = wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")).toArrow()
+    table = as_table(wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")))
     whole = np.zeros(words, np.uint64)
     whole[numbers(table, "word")] = numbers(table, "bits").view(np.uint64)
     return whole
@@ -75,8 +76,11 @@ def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
     """Make the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
     documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
-    members = documents.join(sets, "rank").selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members")
-    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members")
+    group = [name for name in ("group",) if name in sets.columns]
+    members = documents.join(sets, "rank")
+    members = members.selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members", *group)
+    asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members",
+                             *(f"0L as {name}" for name in group))
     return members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
 
 

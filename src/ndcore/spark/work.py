@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-import secrets
 import shutil
 import tempfile
 import weakref
@@ -13,23 +14,32 @@ from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
 from ndcore.phases.columns import arrow
+from ndcore.spark.versions import as_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Work", "check_executors", "refuse_others"]
+__all__ = ["Work", "check_executors", "is_classic", "refuse_others"]
 
 
 JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
 
-_checked: set[str] = set()  # applications, by id
+JOB = "000-job"  # the first step, of every job in a directory that is given
+DESCRIPTION = "spark.job.description"
+_checked: dict[str, int] = {}  # the cores of applications, by id
 
 
 def lacks_jar(said: str) -> bool:
     """Tell whether an error of Hadoop says that the class of a file system is missing."""
     missing = r"No FileSystem for scheme|Class \S*FileSystem not found|ClassNotFoundException: \S*FileSystem"
     return re.search(missing, said) is not None
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error of Spark says, of Java's text the line that tells a missing jar, or else the first one."""
+    lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines() if line.strip()]
+    return next(filter(lacks_jar, lines), lines[0] if lines else type(error).__name__)
 
 
 class Work:
@@ -40,17 +50,19 @@ class Work:
     Parameters
     ----------
     spark : SparkSession
-    directory : str or None
+    directory : str, os.PathLike or None
         Where steps are kept: a directory, or its URI, that all executors and the driver reach. None: a temporary directory,
         which is removed with this object; only for a local master.
     """
 
-    def __init__(self, spark: SparkSession, directory: str | None) -> None:
+    def __init__(self, spark: SparkSession, directory: str | os.PathLike[str] | None) -> None:
         self.spark = spark
         self._steps = 0
+        if directory is not None:
+            directory = directory_of(directory)
         if directory is None:
-            master = str(spark.sparkContext.master)
-            if not master.startswith("local"):
+            if not _is_local(spark):
+                master = spark.conf.get("spark.master", "unknown")
                 raise ValueError(f"directory is None, and the master is {master!r}: name a directory that all executors "
                                  "reach, as directory='hdfs:///ndcore/job-1'; intermediate results are kept there")
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
@@ -58,32 +70,33 @@ class Work:
         else:
             self._take(directory)
         self.directory = directory.rstrip("/")
-        check_executors(spark)
+        self.cores = check_executors(spark)
 
     def _take(self, directory: str) -> None:
-        """Make the directory, which must be writable, and hold no steps of another job."""
-        java: Any = self.spark.sparkContext._jvm
+        """Write to the directory, which must hold no other job."""
         try:
-            path = java.org.apache.hadoop.fs.Path(directory)
-            files = path.getFileSystem(self.spark.sparkContext._jsc.hadoopConfiguration())
-            files.mkdirs(path)
-            probe = java.org.apache.hadoop.fs.Path(path, f"_ndcore-{secrets.token_hex(8)}")
-            files.create(probe).close()
-            files.delete(probe, False)
-            names = [status.getPath().getName() for status in files.listStatus(path)]
+            self.spark.range(1).write.parquet(f"{directory.rstrip('/')}/{JOB}")
         except Exception as error:
-            said = str(getattr(error, "java_exception", error)).partition("\n")[0]
-            advice = "name one that the driver and all executors can write to"
-            if lacks_jar(said):
-                advice = JAR
+            if "PATH_ALREADY_EXISTS" in str(error):
+                raise ValueError(f"directory={directory!r} has {JOB}, of another job; name a new directory, or remove this "
+                                 "one") from error
+            said = first_line(error)
+            advice = JAR if lacks_jar(said) else "name one that the driver and all executors can write to"
             raise ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}") from error
-        if steps := sorted(name for name in names if re.fullmatch(r"[0-9]{3,}-.*", name)):
-            raise ValueError(f"directory={directory!r} has {steps[0]}, a step of another job; name a new directory, or "
-                             "remove this one")
 
     def describe(self, step: str) -> None:
-        """Name the jobs that follow, as Spark's user interface shows them."""
-        self.spark.sparkContext.setJobDescription(f"ndcore: {step}")
+        """Name the jobs that follow, as Spark's user interface shows them; where settings are fixed, they have no names."""
+        from pyspark.errors import PySparkException
+
+        with contextlib.suppress(PySparkException):
+            self.spark.conf.set(DESCRIPTION, f"ndcore: {step}")
+
+    def finish(self) -> None:
+        """Name no more jobs: those that follow are the user's."""
+        from pyspark.errors import PySparkException
+
+        with contextlib.suppress(PySparkException):
+            self.spark.conf.unset(DESCRIPTION)
 
     def keep(self, rows: DataFrame, step: str) -> DataFrame:
         """Do a step, and return its rows as they were kept."""
@@ -103,36 +116,68 @@ class Work:
         pa = arrow()
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
-        return self.spark.createDataFrame(pa.table(arrays, names=list(types)))
+        return as_frame(self.spark, pa.table(arrays, names=list(types)))
 
 
-def check_executors(spark: SparkSession) -> None:
+def directory_of(given: Any) -> str:
+    """Return the parameter `directory` as a string. TypeError, ValueError: it is not a path or a URI."""
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str):
+        raise TypeError(f"directory is {given!r:.80} of type {type(given).__name__}; it is a path or a URI, as "
+                        "'hdfs:///ndcore/job-1'")
+    if not path.strip("/ "):
+        raise ValueError(f"directory={given!r} names no directory of its own; give one, as 'hdfs:///ndcore/job-1'")
+    return path
+
+
+def _is_local(spark: SparkSession) -> bool:
+    """Tell whether all tasks run on this machine."""
+    here = is_classic(spark) or "SPARK_LOCAL_REMOTE" in os.environ  # a server that this process started
+    return here and str(spark.conf.get("spark.master", "")).startswith("local")
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Tell whether the driver belongs to this process; else it is a server of Spark Connect."""
+    return not type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def check_executors(spark: SparkSession) -> int:
     """Raise RuntimeError where an executor has no ndcore, or another version than the driver. Once for an application.
 
-    Starts a small task for each core that Spark knows of. An executor that comes later is not asked.
+    Starts a small task for each core that Spark knows of. An executor that comes later is not asked. Returns the number of
+    cores.
     """
-    application = spark.sparkContext.applicationId
+    application = str(spark.conf.get("spark.app.id", ""))
     if application in _checked:
-        return
-    spark.sparkContext.setJobDescription("ndcore: versions of the executors")
+        return _checked[application]
 
-    def ask(_: Iterable[int]) -> Iterator[tuple[str, str]]:  # sent as it is: it must not need ndcore to be read
+    def ask(_: Iterable[Any]) -> Iterator[Any]:  # sent as it is: it must not need ndcore to be read
         import platform
 
+        import pyarrow as pa
+
         try:
-            from ndcore._version import __version__ as found
+            from ndcore._version import __version__ as version
         except ImportError as error:
-            found = f"none ({error})"
-        yield platform.node(), found
+            version = f"none ({error})"
+        yield pa.record_batch([[platform.node()], [version]], names=["host", "version"])
 
-    tasks = max(2, spark.sparkContext.defaultParallelism)
-    refuse_others(spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(ask).collect())
-    _checked.add(application)
+    try:
+        rows = spark.range(1 << 16).mapInArrow(ask, "host string, version string").collect()
+    except Exception as error:
+        if lacking := re.search(r"No module named '(pyarrow|pandas)'", str(error)):
+            raise RuntimeError(f"an executor has no {lacking[1]}; install ndcore[spark]=={__version__} there, or ship an "
+                               "environment with spark.archives") from error
+        raise
+    refuse_others((row.host, row.version) for row in rows)
+    if application:
+        _checked[application] = len(rows)
+    return len(rows)
 
 
-def refuse_others(found: Iterable[tuple[str, str]]) -> None:
-    """Raise RuntimeError where a host has another version than this one; `found` is pairs (host, version)."""
-    others = sorted({(host, version) for host, version in found if version != __version__})
+def refuse_others(hosts: Iterable[tuple[str, str]]) -> None:
+    """Raise RuntimeError where a host has another version than this one; hosts: pairs (host, version)."""
+    others = sorted({(host, version) for host, version in hosts if version != __version__})
     if others:
         listed = "; ".join(f"{host}: {version}" for host, version in others[:5])
         raise RuntimeError(f"the driver has ndcore {__version__}, and {len(others)} of the executors' hosts do not "

@@ -1,0 +1,52 @@
+"""Shingles of documents with labels: of `by`, and the common ones of each label, which `drop_common` leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ndcore._types import Ints, UInts
+from ndcore.pairs.common_shingles import CommonShingles
+from ndcore.phases.columns import byte_rows
+
+__all__ = ["LabelledShingles", "mixes_of"]
+
+
+def mixes_of(batch: Any) -> UInts | None:
+    """Return a number for each document, which tells labels of `by`, the column ``scope``, apart; None without labels.
+
+    Shingles are XORed with it, so that two labels have no shingle in common, but by chance.
+    """
+    if "scope" not in batch.schema.names:
+        return None
+    return np.ascontiguousarray(byte_rows(batch.column("scope"))[:, :8]).view("<u8")[:, 0]
+
+
+@dataclass(frozen=True)
+class LabelledShingles:
+    """The common shingles of each label of `by`, which count for nothing.
+
+    Attributes
+    ----------
+    common : CommonShingles
+    labels : dict of bytes to int
+        The number of each label that has any; of documents without labels b"" is the label.
+    """
+
+    common: CommonShingles
+    labels: dict[bytes, int]
+
+    def groups(self, batch: Any) -> Ints:
+        """Return the number of the label, in the column ``scope``, of each document; -1 where nothing is common."""
+        if "scope" not in batch.schema.names:
+            return np.full(batch.num_rows, self.labels.get(b"", -1))
+        return np.array([self.labels.get(label, -1) for label in batch.column("scope").to_pylist()], np.int64)
+
+    def remove(self, values: UInts, offsets: Ints, groups: Ints) -> tuple[UInts, Ints]:
+        """Copy the sets values[offsets[i] : offsets[i + 1]] of documents of these groups without common shingles."""
+        if not len(self.common):
+            return values, offsets
+        stays = ~self.common.holds(values, np.repeat(groups, np.diff(offsets)))
+        return values[stays], np.append(0, np.cumsum(stays))[offsets]

@@ -1,0 +1,60 @@
+"""Rows of files by their place, the file and the number of the row: what is known of them goes to all tasks; they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ndcore.spark.documents import FILE_KEY
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["leave_out", "with_places"]
+
+WORDS = 64  # of a mask
+ROWS = 64 * WORDS
+_PLACE = {f"_ndcore_{name}": sql for name, sql in FILE_KEY.items()}
+
+
+def with_places(rows: DataFrame) -> DataFrame | None:
+    """Add the place of each row, ``_ndcore_file`` and ``_ndcore_row``; None where rows have no places.
+
+    Rows of Parquet files have places, as long as no step puts rows together or in groups.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        placed = rows.selectExpr("*", *(f"{sql} as {name}" for name, sql in _PLACE.items()))
+        return placed if placed.columns else None  # Spark Connect finds out with the columns
+    except AnalysisException:
+        return None
+
+
+def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFrame) -> DataFrame | None:
+    """Return the rows without those whose columns `names` are in `keys`, which has these columns; no row is moved.
+
+    A mask of 512 bytes for 4096 rows of a file, of which one is left out, goes to all tasks. placed: with the
+    place of each row; these columns, and `names`, are dropped. None where two rows have one place, as with explode().
+    """
+    from pyspark.sql import functions as F
+
+    marked = placed.select(*names, *_PLACE).join(keys.withColumn("_ndcore_out", F.lit(1)), list(names), "left")
+    bit = "shiftleft(1L, int(_ndcore_row % 64))"
+    words = marked.groupBy("_ndcore_file", F.expr("_ndcore_row div 64 as word")).agg(
+        F.expr(f"bit_or(if(_ndcore_out is null, 0L, {bit})) as bits"), F.expr("count(*) as held"),
+        F.expr(f"bit_count(bit_or({bit})) as places"))
+    masks = words.groupBy("_ndcore_file", F.expr(f"word div {WORDS} as _ndcore_chunk")).agg(
+        F.expr(f"map_from_entries(collect_list(struct(int(word % {WORDS}), bits))) as words"),
+        F.expr("bit_or(bits) as any"), F.expr("sum(held) as held"), F.expr("sum(places) as places"))
+    mask = f"transform(sequence(0, {WORDS - 1}), i -> coalesce(try_element_at(words, i), 0L)) as _ndcore_mask"
+    masks = work.keep(masks.where("any != 0 or held != places").selectExpr("*", mask).drop("words"), "rows to leave out")
+    if not masks.where("held != places").isEmpty():
+        return None
+    table = F.broadcast(masks.select("_ndcore_file", "_ndcore_chunk", "_ndcore_mask"))
+    at = f"int(_ndcore_row % {ROWS})"
+    stays = f"_ndcore_mask is null or (shiftright(_ndcore_mask[int({at} div 64)], {at} % 64) & 1L) = 0"
+    placed = placed.withColumn("_ndcore_chunk", F.expr(f"_ndcore_row div {ROWS}"))
+    kept = placed.join(table, ["_ndcore_file", "_ndcore_chunk"], "left").where(stays)
+    return kept.drop(*_PLACE, "_ndcore_chunk", "_ndcore_mask", *names)

@@ -1,0 +1,40 @@
+"""Tables of Arrow from and to Spark: PySpark 3.5 has other names for this than PySpark 4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ndcore.checks import imported
+from ndcore.phases.columns import arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["as_frame", "as_table", "import_spark"]
+
+
+def import_spark() -> None:
+    """Import what Spark's tasks with Arrow need; ImportError names the package to install."""
+    for name in ("pyspark", "pandas", "pyarrow"):
+        imported(name, "ndcore.spark")
+
+
+def as_table(rows: DataFrame) -> Any:
+    """Return the rows as a table of Arrow."""
+    if hasattr(rows, "toArrow"):
+        return rows.toArrow()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    older: Any = rows
+    return arrow().Table.from_batches(older._collect_as_arrow(), to_arrow_schema(older.schema))
+
+
+def as_frame(spark: SparkSession, table: Any) -> DataFrame:
+    """Return a table of Arrow as a DataFrame."""
+    from pyspark.sql import DataFrame
+
+    if hasattr(DataFrame, "toArrow"):
+        return spark.createDataFrame(table)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], from_arrow_schema(table.schema))

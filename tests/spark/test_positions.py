@@ -1,0 +1,76 @@
+"""Rows that are left out by their places: none is moved, none changes, and what is left out is what the keys say."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+from sparks import settings
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from pyspark.sql import functions as F
+
+from ndcore.spark.positions import leave_out, with_places
+from ndcore.spark.result import Verdicts
+
+NO_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
+
+
+def moved(df: Any) -> list[str]:
+    """List the columns that the plan moves between tasks, and that it sends to all tasks."""
+    plan = df.sparkSession._jvm.PythonSQLUtils.explainString(df._jdf.queryExecution(), "formatted")
+    steps = re.findall(r"^\(\d+\) (?:\w*Exchange).*\n(?:Output|Input) \[\d+\]: \[(.*)\]", plan, re.MULTILINE)
+    return [name.partition("#")[0] for step in steps for name in step.split(", ")]
+
+
+def written(spark: Any, path: Any, n: int, files: int) -> Any:
+    rows = spark.range(n).selectExpr("id", "concat('text ', id) as text", "array(id, null) as `a.b`", "id % 2 as half")
+    rows.repartition(files).write.partitionBy("half").parquet(str(path))
+    return spark.read.parquet(str(path))
+
+
+def verdicts_of(spark: Any, work: Any, dropped: list[int], n: int) -> Verdicts:
+    rows = [(i, "near" if i in dropped else "kept") for i in range(n)]
+    return Verdicts(spark.createDataFrame(rows, "id bigint, class string"), {"id": "`id`"}, work)
+
+
+@pytest.mark.slow
+def test_texts_are_not_moved(spark, work, tmp_path):
+    df = written(spark, tmp_path / "in", 100, 3)
+    result = verdicts_of(spark, work, [3, 4, 5, 99], 100)
+    with settings(spark, NO_BROADCAST):
+        kept = result.kept(df)
+        assert {"_ndcore_mask", "_ndcore_file"} <= set(moved(kept)) and not {"text", "a.b", "id"} & set(moved(kept))
+        assert "text" in moved(df.join(df.select("id"), "id"))
+    assert kept.schema == df.schema and kept.columns == ["id", "text", "a.b", "half"]
+    assert sorted(kept.collect()) == sorted(df.where("id not in (3, 4, 5, 99)").collect())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_masks_of_many_rows(spark, work, tmp_path, seed):
+    """Files of more than two masks, steps before, and keys that some rows do not have."""
+    rng = random.Random(seed)
+    df = written(spark, tmp_path / "in", 30_000, rng.choice([1, 2])).where("id % 7 != 2")
+    df = df.selectExpr("if(id % 11 = 0, null, id + 1) as name", "*")
+    out = rng.sample(range(30_100), rng.choice([1, 20_000]))
+    keys = spark.createDataFrame([(i,) for i in out], "key bigint")
+    kept = leave_out(work, with_places(df.withColumn("key", F.expr("name"))), ["key"], keys)
+    wanted = df.join(keys.withColumnRenamed("key", "name"), "name", "left_anti")
+    assert kept.columns == df.columns
+    assert sorted(row.id for row in kept.collect()) == sorted(row.id for row in wanted.collect())
+
+
+@pytest.mark.slow
+def test_rows_without_a_place_of_their_own(spark, work, tmp_path):
+    df = written(spark, tmp_path / "in", 10, 1)
+    twice = df.selectExpr("text", "explode(array(id, id + 100)) as id")
+    assert with_places(df.union(df)) is None and with_places(spark.range(3)) is None
+    assert leave_out(work, with_places(twice), ["id"], spark.createDataFrame([(3,)], "id bigint")) is None
+    kept = verdicts_of(spark, work, [3, 105], 110).kept(twice)
+    assert sorted(row.id for row in kept.collect()) == sorted([*({*range(10)} - {3}), *({*range(100, 110)} - {105})])
+    kept = verdicts_of(spark, work, [3], 10).kept(spark.createDataFrame([(3, "a"), (4, "b")], "id bigint, text string"))
+    assert [tuple(row) for row in kept.collect()] == [(4, "b")]
