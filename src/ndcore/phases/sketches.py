@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._candidates import FeatureTables, Judge
-from ndcore._types import AnyArray, Ints
+from ndcore._candidates import Bitmaps, FeatureTables, Judge
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, cut_binary, drop_empty, read_column
@@ -24,17 +24,20 @@ __all__ = ["list_sketches", "signed", "sketch_documents"]
 
 
 def sketch_documents(
-    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes, must_agree: MustAgree = None
+    batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes, must_agree: MustAgree = None,
+    bitmap_key: bytes | None = None,
 ) -> Iterator[Any]:
     """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
 
     New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
     tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
     with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
-    has, ``whole`` of them whole, and ``size`` is the number of all shingles.
+    has, ``whole`` of them whole, and ``size`` is the number of all shingles. With bitmap_key, the key of `Bitmaps`, ``size``
+    is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
     """
     tables = FeatureTables(FEATURE_POLYNOMIAL)
-    first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=isinstance(design, Probes))
+    forms_sets = isinstance(design, Probes) or bitmap_key is not None
+    first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=forms_sets)
     for batch in drop_empty(batches):
         others = [name for name in batch.schema.names if name != text]
         for first, piece in pieces(read_column(batch, text)):
@@ -47,11 +50,16 @@ def sketch_documents(
                 columns = {"features": cut_binary(features.astype("<u8").view(np.uint8), 8 * ends), "whole": whole,
                            "size": np.diff(offsets)}
             else:
-                assert reading.rows is not None
-                judge = Judge(reading.rows, design.groups, design.group_size, design.need, 0, n)
+                rows, more = reading.rows, dict[str, Any]()
+                if reading.sets is not None:
+                    _, values, offsets = reading.sets
+                    rows = sketcher.sketch_hashes(values, offsets).values
+                    more = _bitmaps(values, offsets, bitmap_key)
+                assert rows is not None
+                judge = Judge(rows, design.groups, design.group_size, design.need, 0, n)
                 entries = judge.entries(tables, 0, design.groups, np.arange(n))
                 features = np.ascontiguousarray(entries[:, 0].reshape(design.groups, n).T)
-                columns = {"features": binary_column(features.view(np.uint8))}
+                columns = {"features": binary_column(features.view(np.uint8)), **more}
             deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
             kept = {name: batch.column(name).slice(first, n) for name in others}
             agrees = {} if reading.keys is None else {"agrees": binary_column(reading.keys)}
@@ -59,6 +67,15 @@ def sketch_documents(
                 **kept, length=reading.lengths, valid=reading.valid,
                 bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding), **columns, **agrees,
             )
+
+
+def _bitmaps(values: UInts, offsets: Ints, key: bytes | None) -> dict[str, Any]:
+    """Make the columns ``size`` and ``bitmap`` of sets."""
+    sizes = np.diff(offsets)
+    bitmaps = Bitmaps(sizes.astype(np.uint32), False, key)
+    bitmaps.add(np.arange(len(sizes), dtype=np.uint32), values, offsets)
+    words, bounds = bitmaps.stored()
+    return {"size": sizes, "bitmap": cut_binary(words.astype("<u8").view(np.uint8), 8 * bounds)}
 
 
 def list_sketches(batches: Batches, *, text: str, sketcher: Sketcher) -> Iterator[Any]:
