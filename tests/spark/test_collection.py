@@ -1,0 +1,167 @@
+"""A collection that grows: verdicts after many adds are those of one run over everything, to the last id."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from generated import corpus
+from sparks import as_binary, check_rows, frame
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from ndcore.spark import Collection, Conflict
+from ndcore.spark.collection import Versions
+
+WORDS = nd.Shingling(width=2)
+
+
+def crawls(seed: int, count: int, size: int) -> list[list[tuple[str, bytes]]]:
+    """Make crawls of edits and copies, of older crawls too; each is sorted by key, and keys do not follow the crawls."""
+    rng = random.Random(seed)
+    head = " ".join(f"head{i}" for i in range(40))
+    texts = [*as_binary(corpus(rng, count * size - 6)), b"", b"one", b"ONE!", b"", b"a b c d e f g h", b"A b c d e f g h."]
+    texts = [head.encode() + b" " + text if i % 3 == 0 else text for i, text in enumerate(texts)]
+    rng.shuffle(texts)
+    keys = rng.sample(range(10_000), len(texts))
+    rows = [(f"k{key:05}", text) for key, text in zip(keys, texts, strict=True)]
+    return [sorted(rows[i : i + size]) for i in range(0, len(rows), size)]
+
+
+def as_files(spark, place, rows, partitions=2, seed=1, schema="id string, text binary"):
+    """Write rows as Parquet, in another order, and read them from there."""
+    frame(spark, rows, schema, partitions, seed).write.parquet(str(place))
+    return spark.read.parquet(str(place))
+
+
+def check(collection, rows, **options):
+    """Assert that all verdicts are those of one local run over the rows."""
+    expected = nd.near_duplicates([row[1] for row in rows], filter=collection.filter, **options)
+    ids = [row[0] for row in rows]
+    check_rows(collection.result(), expected, ids, [ids[label] for label in expected.labels.tolist()])
+    return expected
+
+
+@pytest.mark.slow
+def test_ten_crawls_equal_one_run(spark, tmp_path):
+    """In permuted partitions, with features that many documents have, so that blocks are used."""
+    given = crawls(1, 10, 12)
+    options = {"threshold": 0.6, "shingling": WORDS, "max_holders": 6}
+    collection = Collection.create(tmp_path / "all", id="id", **options)
+    for number, rows in enumerate(given):
+        df = as_files(spark, tmp_path / f"crawl {number}", rows, partitions=1 + number % 3, seed=number)
+        done = collection.add(df, batch=number)
+        assert (done.version, done.documents, done.repeated) == (number + 1, len(rows), False)
+        assert sorted(row.id for row in done.verdicts.collect()) == [row[0] for row in rows]
+        assert done.changed.count() == 0
+    expected = check(Collection.open(tmp_path / "all"), [row for rows in given for row in rows], **options)
+    assert {"identical", "lexical", "near"} <= set(expected.classes.tolist()) and expected.common
+    del done
+    assert not list((tmp_path / "all" / "steps").iterdir())
+    assert np.array_equal(collection.batches, range(10))
+
+
+FIRST = [("a", b"one two three four five six seven"), ("b", b"eins zwei drei vier")]
+SECOND = [("c", b"one two three four five six eight"), ("d", b"un deux trois quatre")]
+
+
+@pytest.mark.slow
+def test_what_an_add_does_once(spark, tmp_path, monkeypatch):
+    """A batch is added once, a repeated key never, and of two adds at a time one. Texts are copied: any rows will do."""
+    options = {"threshold": 0.4, "shingling": WORDS}
+    collection = Collection.create(tmp_path / "all", id="id", copy=True, **options)
+    df = frame(spark, FIRST, "id string, text binary", 1)
+    with pytest.raises(ValueError, match="has no documents yet"):
+        collection.result(spark)
+    collection.add(df, batch="crawl 1")
+    tables = sorted((tmp_path / "all" / "tables").iterdir())
+    again = collection.add(df, batch="crawl 1")
+    assert (again.version, again.documents, again.repeated) == (1, 2, True) and again.counts() == {"kept": 2}
+    with pytest.raises(ValueError, match=r"the key {'id': '[ab]'} is in the collection already; keys are unique"):
+        collection.add(df, batch="crawl 2")
+    other = frame(spark, [(1, b"x")], "id bigint, text binary", 1)
+    with pytest.raises(ValueError, match="the keys are struct<id:bigint>, and the collection has keys struct<id:string>"):
+        collection.add(other)
+    assert sorted((tmp_path / "all" / "tables").iterdir()) == tables and collection.version == 1
+    two, commit = frame(spark, SECOND, "id string, text binary", 2), Versions.commit
+
+    def after_another(*given, **fields):
+        """Commit after another process that added the same rows as another batch, or as the same one."""
+        monkeypatch.setattr(Versions, "commit", commit)
+        Collection.open(tmp_path / "all").add(two, batch=winner)
+        return commit(*given, **fields)
+
+    winner = "another"
+    monkeypatch.setattr(Versions, "commit", after_another)
+    with pytest.raises(Conflict, match="another process made version 2 meanwhile; nothing of this change"):
+        collection.add(two, batch="crawl 2")
+    assert collection.batches == ["crawl 1", "another"]
+    winner, two = "crawl 3", frame(spark, [("e", b"uno dos tres")], "id string, text binary", 2)
+    monkeypatch.setattr(Versions, "commit", after_another)
+    done = collection.add(two, batch="crawl 3")
+    assert done.repeated and collection.batches == ["crawl 1", "another", "crawl 3"]
+    assert [row.id for row in done.verdicts.collect()] == ["e"]
+    assert len(list((tmp_path / "all" / "tables").iterdir())) == 6
+    check(collection, [*FIRST, *SECOND, ("e", b"uno dos tres")], **options)
+
+
+@pytest.mark.slow
+def test_old_texts_are_read_of_candidates_only(spark, tmp_path):
+    """A file without candidates may be gone; a candidate's text that is missing or another one is an error with its key."""
+    collection = Collection.create(tmp_path / "all", id="id", threshold=0.4, shingling=WORDS)
+    for name, row in zip("ab", FIRST, strict=True):
+        collection.add(as_files(spark, tmp_path / name, [row], 1))
+    (tmp_path / "b").rename(tmp_path / "elsewhere")
+    collection.add(as_files(spark, tmp_path / "c", SECOND, 2))
+    assert collection.result(spark).counts() == {"kept": 3, "near": 1}
+    later = as_files(spark, tmp_path / "d", [("x", b"eins zwei drei vier")], 1)
+    assert collection.add(later).counts() == {"identical": 1}  # told by its digest: no text is read
+    near = as_files(spark, tmp_path / "e", [("y", b"eins zwei drei vier acht")], 1)
+    with pytest.raises(Exception, match=r'the text of the document {"id":"b"} cannot be read from file:.*No such file'):
+        collection.add(near)
+    as_files(spark, tmp_path / "b", [("b", b"other words")], 1)
+    (file,) = (tmp_path / "b").glob("*.parquet")
+    (lost,) = (tmp_path / "elsewhere").glob("*.parquet")
+    file.rename(tmp_path / "b" / lost.name)
+    with pytest.raises(Exception, match=r'the text of the document {"id":"b"} is another one than when the document was'):
+        collection.add(near)
+    assert collection.version == 4
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"keep": "longest"}, "keep='longest' is an option of ndcore.spark.near_duplicates, and not available in a collection "
+                          "that grows: documents are decided on in the order in which they are added"),
+    ({"filter": "complete"}, "filter='complete' is an option .*: it needs the rare shingles of all documents"),
+    ({"cluster": "components"}, "cluster='components' is an option .*: a document that comes later joins clusters"),
+    ({"speed": 1}, r"create\(\) got an unexpected keyword argument 'speed'"),
+    ({"must_agree": [len]}, "must_agree holds a callable"),
+    ({"copy": 1}, "copy is True or False, got 1"),
+    ({"by": 1}, "by is the name of a column, got 1"),
+])
+def test_options_that_are_refused(tmp_path, options, message):
+    with pytest.raises(TypeError, match=message):
+        Collection.create(tmp_path / "all", **options)
+    assert not (tmp_path / "all").exists()
+
+
+@pytest.mark.parametrize(("path", "message"), [
+    ("s3a://bucket/all", "is a URI; a collection lies in a directory of a mounted file system"),
+    ("all*", "which Spark would not take as it is"),
+])
+def test_places_that_are_refused(path, message):
+    for call in (Collection.create, Collection.open):
+        with pytest.raises(ValueError, match=message):
+            call(path)
+
+
+def test_batches_that_are_refused(spark, tmp_path):
+    collection = Collection.create(tmp_path / "all", id="id")
+    df = spark.createDataFrame([("a", "b")], "id string, text string")
+    for batch in ("", 1.5, True):
+        with pytest.raises(TypeError, match="batch is a str that is not empty, or an int"):
+            collection.add(df, batch=batch)
+    with pytest.raises(ValueError, match="write them as Parquet and read them from there, or create the collection with"):
+        collection.add(df)
