@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from generated import corpus
-from sparks import as_binary, check_rows, frame
+from sparks import as_binary, frame
 
 import ndcore as nd
 
@@ -37,12 +37,28 @@ def as_files(spark, place, rows, partitions=2, seed=1, schema="id string, text b
     return spark.read.parquet(str(place))
 
 
-def check(collection, rows, **options):
-    """Assert that all verdicts are those of one local run over the rows."""
-    expected = nd.near_duplicates([row[1] for row in rows], filter=collection.filter, **options)
+def check(collection, rows, before=None, change=None, **options):
+    """Assert that all verdicts are those of one local run over the rows (id, text), in order, where equal ids are versions.
+
+    before: what was returned for the rows before the change, whose changed verdicts are compared, too.
+    """
     ids = [row[0] for row in rows]
-    check_rows(collection.result(), expected, ids, [ids[label] for label in expected.labels.tolist()])
-    return expected
+    expected = nd.near_duplicates([row[1] for row in rows], filter=collection.filter, one_per=ids, **options)
+    sizes = np.bincount(expected.labels, minlength=len(ids))[expected.labels]
+    wanted = sorted(zip(ids, [ids[label] for label in expected.labels.tolist()], expected.classes.tolist(),
+                        map(str, expected.resemblance.tolist()), sizes.tolist(), strict=True))
+    verdicts = collection.result().verdicts.toArrow().to_pylist()
+    got = sorted((row["id"], row["representative"]["id"], row["class"], str(row["resemblance"]), row["cluster_size"])
+                 for row in verdicts)
+    assert got == wanted
+    now = {(row["id"], row["added"]): (row["representative"], row["class"], str(row["resemblance"])) for row in verdicts}
+    if change is not None:
+        changed = change.changed.toArrow().to_pylist()
+        assert {(row["id"], row["added"]): (row["representative"], row["class"], str(row["resemblance"]))
+                for row in changed} == {key: now[key] for key in now if key in before and now[key] != before[key]}
+        assert all((row["before"]["representative"], row["before"]["class"], str(row["before"]["resemblance"]))
+                   == before[row["id"], row["added"]] for row in changed)
+    return now
 
 
 @pytest.mark.slow
@@ -57,11 +73,56 @@ def test_ten_crawls_equal_one_run(spark, tmp_path):
         assert (done.version, done.documents, done.repeated) == (number + 1, len(rows), False)
         assert sorted(row.id for row in done.verdicts.collect()) == [row[0] for row in rows]
         assert done.changed.count() == 0
-    expected = check(Collection.open(tmp_path / "all"), [row for rows in given for row in rows], **options)
-    assert {"identical", "lexical", "near"} <= set(expected.classes.tolist()) and expected.common
+    found = check(Collection.open(tmp_path / "all"), [row for rows in given for row in rows], **options)
+    assert {"identical", "lexical", "near"} <= {verdict[1] for verdict in found.values()}
     del done
     assert not list((tmp_path / "all" / "steps").iterdir())
     assert np.array_equal(collection.batches, range(10))
+
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["star", "greedy"])
+def test_documents_that_go_away(spark, tmp_path, cluster):
+    """Removed, replaced, versions of others, expired: verdicts and their changes are those of one run over what is left."""
+    options = {"threshold": 0.5, "shingling": WORDS, "cluster": cluster, "max_holders": 40}
+    given, rng = crawls(2, 3, 40), random.Random(3)
+    collection = Collection.create(tmp_path / "all", id="id", copy=True, **options)
+    schema = "id string, text binary"
+    for number, rows in enumerate(given):
+        collection.add(frame(spark, rows, schema, 2, number), batch=number)
+    rows = [row for crawl in given for row in crawl]
+    now = check(collection, rows, **options)
+    kept = [key for (key, _), verdict in now.items() if verdict[1] == "kept"]
+    sizes = {key: sum(verdict[0]["id"] == key for verdict in now.values()) for key in kept}
+    gone = {*sorted(kept, key=lambda key: -sizes[key])[:3], *rng.sample([row[0] for row in rows], 10)}
+    change = collection.remove(frame(spark, [(key,) for key in gone], "id string", 1), batch="gone")
+    rows = [row for row in rows if row[0] not in gone]
+    assert change.documents == len(gone) and change.verdicts.count() == 0 and change.changed.count() > 3
+    now = check(collection, rows, now, change, **options)
+
+    others = [text for _, text in rng.sample(rows, 8)]
+    again = sorted(zip([*rng.sample([row[0] for row in rows], 6), "new 1", "new 2"], others, strict=True))
+    change = collection.add(frame(spark, again, schema, 2, 1), repeated="replace")
+    replaced = {row[0] for row in again}
+    rows = [row for row in rows if row[0] not in replaced] + again
+    now = check(collection, rows, now, change, **options)
+
+    for number in range(2):
+        firsts = list(dict.fromkeys(row[0] for row in rows))
+        versions = sorted(zip([*rng.sample(firsts, 8), f"more {number}"], [text for _, text in rng.sample(rows, 9)],
+                              strict=True))
+        change = collection.add(frame(spark, versions, schema, 2, 1), repeated="version")
+        rows += versions
+        now = check(collection, rows, now, change, **options)
+    assert "version" in {verdict[1] for verdict in now.values()}
+
+    left = len(rows) - len([row for row in given[0] if row in rows and row[0] not in replaced])
+    change = collection.expire(0, spark)
+    rows = rows[len(rows) - left :]
+    assert change.documents == len(now) - left
+    now = check(collection, rows, now, change, **options)
+    assert collection.expire(0, spark).repeated
 
 
 FIRST = [("a", b"one two three four five six seven"), ("b", b"eins zwei drei vier")]
@@ -74,7 +135,7 @@ def test_what_an_add_does_once(spark, tmp_path, monkeypatch):
     options = {"threshold": 0.4, "shingling": WORDS}
     collection = Collection.create(tmp_path / "all", id="id", copy=True, **options)
     df = frame(spark, FIRST, "id string, text binary", 1)
-    with pytest.raises(ValueError, match="has no documents yet"):
+    with pytest.raises(ValueError, match="has no documents: add a batch first"):
         collection.result(spark)
     collection.add(df, batch="crawl 1")
     tables = sorted((tmp_path / "all" / "tables").iterdir())

@@ -6,14 +6,14 @@ import re
 import secrets
 import shutil
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import AnyPath
-from ndcore.checks import imported, is_int
+from ndcore.checks import check_choice, imported, is_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
@@ -26,6 +26,7 @@ from ndcore.spark.documents import (
     SparkDocuments,
     key_columns,
     key_sql,
+    key_struct,
     label_of,
     rank_documents,
     refuse_taken,
@@ -49,25 +50,26 @@ SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "sc
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
 TASK_PAIRS = 1 << 22
+KEY_HASH = "unhex(lpad(hex(xxhash64(key)), 16, '0'))"
 
 
 @dataclass(frozen=True)
 class Change(Verdicts):
-    """What `add` did.
+    """What `add`, `remove` or `expire` did.
 
     Attributes
     ----------
     verdicts : DataFrame
-        The verdicts on the documents of the batch, as of `Collection.verdicts`.
+        The verdicts on the documents that were added, as `Collection.result` gives them.
     changed : DataFrame
-        The older documents whose verdict is another one now: the columns of the key; ``representative``, ``class`` and
-        ``resemblance``; the same of before in the struct ``before``. Sizes of clusters do not count.
+        The older documents whose verdict is another one now: the columns of the key, and ``added``; ``representative``,
+        ``class`` and ``resemblance``; the same of before in the struct ``before``. Sizes of clusters do not count.
     version : int
-        Of the collection, that has the batch.
+        Of the collection, after it.
     documents : int
-        Of the batch.
+        That were added; of `remove` and `expire`, that were removed.
     repeated : bool
-        The batch was there already, and nothing was done.
+        It was done already, and nothing was done now.
     key, directory
         As in `Verdicts`.
     """
@@ -223,16 +225,22 @@ class Collection:
         """The ids of the batches that were added, in this order."""
         return [commit.batch for commit in self._versions.latest().commits if commit.kind == "add"]
 
-    def add(self, df: DataFrame, *, batch: BatchId | None = None) -> Change:
+    def add(
+        self, df: DataFrame, *, batch: BatchId | None = None, repeated: Literal["refuse", "replace", "version"] = "refuse"
+    ) -> Change:
         """Add documents after all others, and decide on them.
 
         Parameters
         ----------
         df : DataFrame
-            A row for each document. Keys must be new; their order is the order of the documents within the batch.
+            A row for each document. The order of their keys is the order of the documents within the batch.
         batch : str or int, optional
             An id. A batch whose id is there already is not added again: its verdicts are returned, so that a job may be
             tried again. 1 and "1" are two ids.
+        repeated : "refuse", "replace" or "version"
+            What becomes of a document whose key is in the collection already. "refuse": an error. "replace": it takes the
+            place of the older ones of this key, which are removed. "version": it is a version of the first one, as with
+            one_per in `near_duplicates`: their texts are not compared.
 
         Returns
         -------
@@ -252,25 +260,106 @@ class Collection:
         The keys, digests and features of older documents are scanned, and no text of them but those of candidates. If it is
         killed, it leaves tables that no manifest names.
         """
-        imported("pyspark", "ndcore.spark")
-        if batch is not None and not (is_int(batch) or (isinstance(batch, str) and batch)):
-            raise TypeError(f"batch is a str that is not empty, or an int, got {batch!r:.80}")
-        before = self._versions.latest()
+        check_choice("repeated", repeated, ("refuse", "replace", "version"))
+        before = self._begin(batch, "add")
         if before.commit_of(batch) is not None:
             return self._change(df.sparkSession, before, batch, repeated=True)
         key = key_columns(df, self._id)
-        refuse_taken(key, ("representative", "before", *VERDICT, RANK))
-        token = secrets.token_hex(8)
+        refuse_taken(key, ("representative", "added", "before", *VERDICT, RANK))
         work = self._work(df.sparkSession)
+        return self._commit(work, batch, lambda token: self._add(work, df, key, before, Commit("add", batch, 0, None), token,
+                                                                 repeated))
+
+    def remove(
+        self, df: DataFrame, *, batch: BatchId | None = None, unknown: Literal["refuse", "ignore"] = "refuse"
+    ) -> Change:
+        """Remove documents, and decide anew on those that had joined them.
+
+        Parameters
+        ----------
+        df : DataFrame
+            With the columns of the key: a row for each document that goes away, with all of its versions.
+        batch : str or int, optional
+            An id of this removal, as of `add`.
+        unknown : "refuse" or "ignore"
+            What becomes of a key that is not in the collection.
+
+        Returns
+        -------
+        Change
+            `changed` has the cascade: documents that represent themselves now, and those that joined another one.
+
+        Raises
+        ------
+        Conflict, TypeError, ValueError
+            As of `add`.
+
+        Notes
+        -----
+        No table is rewritten: rows, and texts that were copied, stay on disk, in tables that older versions name.
+        """
+        check_choice("unknown", unknown, ("refuse", "ignore"))
+        before = self._begin(batch, "remove")
+        if before.commit_of(batch) is not None:
+            return self._change(df.sparkSession, before, batch, repeated=True)
+        keys = df.select(key_struct(key_columns(df, self._id)).alias("key"))
+        work = self._work(df.sparkSession)
+        return self._commit(work, batch, lambda token: self._remove(work, keys, before, Commit("remove", batch, 0, None),
+                                                                    token, unknown))
+
+    def expire(self, through: BatchId, spark: SparkSession | None = None) -> Change:
+        """Remove all documents of a batch and of those before it, and decide anew on those that had joined them.
+
+        Parameters
+        ----------
+        through : str or int
+            The id of a batch that was added.
+        spark : SparkSession, optional
+            None: the active one.
+
+        Returns
+        -------
+        Change
+            As of `remove`; `repeated` where nothing is left of these batches.
+        """
+        imported("pyspark", "ndcore.spark")
+        before, work = self._versions.latest(), self._work(spark)
+        last = before.commit_of(through)
+        if last is None or before.commits[last - 1].kind != "add":
+            raise ValueError(f"no batch {through!r:.80} was added; the batches are {self.batches!r:.200}")
+        old = self._rows(work, before)
+        assert old is not None
+        gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
+        commit = Commit("expire", None, gone.count(), None)
+        if commit.documents == 0:
+            return self._change(work.spark, before, None, repeated=True)
+        segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
+        return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
+                                                                    {"segments": segments}))
+
+    def _begin(self, batch: BatchId | None, kind: str) -> Manifest:
+        """Check the id of a batch, and read the newest version."""
+        imported("pyspark", "ndcore.spark")
+        if batch is not None and not (is_int(batch) or (isinstance(batch, str) and batch)):
+            raise TypeError(f"batch is a str that is not empty, or an int, got {batch!r:.80}")
+        manifest = self._versions.latest()
+        done = manifest.commit_of(batch)
+        if done is not None and manifest.commits[done - 1].kind != kind:
+            raise ValueError(f"batch={batch!r:.80} was another change: {manifest.commits[done - 1].kind}")
+        return manifest
+
+    def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], Manifest]) -> Change:
+        """Make a version; remove its tables where that fails."""
+        token = secrets.token_hex(8)
         try:
-            after = self._add(work, df, key, before, batch, token)
+            after = make(token)
         except BaseException as error:
             for table in self._versions.table("").glob(f"{token}-*"):
                 shutil.rmtree(table, ignore_errors=True)
             if isinstance(error, Conflict) and (now := self._versions.latest()).commit_of(batch) is not None:
-                return self._change(df.sparkSession, now, batch, repeated=True)
+                return self._change(work.spark, now, batch, repeated=True)
             raise
-        return self._change(df.sparkSession, after, batch, repeated=False)
+        return self._change(work.spark, after, batch, repeated=False)
 
     def result(self, spark: SparkSession | None = None) -> Verdicts:
         """Read the verdicts on all documents.
@@ -283,8 +372,9 @@ class Collection:
         Returns
         -------
         Verdicts
-            ``verdicts`` has a row for each document: the columns of its key; ``representative``, a struct of the same
-            columns; ``class``, ``resemblance`` and ``cluster_size``, as in `ndcore.NearDuplicates`.
+            ``verdicts`` has a row for each document: the columns of its key; ``added``, the version of the collection that
+            added it; ``representative``, a struct of the same columns; ``class``, ``resemblance`` and ``cluster_size``, as
+            in `ndcore.NearDuplicates`.
         """
         imported("pyspark", "ndcore.spark")
         manifest, work = self._versions.latest(), self._work(spark)
@@ -307,13 +397,26 @@ class Collection:
         """Read the rows of all documents; None before the first batch."""
         if not manifest.segments:
             return None
-        return self._read(work, [segment.table for segment in manifest.segments])
+        rows = self._read(work, [segment.table for segment in manifest.segments])
+        if manifest.changed is None:
+            return rows
+        now = self._read(work, [manifest.changed]).selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
+        decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
+        return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
+            *(name for name in rows.columns if name not in DECIDED), *decided)
 
     def _verdicts(self, work: Work, manifest: Manifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
         rows = self._rows(work, manifest)
         if rows is None:
-            raise ValueError(f"{self.path} has no documents yet: add a batch first")
+            raise ValueError(f"{self.path} has no documents: add a batch first")
+        return self._conclude(rows)
+
+    def _conclude(self, rows: DataFrame) -> DataFrame:
+        """Conclude the verdicts on documents by their rows."""
+        from pyspark.sql import functions as F
+
+        rows = rows.withColumn("key", F.expr("struct(key.*, added)"))
         followers = rows.where("leader != rank").select("rank", "leader", "how")
         labels = rows.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
                                                                           "resemblance as score")
@@ -326,11 +429,11 @@ class Collection:
         verdicts = self._verdicts(work, manifest)
         places = [f"{RANK} between {segment.first} and {segment.first + segment.documents - 1}"
                   for segment in manifest.segments if segment.commit == number]
-        names = [_quoted(name) for name in key_sql(self._id)]
-        changed = verdicts.where("false").selectExpr(*names, *CHANGED, f"struct({', '.join(CHANGED)}) as before")
+        ours = verdicts.where(" or ".join(places) or "false").drop(RANK)
         if commit.changes is not None:
             changed = self._read(work, [commit.changes])
-        ours = verdicts.where(" or ".join(places) or "false").drop(RANK)
+        else:
+            changed = _differences(verdicts, verdicts).where("false")
         return Change(ours, key_sql(self._id), work, changed, number, commit.documents, repeated)
 
     def _sides(self, work: Work, df: DataFrame, key: dict[str, str], table: str) -> DataFrame:
@@ -354,7 +457,7 @@ class Collection:
         return with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
 
     def _add(
-        self, work: Work, df: DataFrame, key: dict[str, str], before: Manifest, batch: BatchId | None, token: str
+        self, work: Work, df: DataFrame, key: dict[str, str], before: Manifest, commit: Commit, token: str, repeated: str
     ) -> Manifest:
         """Decide on new documents, write their table, and commit."""
         sides = self._sides(work, df, key, f"{token}-texts")
@@ -370,31 +473,122 @@ class Collection:
         columns = [name for name in SKETCHED_ROWS if name in ranked.columns]
         new = work.keep(ranked.withColumn("rank", ranked["rank"] + before.following).select(*columns), "new documents")
         old = self._rows(work, before)
+        gone = None
         if old is None:
-            old = new.where("false").selectExpr("*", *(f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items()))
-        self._refuse_repeats(work, old, new)
-        judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
-                              self.rules.threshold, self.rules.min_shingles, before.following)
-        settling = Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
-                            TASK_PAIRS)
-        classes, labels = settling.settle(old, new)
-        rows = new.join(classes, "rank").join(labels, "rank", "left")
+            none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
+            old = new.where("false").selectExpr("*", f"{before.version}L as added", *none)
+            first = old.select("rank", "key", "version_of")
+        else:
+            first = self._find_repeats(work, old, new, total, repeated)
+        if repeated == "replace" and before.segments:
+            gone = work.keep(first.select("rank"), "documents that are replaced")
+            gone = None if gone.isEmpty() else gone
+        if repeated == "version":
+            of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
+            new = new.join(of_key, "key", "left").select(*columns, "version_of")
+        else:
+            new = new.selectExpr("*", "cast(null as bigint) as version_of")
+        decided = self._settling(work, before).settle(old, new, total, gone)
+        decided = decided if gone is None else work.keep(decided, "decisions")
+        number = before.version + 1
         work.describe("rows of the new documents")
         table = f"{token}-documents"
-        rows.selectExpr(*columns, "cast(null as bigint) as version_of", "leader", "how",
-                        "if(leader = rank, coalesce(label, rank), null) as label", "resemblance").write.parquet(
-                            _uri(self._versions.table(table)))
-        segment = Segment(table, before.following, total, before.version + 1)
-        return self._versions.commit(before, Commit("add", batch, total, None), key=kind, following=before.following + total,
-                                     segments=(*before.segments, segment))
+        new.drop("version_of").join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED).write.parquet(
+            _uri(self._versions.table(table)))
+        fields: dict[str, Any] = {
+            "key": kind, "following": before.following + total,
+            "segments": (*before.segments, Segment(table, before.following, total, number))}
+        if gone is None:
+            return self._versions.commit(before, replace(commit, documents=total), **fields)
+        both = old.union(new.drop("version_of").join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED))
+        return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
 
-    def _refuse_repeats(self, work: Work, old: DataFrame, new: DataFrame) -> None:
-        """Raise ValueError where a new document has the key of an older one."""
-        matching = select_matching(work, old.select("key"), "unhex(lpad(hex(xxhash64(key)), 16, '0'))", new)
+    def _remove(
+        self, work: Work, keys: DataFrame, before: Manifest, commit: Commit, token: str, unknown: str
+    ) -> Manifest:
+        """Remove the documents of these keys."""
+        old = self._rows(work, before)
+        if old is None:
+            raise ValueError(f"{self.path} has no documents: add a batch first")
+        kind = keys.schema["key"].dataType.simpleString()
+        if before.key != kind:
+            raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
+        keys = work.keep(keys.distinct(), "keys of documents that go away")
+        found = select_matching(work, old.select("rank", "key"), KEY_HASH, keys).join(keys, "key", "left_semi")
+        gone = work.keep(found.select("rank", "key"), "documents that go away")
+        missing = keys.join(gone.select("key"), "key", "left_anti").limit(1).collect()
+        if missing and unknown == "refuse":
+            raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
+                             "are left out")
+        commit = replace(commit, documents=gone.count())
+        return self._without(work, old, before, commit, token, gone.select("rank"), {})
+
+    def _without(
+        self, work: Work, old: DataFrame, before: Manifest, commit: Commit, token: str, gone: DataFrame,
+        fields: dict[str, Any],
+    ) -> Manifest:
+        """Decide on the collection without some documents, and commit."""
+        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns), "version_of")
+        decided = work.keep(self._settling(work, before).settle(old, new, 0, gone), "decisions")
+        return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
+
+    def _settling(self, work: Work, before: Manifest) -> Settling:
+        """Make what decides."""
+        judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
+                              self.rules.threshold, self.rules.min_shingles, before.following)
+        return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
+                        TASK_PAIRS)
+
+    def _overlay(
+        self, work: Work, before: Manifest, commit: Commit, token: str, both: DataFrame, old: DataFrame, decided: DataFrame,
+        gone: DataFrame, fields: dict[str, Any],
+    ) -> Manifest:
+        """Write the rows that replace those of segments and the verdicts that changed, and commit."""
+        segments: tuple[Segment, ...] = fields.get("segments", before.segments)
+        older = decided.where(f"rank < {before.following}")
+        same = " and ".join(f"{name} <=> {name}_before" for name in DECIDED)
+        states = old.selectExpr("rank", *(f"{name} as {name}_before" for name in DECIDED))
+        moved = older.join(states, "rank").where(f"not ({same})").select("rank", *DECIDED)
+        moved = work.keep(moved, "decisions that changed")
+        none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
+        rows = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
+        if before.changed is not None:
+            earlier = self._read(work, [before.changed]).join(rows.select("rank"), "rank", "left_anti")
+            rows = rows.union(earlier.select(*rows.columns))
+        first = min((segment.first for segment in segments), default=before.following)
+        names = {"changed": f"{token}-changed", "changes": f"{token}-changes"}
+        work.describe("rows that replace others")
+        rows.where(f"rank >= {first}").write.parquet(_uri(self._versions.table(names["changed"])))
+        now = both.join(gone, "rank", "left_anti").select(*(name for name in both.columns if name not in DECIDED)).join(
+            moved.selectExpr("rank", f"struct({', '.join(DECIDED)}) as now"), "rank", "left")
+        kept = both.select("rank", *DECIDED)
+        now = now.join(kept, "rank").selectExpr(*(name for name in both.columns if name not in DECIDED),
+                                                *(f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED))
+        differences = _differences(self._conclude(old), self._conclude(now))
+        differences.write.parquet(_uri(self._versions.table(names["changes"])))
+        fields = {**fields, "changed": names["changed"]}
+        return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
+
+    def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, count: int, repeated: str) -> DataFrame:
+        """Find the older documents whose keys new ones have. ValueError where there are any, and they are refused."""
+        matching = select_matching(work, old.select("rank", "key", "version_of"), KEY_HASH, new, count)
+        found = matching.join(new.select("key"), "key", "left_semi")
+        if repeated != "refuse":
+            return found
         work.describe("check of keys against the collection")
-        repeated = matching.join(new.select("key"), "key", "left_semi").limit(1).collect()
-        if repeated:
-            raise ValueError(f"the key {repeated[0].key.asDict()} is in the collection already; keys are unique")
+        if first := found.limit(1).collect():
+            raise ValueError(f"the key {first[0].key.asDict()} is in the collection already; keys are unique, or "
+                             "repeated='replace' or 'version' says what becomes of the older document")
+        return found
+
+
+def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
+    """Return the verdicts that changed, with those of before."""
+    struct = f"struct({', '.join(CHANGED)})"
+    was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
+    names = [_quoted(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
+    joined = now.join(was, now[RANK] == was["_rank"]).where(f"not ({struct} <=> before)")
+    return joined.selectExpr(*names, *CHANGED, "before")
 
 
 def _listed(names: Any) -> list[Any]:

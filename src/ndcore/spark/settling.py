@@ -1,14 +1,19 @@
 """Verdicts on documents of a collection that grows: classes of equal documents, then stars among the leaders that are open.
 
 Documents have ranks in the order (add, key). A star joins a document to an earlier one, so new documents change no verdict
-on older ones, and of these the representatives alone are candidates.
+on older ones, and of these the representatives alone are candidates. Where documents go away, those that had joined them are
+open again, and those that lead their class now. Open documents are decided together with the representatives that share a
+feature with one of them, and with later documents that do. Where a representative joins another one, it is open too, with
+all that had joined it, and the decision is taken again. When no more become open, every verdict is the one that the
+definition gives: by induction in keep order, each document has the representatives before it, and of an open document all
+pairs are known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ndcore.dedup.rules import Rules
 from ndcore.phases.neighbours import reject_pairs, select_sharing
@@ -23,35 +28,21 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["DECIDED", "Settled", "Settling", "select_matching"]
+__all__ = ["DECIDED", "Settling", "select_matching"]
 
 DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label": "bigint", "resemblance": "double"}
-"""Columns of the table of documents beside those that are known before: their types."""
+"""Columns of a decision, and their types: the rank of the first document with this key, where it is another one; the rank of
+the first document that equals this one, and how; of a leader the rank of its representative, and its resemblance to it."""
 AT_ONCE = 4096  # rows of a file that a task reads texts of, about
 
 
-class Settled(NamedTuple):
-    """What was decided, by ``rank``.
-
-    Attributes
-    ----------
-    classes : DataFrame
-        ``leader``, and ``how`` the document equals it; null where it leads itself. Of the documents of classes that changed.
-    labels : DataFrame
-        ``label`` and ``resemblance`` of leaders whose verdict was open, or changed.
-    """
-
-    classes: DataFrame
-    labels: DataFrame
-
-
-def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame) -> DataFrame:
+def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
     """Select rows that may share a value with the wanted ones, by a filter that goes to all tasks; some others pass.
 
-    value: SQL of a binary column of both, of values of 8 bytes.
+    value: SQL of a binary column of both, of values of 8 bytes. count: of the wanted values, at most.
     """
     listed = work.apply(wanted.selectExpr(f"{value} as members"), list_members, "value bigint")
-    words = filter_of(work, work.keep(listed.selectExpr("value as hash"), "values that are looked for"))
+    words = filter_of(work, listed.selectExpr("value as hash"), count)
     valued = rows.selectExpr("*", f"{value} as _value")
     return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
 
@@ -80,41 +71,153 @@ class Settling:
     bitmap_key: bytes
     bound: int
 
-    def settle(self, old: DataFrame, new: DataFrame) -> Settled:
-        """Decide on new documents, whose ranks are higher than all others."""
-        classes = self._join_classes(old, new)
-        kinds = classes.where("leader = rank").select("rank")
-        opened = new.where("valid").join(kinds, "rank", "left_semi")
-        return Settled(classes, self._decide(opened, old.where("valid and leader = rank")))
+    def settle(self, old: DataFrame, new: DataFrame, count: int, gone: DataFrame | None) -> DataFrame:
+        """Decide on new documents, and anew on older ones.
 
-    def _join_classes(self, old: DataFrame, new: DataFrame) -> DataFrame:
-        """Find the leaders of new documents: the first documents that equal them."""
-        kind = ["valid", "deciding", *(name for name in ("scope",) if name in new.columns)]
-        known = old.where("leader = rank").select("rank", "bytes", *kind)
-        known = select_matching(self.work, known, "substring(deciding, 1, 8)", new)
-        both = known.selectExpr("*", "false as new").union(new.select("rank", "bytes", *kind).selectExpr("*", "true"))
+        Parameters
+        ----------
+        old : DataFrame
+            The documents of the collection with their decisions.
+        new : DataFrame
+            New ones, whose ranks are higher, with ``version_of``.
+        count : int
+            How many there are.
+        gone : DataFrame, optional
+            The ``rank`` of older documents that go away.
+
+        Returns
+        -------
+        DataFrame
+            ``rank`` and DECIDED of the new documents, and of older ones that may have another decision now.
+        """
+        left = old if gone is None else old.join(gone, "rank", "left_anti")
+        versions = new.where("version_of is not null").select("rank", "version_of")
+        entering = new.where("version_of is null")
+        ended = None
+        if gone is not None:
+            ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
+            moved = self._move_versions(left, gone)
+            versions = versions.union(moved.where("version_of != rank"))
+            first = left.join(moved.where("version_of = rank").select("rank"), "rank", "left_semi")
+            entering = entering.select(*new.columns).union(first.select(*new.columns))
+        classes = self._join_classes(left, entering, count, ended)
+        led = classes.where("leader = rank and not (was <=> rank)").select("rank")
+        leaders, opened = left.where("leader = rank and valid"), entering
+        if ended is not None:
+            over = self.work.keep(classes.where("was = rank and leader != rank").select("rank").union(ended.select("rank")),
+                                  "documents that lead no more")
+            leaders = leaders.join(over, "rank", "left_anti")
+            opened = left.select(*entering.columns).union(new.select(*entering.columns))
+            led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
+        labels = self._decide(opened.where("valid").join(led, "rank", "left_semi"), leaders, growing=ended is not None)
+        return self._compose(left, new, classes, labels, versions, anew=ended is not None)
+
+    def _move_versions(self, left: DataFrame, gone: DataFrame) -> DataFrame:
+        """Find the versions whose first document goes away; ``version_of`` is the first of them, which takes its place."""
+        orphans = left.join(gone.selectExpr("rank as version_of"), "version_of", "left_semi").select("rank", "version_of")
+        first = orphans.groupBy("version_of").agg({"rank": "min"}).withColumnRenamed("min(rank)", "first")
+        return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
+
+    def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
+        """Find the leaders of documents that equal one that is entering, or a leader that has ended.
+
+        Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
+        """
+        kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
+        named = ["rank", "bytes", *kind]
+        wanted = entering.select(*kind)
+        known = left.where("leader = rank" if ended is None else "version_of is null").select(*named, "leader")
+        if ended is not None:
+            wanted, count = wanted.union(ended.select(*kind)), -1
+        wanted = wanted.distinct()
+        known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, None if count < 0 else count)
+        known = known.join(wanted, kind, "left_semi").select(*named, "leader")
+        both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as leader"))
+        both = both.withColumnRenamed("leader", "was")
         first = both.groupBy(*kind).agg({"rank": "min"}).withColumnRenamed("min(rank)", "leader")
         placed = both.join(first, kind)
         leaders = placed.where("rank = leader").selectExpr("leader", "bytes as its_bytes")
         how = "case when rank = leader then null when bytes = its_bytes then 'identical' else 'lexical' end as how"
-        found = placed.where("new").join(leaders, "leader").selectExpr("rank", "leader", how)
-        return self.work.keep(found, "equal documents")
+        return self.work.keep(placed.join(leaders, "leader").selectExpr("rank", "leader", how, "was"), "equal documents")
 
-    def _decide(self, opened: DataFrame, leaders: DataFrame) -> DataFrame:
-        """Choose representatives for leaders whose verdict is open, given all other ones."""
+    def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
+        """Choose representatives for leaders that are open, given all other ones.
+
+        Returns ``rank``, ``label`` and ``resemblance`` of these, and of later ones that join another document now.
+        """
         opened = self.work.keep(opened, "documents to decide on")
-        first = opened.agg({"rank": "min"}).collect()[0][0]
-        if first is None:
-            return opened.selectExpr("rank", "rank as label", "1D as resemblance")
-        sharing = select_matching(self.work, leaders.where(f"label = rank or rank > {first}"), "features", opened)
-        near = self.work.keep(sharing.select(*opened.columns).union(opened), "documents that share features")
-        ranked = near.selectExpr("*", "false as against")
-        judgement = Judgement(**{**vars(self.judgement), "first_new": first})
-        documents = SparkDocuments(ranked, self.work.table([], rank="int64"), first)
+        while True:
+            first, count = opened.selectExpr("min(rank)", "coalesce(sum(length(features) div 8), 0L)").collect()[0]
+            if first is None:
+                return opened.selectExpr("rank", "rank as label", "1D as resemblance")
+            columns = [*opened.columns, "label", "resemblance"]
+            others = leaders.join(opened.select("rank"), "rank", "left_anti") if growing else leaders
+            others = select_matching(self.work, others.where(f"label = rank or rank > {first}").select(*columns), "features",
+                                     opened, count)
+            open_rows = opened.selectExpr("*", *(f"cast(null as {DECIDED[name]}) as {name}" for name in columns[-2:]))
+            near = self.work.keep(others.union(open_rows), "documents that share features")
+            labels = self._compare(near, first, growing=growing)
+            if not growing:
+                break
+            ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
+            ended = self.work.keep(ended, "representatives that join others")
+            if ended.isEmpty():
+                break
+            more = leaders.join(ended, "rank", "left_semi").select(*opened.columns)
+            joined = leaders.join(ended.selectExpr("rank as label"), "label", "left_semi").select(*opened.columns)
+            opened = self.work.keep(opened.union(more).union(joined).dropDuplicates(["rank"]), "documents to decide on")
+        decided = near.where("label is null").select("rank").join(labels, "rank", "left").selectExpr(
+            "rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
+        if growing:
+            before = near.where("label is not null").selectExpr("rank", "label as label_before")
+            moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
+            decided = decided.union(moved)
+        return self.work.keep(decided, "representatives of documents")
+
+    def _compare(self, near: DataFrame, first: int, *, growing: bool) -> DataFrame:
+        """Choose representatives among documents; those with a label have it, as long as that represents itself."""
+        judgement = replace(self.judgement, first_new=first)
+        documents = SparkDocuments(near.selectExpr("*", "false as against"), self.work.table([], rank="int64"), first)
+        more = near.where("label != rank").selectExpr("label as a", "rank as b", "resemblance", "resemblance as of_a",
+                                                      "resemblance as of_b") if growing else None
         _, labels, _, _ = compare_leaders(self.work, partial(self._read, near, judgement), documents, judgement, self.rules,
-                                          self.bound, prune=partial(self._prune, near))
-        joined = opened.select("rank").join(labels.select("rank", "label", "resemblance"), "rank", "left")
-        return joined.selectExpr("rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
+                                          self.bound, prune=partial(self._prune, near), more=more)
+        return labels.select("rank", "label", "resemblance")
+
+    def _compose(
+        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame, *, anew: bool
+    ) -> DataFrame:
+        """Put decisions together: of new documents and, `anew`, of older ones that one of the steps gave something."""
+        if anew:
+            versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
+        of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
+        of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
+        leaders = left.selectExpr("rank as version_of", "leader as leader_before")
+        led = classes.selectExpr("rank as version_of", "leader as leader_now")
+        of_version = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
+            "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
+        none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
+        rows = new.selectExpr("rank", *none)
+        if anew:
+            ranks = [decided.select("rank") for decided in (classes, labels, versions)]
+            touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
+            rows = rows.union(left.join(touched, "rank", "left_semi").select("rank", *list(DECIDED)[1:]))
+        rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left").join(of_version, "rank", "left")
+        rows = rows.selectExpr(
+            "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader) as leader",
+            """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
+                as how""",
+            "its_label", "label as label_before", "resemblance as resemblance_before")
+        return rows.selectExpr(
+            "rank", "version_of", "leader", "how",
+            "if(leader = rank, coalesce(its_label.label, label_before, rank), null) as label",
+            "if(leader = rank, coalesce(its_label.resemblance, resemblance_before), null) as resemblance")
+
+    @staticmethod
+    def _followed(left: DataFrame, classes: DataFrame) -> DataFrame:
+        """Find the versions of documents that have another leader now."""
+        moved = classes.where("was is not null and was != leader").selectExpr("rank as version_of")
+        return left.where("version_of is not null").join(moved, "version_of", "left_semi").select("rank", "version_of")
 
     def _prune(self, near: DataFrame, pairs: DataFrame) -> DataFrame:
         """Drop the pairs that bitmaps reject."""
@@ -124,7 +227,7 @@ class Settling:
                                threshold=self.rules.threshold)
 
     def _read(self, near: DataFrame, judgement: Judgement, wanted: DataFrame) -> DataFrame:
-        """Form the sets of the wanted documents, of which some texts are read; see `read_sets`."""
+        """Form the sets of the wanted documents, whose texts are read from where they lie; see `read_sets`."""
         from pyspark.sql import functions as F
 
         known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
@@ -135,4 +238,3 @@ class Settling:
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
                                shingling=judgement.sketcher.shingling)
         return self.work.keep(sets, "shingle sets of candidates")
-
