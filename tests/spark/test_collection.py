@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 
 import numpy as np
@@ -226,3 +228,34 @@ def test_batches_that_are_refused(spark, tmp_path):
             collection.add(df, batch=batch)
     with pytest.raises(ValueError, match="write them as Parquet and read them from there, or create the collection with"):
         collection.add(df)
+
+
+@pytest.mark.slow
+def test_a_stream_that_goes_on_from_its_checkpoint(spark, tmp_path):
+    """A batch that failed after it was added is tried again, and is there once."""
+    given = [*([row] for row in FIRST), SECOND]
+    collection = Collection.create(tmp_path / "all", id="id", threshold=0.4, shingling=WORDS, copy=True)
+    (tmp_path / "in").mkdir()
+    for number, rows in enumerate(given):
+        lines = [json.dumps({"id": key, "text": text.decode()}) for key, text in rows]
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines), encoding="utf-8")
+        os.utime(tmp_path / "in" / f"{number}.json", (1_000 + number, 1_000 + number))
+    added: list[tuple[int, bool]] = []
+
+    def add(rows, number):
+        change = collection.add(rows, batch=f"stream {number}")
+        added.append((number, change.repeated))
+        if added == [(0, False), (1, False)]:
+            raise RuntimeError("the driver died")
+
+    def run():
+        stream = spark.readStream.schema("id string, text string").option("maxFilesPerTrigger", 1).json(str(tmp_path / "in"))
+        writer = stream.writeStream.foreachBatch(add).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    with pytest.raises(Exception, match="the driver died"):
+        run()
+    run()
+    assert added == [(0, False), (1, False), (1, True), (2, False)]
+    assert collection.batches == ["stream 0", "stream 1", "stream 2"]
+    check(collection, [*FIRST, *SECOND], threshold=0.4, shingling=WORDS)
