@@ -36,6 +36,7 @@ TITLES = {  # of the results, in their order on the page
     "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
     "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
     "spark_shapes": "Hard collections on one machine", "spark_shapes_cluster": "Hard collections on two workers",
+    "spark_growing": "Crawl after crawl on one machine", "spark_growing_cluster": "Crawl after crawl on two workers",
     "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 
 import numpy as np
 import pytest
-from generated import corpus
-from sparks import as_binary, frame
+from growing import as_files, check, crawls
+from sparks import frame
 
 import ndcore as nd
 
@@ -17,50 +16,10 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark import Collection, Conflict
 from ndcore.spark.collection import Versions
+from ndcore.storage.container import CorruptFile
 
 WORDS = nd.Shingling(width=2)
 
-
-def crawls(seed: int, count: int, size: int) -> list[list[tuple[str, bytes]]]:
-    """Make crawls of edits and copies, of older crawls too; each is sorted by key, and keys do not follow the crawls."""
-    rng = random.Random(seed)
-    head = " ".join(f"head{i}" for i in range(40))
-    texts = [*as_binary(corpus(rng, count * size - 6)), b"", b"one", b"ONE!", b"", b"a b c d e f g h", b"A b c d e f g h."]
-    texts = [head.encode() + b" " + text if i % 3 == 0 else text for i, text in enumerate(texts)]
-    rng.shuffle(texts)
-    keys = rng.sample(range(10_000), len(texts))
-    rows = [(f"k{key:05}", text) for key, text in zip(keys, texts, strict=True)]
-    return [sorted(rows[i : i + size]) for i in range(0, len(rows), size)]
-
-
-def as_files(spark, place, rows, partitions=2, seed=1, schema="id string, text binary"):
-    """Write rows as Parquet, in another order, and read them from there."""
-    frame(spark, rows, schema, partitions, seed).write.parquet(str(place))
-    return spark.read.parquet(str(place))
-
-
-def check(collection, rows, before=None, change=None, **options):
-    """Assert that all verdicts are those of one local run over the rows (id, text), in order, where equal ids are versions.
-
-    before: what was returned for the rows before the change, whose changed verdicts are compared, too.
-    """
-    ids = [row[0] for row in rows]
-    expected = nd.near_duplicates([row[1] for row in rows], filter=collection.filter, one_per=ids, **options)
-    sizes = np.bincount(expected.labels, minlength=len(ids))[expected.labels]
-    wanted = sorted(zip(ids, [ids[label] for label in expected.labels.tolist()], expected.classes.tolist(),
-                        map(str, expected.resemblance.tolist()), sizes.tolist(), strict=True))
-    verdicts = collection.result().verdicts.toArrow().to_pylist()
-    got = sorted((row["id"], row["representative"]["id"], row["class"], str(row["resemblance"]), row["cluster_size"])
-                 for row in verdicts)
-    assert got == wanted
-    now = {(row["id"], row["added"]): (row["representative"], row["class"], str(row["resemblance"])) for row in verdicts}
-    if change is not None:
-        changed = change.changed.toArrow().to_pylist()
-        assert {(row["id"], row["added"]): (row["representative"], row["class"], str(row["resemblance"]))
-                for row in changed} == {key: now[key] for key in now if key in before and now[key] != before[key]}
-        assert all((row["before"]["representative"], row["before"]["class"], str(row["before"]["resemblance"]))
-                   == before[row["id"], row["added"]] for row in changed)
-    return now
 
 
 @pytest.mark.slow
@@ -81,50 +40,6 @@ def test_ten_crawls_equal_one_run(spark, tmp_path):
     assert not list((tmp_path / "all" / "steps").iterdir())
     assert np.array_equal(collection.batches, range(10))
 
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cluster", ["star", "greedy"])
-def test_documents_that_go_away(spark, tmp_path, cluster):
-    """Removed, replaced, versions of others, expired: verdicts and their changes are those of one run over what is left."""
-    options = {"threshold": 0.5, "shingling": WORDS, "cluster": cluster, "max_holders": 40}
-    given, rng = crawls(2, 3, 40), random.Random(3)
-    collection = Collection.create(tmp_path / "all", id="id", copy=True, **options)
-    schema = "id string, text binary"
-    for number, rows in enumerate(given):
-        collection.add(frame(spark, rows, schema, 2, number), batch=number)
-    rows = [row for crawl in given for row in crawl]
-    now = check(collection, rows, **options)
-    kept = [key for (key, _), verdict in now.items() if verdict[1] == "kept"]
-    sizes = {key: sum(verdict[0]["id"] == key for verdict in now.values()) for key in kept}
-    gone = {*sorted(kept, key=lambda key: -sizes[key])[:3], *rng.sample([row[0] for row in rows], 10)}
-    change = collection.remove(frame(spark, [(key,) for key in gone], "id string", 1), batch="gone")
-    rows = [row for row in rows if row[0] not in gone]
-    assert change.documents == len(gone) and change.verdicts.count() == 0 and change.changed.count() > 3
-    now = check(collection, rows, now, change, **options)
-
-    others = [text for _, text in rng.sample(rows, 8)]
-    again = sorted(zip([*rng.sample([row[0] for row in rows], 6), "new 1", "new 2"], others, strict=True))
-    change = collection.add(frame(spark, again, schema, 2, 1), repeated="replace")
-    replaced = {row[0] for row in again}
-    rows = [row for row in rows if row[0] not in replaced] + again
-    now = check(collection, rows, now, change, **options)
-
-    for number in range(2):
-        firsts = list(dict.fromkeys(row[0] for row in rows))
-        versions = sorted(zip([*rng.sample(firsts, 8), f"more {number}"], [text for _, text in rng.sample(rows, 9)],
-                              strict=True))
-        change = collection.add(frame(spark, versions, schema, 2, 1), repeated="version")
-        rows += versions
-        now = check(collection, rows, now, change, **options)
-    assert "version" in {verdict[1] for verdict in now.values()}
-
-    left = len(rows) - len([row for row in given[0] if row in rows and row[0] not in replaced])
-    change = collection.expire(0, spark)
-    rows = rows[len(rows) - left :]
-    assert change.documents == len(now) - left
-    now = check(collection, rows, now, change, **options)
-    assert collection.expire(0, spark).repeated
 
 
 FIRST = [("a", b"one two three four five six seven"), ("b", b"eins zwei drei vier")]
@@ -259,3 +174,28 @@ def test_a_stream_that_goes_on_from_its_checkpoint(spark, tmp_path):
     assert added == [(0, False), (1, False), (1, True), (2, False)]
     assert collection.batches == ["stream 0", "stream 1", "stream 2"]
     check(collection, [*FIRST, *SECOND], threshold=0.4, shingling=WORDS)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"threshold": 7}, "threshold"), ({"cluster": "chains"}, "cluster"), ({"must_agree": ["os.system"]}, "must_agree"),
+    ({"bitmap_key": "00"}, "the key of bitmaps has another length"), ({"bitmap_key": "xx"}, "hexadecimal"),
+    ({"text": 5}, "are not names of columns"), ({"id": [["a"]]}, "are not names of columns"), ({"id": 7}, "an iterable"),
+    ({"filter": {"groups": 2}}, "group_size"), ({"sketches": "{}"}, "num_perm"), ({"sketches": 3}, "not the JSON"),
+])
+def test_forged_settings_are_refused(tmp_path, changes, message):
+    made = Collection.create(tmp_path / "all", id="id")
+    Versions(tmp_path / "forged").begin({**made.settings, **changes})
+    with pytest.raises(CorruptFile, match=f"the settings in its manifest cannot be read: .*{message}"):
+        Collection.open(tmp_path / "forged")
+
+
+def test_a_unit_that_is_a_function_is_given_again(tmp_path):
+    """It is not imported by the name that is stored."""
+    Collection.create(tmp_path / "all", id="id", shingling=nd.Shingling(str.split))
+    with pytest.raises(ValueError, match="pass shingling=Shingling"):
+        Collection.open(tmp_path / "all")
+    shingling = nd.Shingling(str.split)
+    assert Collection.open(tmp_path / "all", shingling=shingling).recipe == Collection.open(
+        tmp_path / "all", shingling=shingling).recipe
+    with pytest.raises(nd.RecipeMismatch):
+        Collection.open(tmp_path / "all", shingling=nd.Shingling(width=2))

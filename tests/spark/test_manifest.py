@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from ndcore.spark.manifest import Commit, Conflict, Manifest, Segment, Versions
+from ndcore.spark.manifest import CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.storage.container import CorruptFile
 
 TABLE = "0123456789abcdef-documents"
@@ -77,7 +77,7 @@ def test_every_truncation_and_every_changed_byte_is_refused(versions):
         assert versions.latest().version == 1
 
 
-def forged(manifest: Manifest, **changes: object) -> bytes:
+def forged(manifest: CollectionManifest, **changes: object) -> bytes:
     """Return the file of a manifest with other fields, whose digest is right."""
     from ndcore.spark import manifest as module
 
@@ -89,17 +89,17 @@ def forged(manifest: Manifest, **changes: object) -> bytes:
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"segments": [{"table": "../../etc", "first": 0, "documents": 7, "commit": 1}]}, "'../../etc' is no name of a table"),
-    ({"segments": [{"table": "/etc", "first": 0, "documents": 7, "commit": 1}]}, "'/etc' is no name of a table"),
-    ({"changed": "../versions"}, "is no name of a table"),
-    ({"commits": [{"kind": "add", "batch": 1, "documents": 7, "changes": ".."}]}, "is no name of a table"),
+    ({"segments": [{"table": "../etc", "first": 0, "documents": 7, "commit": 1}]}, "'../etc' is not a name of a table"),
+    ({"segments": [{"table": "/etc", "first": 0, "documents": 7, "commit": 1}]}, "'/etc' is not a name of a table"),
+    ({"changed": "../versions"}, "is not a name of a table"),
+    ({"commits": [{"kind": "add", "batch": 1, "documents": 7, "changes": ".."}]}, "is not a name of a table"),
     ({"segments": [{"table": "f" * 16 + "-documents", "first": 0, "documents": 7, "commit": 1}]}, "there is no table"),
     ({"segments": [{"table": TABLE, "first": 0, "documents": 7, "commit": 1}] * 2}, "overlaps another one"),
     ({"segments": [{"table": TABLE, "first": 0.5, "documents": 7, "commit": 1}]}, "are not three integers"),
     ({"segments": [{"table": TABLE, "first": 0, "documents": 7, "commit": 2}]}, "or was not added"),
     ({"segments": [{"table": TABLE}]}, "not the manifest of version 1"),
     ({"following": 3}, "ranks of documents to come are taken"),
-    ({"commits": []}, "its commits are not those of its version"),
+    ({"commits": []}, "its commits are not as many as its version says"),
     ({"previous": "0" * 32}, "it does not follow version 0"),
     ({"version": 2}, "it is of another version than 1"),
     ({"ndcore.spark.collection": 2}, "it is of another format than 1"),

@@ -31,7 +31,7 @@ def form_stored_sets(batches: Batches, *, root: str, text: str, shingling: Shing
     Parameters
     ----------
     batches : record batches with ``name``, ``digest``, ``file`` and ``row``
-        Sorted by file and row. The name is for messages; the digest is that of the text's bytes; a file is a URI, or a path
+        Sorted by file and row. The name is for messages; the digest is of the text's bytes; a file is a URI, or a path
         below `root`; row is the number of the row in the file.
     root : str
         The directory of the collection.
@@ -44,7 +44,7 @@ def form_stored_sets(batches: Batches, *, root: str, text: str, shingling: Shing
     record batches
         All other columns, with ``part``, ``parts`` and ``members``, as `form_sets` makes them.
     """
-    reader = _Reader(root, text)
+    reader = _RowReader(root, text)
     for batch in drop_empty(batches):
         places = np.stack([_codes(batch.column("file")), numbers(batch, "row")], axis=1)
         starts = np.flatnonzero(row_changes(places[:, :1]))
@@ -72,7 +72,7 @@ def _codes(column: Any) -> Ints:
     return codes
 
 
-class _Reader:
+class _RowReader:
     """Reads rows of Parquet files; the file and the row group that were read last stay open."""
 
     def __init__(self, root: str, text: str) -> None:
@@ -115,7 +115,7 @@ def _below(root: str, file: str) -> Path:
     """Return the path of a file of the collection itself; ValueError where it would lie elsewhere."""
     parts = Path(file).parts
     if len(parts) != 3 or parts[0] != "tables" or ".." in parts:
-        raise ValueError("this is no file of the collection")
+        raise ValueError("this is not a file of the collection")
     return Path(root, *parts)
 
 

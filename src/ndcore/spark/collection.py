@@ -19,7 +19,7 @@ from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
-from ndcore.recipe import Recipe
+from ndcore.recipe import stored_recipe
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.documents import (
     MOST,
@@ -32,7 +32,7 @@ from ndcore.spark.documents import (
     refuse_taken,
     with_keys,
 )
-from ndcore.spark.manifest import TABLES, BatchId, Commit, Conflict, Manifest, Segment, Versions
+from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
 from ndcore.spark.settling import DECIDED, Settling, select_matching
@@ -44,7 +44,7 @@ from ndcore.text.shingling import Shingling
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Change", "Collection"]
+__all__ = ["Change", "GrowingCollection"]
 
 SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
 CHANGED = ("representative", "class", "resemblance")
@@ -80,11 +80,12 @@ class Change(Verdicts):
     repeated: bool
 
 
-class Collection:
+class GrowingCollection:
     """A collection of documents on disk to which crawls are added, each at its own cost.
 
-    Made by `create` or `open`. Documents are in the order (add, key), and verdicts are those of one
-    `ndcore.spark.near_duplicates` over all of them in this order. Every call reads the newest version first.
+    Made by `create` or `open`. Documents are in the order (add, key), and verdicts are as
+    `ndcore.spark.near_duplicates` gives them in one run over all of them in this order. Every call reads the newest version
+    first.
 
     Attributes
     ----------
@@ -95,21 +96,25 @@ class Collection:
         As in `ndcore.NearDuplicates`.
     """
 
-    def __init__(self, versions: Versions, manifest: Manifest, shingling: Shingling | None) -> None:
+    def __init__(self, versions: Versions, manifest: CollectionManifest, shingling: Shingling | None) -> None:
         self._versions, self.path, self.settings = versions, str(versions.path), manifest.settings
         given = manifest.settings
         try:
-            self._sketcher = MinHasher.from_recipe(Recipe.from_json(given["sketches"]), shingling)
+            sketches = stored_recipe(given["sketches"])
             self._agreement = Agreement.of(tuple(given["must_agree"]) or None)
             shape = given["filter"]
             self.filter = FilterDesign.of(shape["groups"], shape["group_size"], shape["need"], threshold=given["threshold"],
-                                          num_perm=self._sketcher.num_perm)
+                                          num_perm=sketches["num_perm"])
             self.rules = Rules.of(self._agreement, self.filter, threshold=given["threshold"], cluster=given["cluster"],
                                   max_holders=given["max_holders"], min_shingles=given["min_shingles"])
             self._bitmap_key = bytes.fromhex(given["bitmap_key"])
             self._text, self._id, self._by, self._copy = (given[name] for name in ("text", "id", "by", "copy"))
-        except (KeyError, TypeError) as error:
-            raise CorruptFile(f"{self.path}: its settings are not those of a collection: {error!r}") from error
+            names = [self._text, *([] if self._by is None else [self._by]), *([] if self._id is None else self._id)]
+            if not all(isinstance(name, str) for name in names) or len(self._bitmap_key) != Bitmaps.KEY_BYTES:
+                raise ValueError(f"{names} are not names of columns, or the key of bitmaps has another length")
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
+        self._sketcher = MinHasher.from_recipe(sketches, shingling)
         self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
 
     @classmethod
@@ -139,7 +144,7 @@ class Collection:
         path : path
             A new directory of a file system that this process and all executors reach under this path.
         text, id, threshold, shingling, num_perm, seed, filter, max_holders, min_shingles
-            As in `near_duplicates`; names of columns are those of every DataFrame that is added. "auto" is "lsh".
+            As in `near_duplicates`; every DataFrame that is added has these names of columns. "auto" is "lsh".
         cluster : "star" or "greedy"
             As there.
         by : str, optional
@@ -154,7 +159,7 @@ class Collection:
 
         Returns
         -------
-        Collection
+        GrowingCollection
 
         Raises
         ------
@@ -257,7 +262,7 @@ class Collection:
 
         Notes
         -----
-        The keys, digests and features of older documents are scanned, and no text of them but those of candidates. If it is
+        The keys, digests and features of older documents are scanned, and their texts of candidates only. If it is
         killed, it leaves tables that no manifest names.
         """
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
@@ -337,7 +342,7 @@ class Collection:
         return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
 
-    def _begin(self, batch: BatchId | None, kind: str) -> Manifest:
+    def _begin(self, batch: BatchId | None, kind: str) -> CollectionManifest:
         """Check the id of a batch, and read the newest version."""
         imported("pyspark", "ndcore.spark")
         if batch is not None and not (is_int(batch) or (isinstance(batch, str) and batch)):
@@ -348,7 +353,7 @@ class Collection:
             raise ValueError(f"batch={batch!r:.80} was another change: {manifest.commits[done - 1].kind}")
         return manifest
 
-    def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], Manifest]) -> Change:
+    def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], CollectionManifest]) -> Change:
         """Make a version; remove its tables where that fails."""
         token = secrets.token_hex(8)
         try:
@@ -393,7 +398,7 @@ class Collection:
         """Read tables of the same columns."""
         return work.spark.read.parquet(*(_uri(self._versions.table(name)) for name in names))
 
-    def _rows(self, work: Work, manifest: Manifest) -> DataFrame | None:
+    def _rows(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
         """Read the rows of all documents; None before the first batch."""
         if not manifest.segments:
             return None
@@ -405,7 +410,7 @@ class Collection:
         return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
             *(name for name in rows.columns if name not in DECIDED), *decided)
 
-    def _verdicts(self, work: Work, manifest: Manifest) -> DataFrame:
+    def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
         rows = self._rows(work, manifest)
         if rows is None:
@@ -422,7 +427,7 @@ class Collection:
                                                                           "resemblance as score")
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
-    def _change(self, spark: SparkSession, manifest: Manifest, batch: BatchId | None, *, repeated: bool) -> Change:
+    def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
         """Describe what a batch did; None: the newest version."""
         number = manifest.commit_of(batch) or manifest.version
         commit, work = manifest.commits[number - 1], self._work(spark)
@@ -457,8 +462,9 @@ class Collection:
         return with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
 
     def _add(
-        self, work: Work, df: DataFrame, key: dict[str, str], before: Manifest, commit: Commit, token: str, repeated: str
-    ) -> Manifest:
+        self, work: Work, df: DataFrame, key: dict[str, str], before: CollectionManifest, commit: Commit, token: str,
+        repeated: str,
+    ) -> CollectionManifest:
         """Decide on new documents, write their table, and commit."""
         sides = self._sides(work, df, key, f"{token}-texts")
         kind = sides.schema["key"].dataType.simpleString()
@@ -471,7 +477,7 @@ class Collection:
         if before.following + total > MOST:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
         columns = [name for name in SKETCHED_ROWS if name in ranked.columns]
-        new = work.keep(ranked.withColumn("rank", ranked["rank"] + before.following).select(*columns), "new documents")
+        new = ranked.withColumn("rank", ranked["rank"] + before.following).select(*columns)
         old = self._rows(work, before)
         gone = None
         if old is None:
@@ -504,8 +510,8 @@ class Collection:
         return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
 
     def _remove(
-        self, work: Work, keys: DataFrame, before: Manifest, commit: Commit, token: str, unknown: str
-    ) -> Manifest:
+        self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
+    ) -> CollectionManifest:
         """Remove the documents of these keys."""
         old = self._rows(work, before)
         if old is None:
@@ -524,15 +530,15 @@ class Collection:
         return self._without(work, old, before, commit, token, gone.select("rank"), {})
 
     def _without(
-        self, work: Work, old: DataFrame, before: Manifest, commit: Commit, token: str, gone: DataFrame,
+        self, work: Work, old: DataFrame, before: CollectionManifest, commit: Commit, token: str, gone: DataFrame,
         fields: dict[str, Any],
-    ) -> Manifest:
+    ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
         new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns), "version_of")
         decided = work.keep(self._settling(work, before).settle(old, new, 0, gone), "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
-    def _settling(self, work: Work, before: Manifest) -> Settling:
+    def _settling(self, work: Work, before: CollectionManifest) -> Settling:
         """Make what decides."""
         judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
                               self.rules.threshold, self.rules.min_shingles, before.following)
@@ -540,10 +546,10 @@ class Collection:
                         TASK_PAIRS)
 
     def _overlay(
-        self, work: Work, before: Manifest, commit: Commit, token: str, both: DataFrame, old: DataFrame, decided: DataFrame,
-        gone: DataFrame, fields: dict[str, Any],
-    ) -> Manifest:
-        """Write the rows that replace those of segments and the verdicts that changed, and commit."""
+        self, work: Work, before: CollectionManifest, commit: Commit, token: str, both: DataFrame, old: DataFrame,
+        decided: DataFrame, gone: DataFrame, fields: dict[str, Any],
+    ) -> CollectionManifest:
+        """Write the rows that replace older ones, and the verdicts that changed, and commit."""
         segments: tuple[Segment, ...] = fields.get("segments", before.segments)
         older = decided.where(f"rank < {before.following}")
         same = " and ".join(f"{name} <=> {name}_before" for name in DECIDED)
@@ -583,7 +589,7 @@ class Collection:
 
 
 def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
-    """Return the verdicts that changed, with those of before."""
+    """Return the verdicts that changed, each with the verdict before."""
     struct = f"struct({', '.join(CHANGED)})"
     was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
     names = [_quoted(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync, sync_tree
 
-__all__ = ["TABLES", "BatchId", "Commit", "Conflict", "Manifest", "Segment", "Versions"]
+__all__ = ["TABLES", "BatchId", "CollectionManifest", "Commit", "Conflict", "Segment", "Versions"]
 
 BatchId: TypeAlias = "str | int"
 
@@ -77,7 +77,7 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class CollectionManifest:
     """One version of a collection.
 
     Attributes
@@ -90,7 +90,7 @@ class Manifest:
         The rank of the next document.
     segments : tuple of Segment
     changed : str or None
-        The table of the rows that replace those of segments.
+        The table of the rows that replace rows of segments.
     commits : tuple of Commit
         What made the versions from 1 on.
     previous : str
@@ -121,7 +121,7 @@ class Manifest:
         return json.dumps({KIND: FORMAT, "version": self.version, "digest": _digest(fields), **fields}, indent=1).encode()
 
     @classmethod
-    def decoded(cls, data: bytes, version: int) -> Manifest:
+    def decoded(cls, data: bytes, version: int) -> CollectionManifest:
         """Read the file of a version. ValueError, KeyError or TypeError where it is damaged or forged."""
         fields = json.loads(data)
         if not isinstance(fields, dict) or KIND not in fields:
@@ -144,9 +144,9 @@ class Manifest:
         tables = [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
         for table in tables:
             if table is not None and not (isinstance(table, str) and _TABLE.fullmatch(table)):
-                raise ValueError(f"{table!r:.80} is no name of a table")
+                raise ValueError(f"{table!r:.80} is not a name of a table")
         if len(self.commits) != version or not isinstance(self.settings, dict):
-            raise ValueError("its commits are not those of its version")
+            raise ValueError("its commits are not as many as its version says")
         end = 0
         for segment in self.segments:
             numbers = (segment.first, segment.documents, segment.commit)
@@ -175,7 +175,7 @@ class Versions:
         """Return the directory of a table."""
         return self.path / TABLES / name
 
-    def begin(self, settings: Mapping[str, Any]) -> Manifest:
+    def begin(self, settings: Mapping[str, Any]) -> CollectionManifest:
         """Make the directory and version 0. FileExistsError where something is there."""
         with naming(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -183,11 +183,11 @@ class Versions:
                 raise FileExistsError(17, "exists and is not empty", str(self.path))
             for name in (TABLES, VERSIONS):
                 (self.path / name).mkdir()
-        manifest = Manifest(dict(settings))
+        manifest = CollectionManifest(dict(settings))
         self._create(manifest)
         return manifest
 
-    def latest(self) -> Manifest:
+    def latest(self) -> CollectionManifest:
         """Read the newest version.
 
         Raises
@@ -213,7 +213,7 @@ class Versions:
                 raise CorruptFile(f"{self._file(newest)}: there is no table {self.table(name)}")
         return manifest
 
-    def commit(self, before: Manifest, commit: Commit, **fields: Any) -> Manifest:
+    def commit(self, before: CollectionManifest, commit: Commit, **fields: Any) -> CollectionManifest:
         """Make the version after `before`. Conflict where another process made it."""
         sync_tree(self.path)
         previous = self._read(before.version)[1]
@@ -229,7 +229,7 @@ class Versions:
         """Return the path of a manifest."""
         return self.path / VERSIONS / f"{version:012}.json"
 
-    def _read(self, version: int) -> tuple[Manifest, str]:
+    def _read(self, version: int) -> tuple[CollectionManifest, str]:
         """Read a version; return it, and the digest of its file."""
         place = self._file(version)
         try:
@@ -239,11 +239,11 @@ class Versions:
                 data = file.read(LARGEST + 1)
             if len(data) > LARGEST:
                 raise ValueError(f"it has more than {LARGEST} bytes")
-            return Manifest.decoded(data, version), hashlib.blake2b(data, digest_size=16).hexdigest()
+            return CollectionManifest.decoded(data, version), hashlib.blake2b(data, digest_size=16).hexdigest()
         except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorruptFile(f"{place}: not the manifest of version {version}: {error}") from error
 
-    def _create(self, manifest: Manifest) -> None:
+    def _create(self, manifest: CollectionManifest) -> None:
         """Write a new version. FileExistsError where there is one."""
         place = self._file(manifest.version)
         new = place.with_name(f".{place.name}.{secrets.token_hex(8)}")

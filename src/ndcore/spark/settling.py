@@ -1,4 +1,4 @@
-"""Verdicts on documents of a collection that grows: classes of equal documents, then stars among the leaders that are open.
+"""Verdicts on documents of a collection that grows: documents with the same text, then stars among leaders that are open.
 
 Documents have ranks in the order (add, key). A star joins a document to an earlier one, so new documents change no verdict
 on older ones, and of these the representatives alone are candidates. Where documents go away, those that had joined them are
@@ -168,11 +168,11 @@ class Settling:
             opened = self.work.keep(opened.union(more).union(joined).dropDuplicates(["rank"]), "documents to decide on")
         decided = near.where("label is null").select("rank").join(labels, "rank", "left").selectExpr(
             "rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
-        if growing:
+        if growing:  # documents that were decided before may join one that represents itself now
             before = near.where("label is not null").selectExpr("rank", "label as label_before")
             moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
             decided = decided.union(moved)
-        return self.work.keep(decided, "representatives of documents")
+        return decided
 
     def _compare(self, near: DataFrame, first: int, *, growing: bool) -> DataFrame:
         """Choose representatives among documents; those with a label have it, as long as that represents itself."""
