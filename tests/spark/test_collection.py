@@ -15,7 +15,7 @@ import ndcore as nd
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark import Collection, Conflict
-from ndcore.spark.collection import Versions
+from ndcore.spark.manifest import Commit, Segment, Versions
 from ndcore.storage.container import CorruptFile
 
 WORDS = nd.Shingling(width=2)
@@ -174,6 +174,23 @@ def test_a_stream_that_goes_on_from_its_checkpoint(spark, tmp_path):
     assert added == [(0, False), (1, False), (1, True), (2, False)]
     assert collection.batches == ["stream 0", "stream 1", "stream 2"]
     check(collection, [*FIRST, *SECOND], threshold=0.4, shingling=WORDS)
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_an_interrupt_leaves_the_tables_of_versions_and_no_others(tmp_path, made):
+    """Also where it comes between the new version and the end of the call."""
+    collection = Collection.create(tmp_path / "all", id="id")
+    versions = Versions(tmp_path / "all")
+
+    def interrupt(token):
+        versions.table(f"{token}-documents").mkdir()
+        if made:
+            versions.commit(versions.latest(), Commit("add", 1, 0, None), segments=(Segment(f"{token}-documents", 0, 0, 1),))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collection._commit(None, 1, interrupt)
+    assert collection.version == len(list((tmp_path / "all" / "tables").iterdir())) == int(made)
 
 
 @pytest.mark.parametrize(("changes", "message"), [

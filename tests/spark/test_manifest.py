@@ -28,6 +28,7 @@ def test_versions_follow_each_other(versions):
     latest = versions.latest()
     assert (latest.version, latest.key, latest.following) == (1, "struct<id:string>", 7)
     assert latest.settings == {"text": "body", "threshold": 0.1}
+    assert latest.names(TABLE[:16]) and not latest.names("f" * 16)
     assert latest.commit_of("crawl") == 1 and latest.commit_of("other") is latest.commit_of(None) is None
     after = versions.commit(latest, Commit("add", 1, 0, None))
     assert versions.latest() == after and after.commit_of(1) == 2

@@ -266,7 +266,7 @@ class GrowingCollection:
         killed, it leaves tables that no manifest names.
         """
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
-        before = self._begin(batch, "add")
+        before, batch = self._begin(batch, "add")
         if before.commit_of(batch) is not None:
             return self._change(df.sparkSession, before, batch, repeated=True)
         key = key_columns(df, self._id)
@@ -304,7 +304,7 @@ class GrowingCollection:
         No table is rewritten: rows, and texts that were copied, stay on disk, in tables that older versions name.
         """
         check_choice("unknown", unknown, ("refuse", "ignore"))
-        before = self._begin(batch, "remove")
+        before, batch = self._begin(batch, "remove")
         if before.commit_of(batch) is not None:
             return self._change(df.sparkSession, before, batch, repeated=True)
         keys = df.select(key_struct(key_columns(df, self._id)).alias("key"))
@@ -342,16 +342,18 @@ class GrowingCollection:
         return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
 
-    def _begin(self, batch: BatchId | None, kind: str) -> CollectionManifest:
-        """Check the id of a batch, and read the newest version."""
+    def _begin(self, batch: BatchId | None, kind: str) -> tuple[CollectionManifest, BatchId | None]:
+        """Read the newest version, and check the id of a batch; return both."""
         imported("pyspark", "ndcore.spark")
-        if batch is not None and not (is_int(batch) or (isinstance(batch, str) and batch)):
+        if batch is not None and is_int(batch):
+            batch = int(batch)  # of NumPy, too
+        elif batch is not None and not (isinstance(batch, str) and batch):
             raise TypeError(f"batch is a str that is not empty, or an int, got {batch!r:.80}")
         manifest = self._versions.latest()
         done = manifest.commit_of(batch)
         if done is not None and manifest.commits[done - 1].kind != kind:
             raise ValueError(f"batch={batch!r:.80} was another change: {manifest.commits[done - 1].kind}")
-        return manifest
+        return manifest, batch
 
     def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], CollectionManifest]) -> Change:
         """Make a version; remove its tables where that fails."""
@@ -359,9 +361,11 @@ class GrowingCollection:
         try:
             after = make(token)
         except BaseException as error:
-            for table in self._versions.table("").glob(f"{token}-*"):
-                shutil.rmtree(table, ignore_errors=True)
-            if isinstance(error, Conflict) and (now := self._versions.latest()).commit_of(batch) is not None:
+            now = self._versions.latest()
+            if not now.names(token):  # an interrupt may come after the version was made
+                for table in self._versions.table("").glob(f"{token}-*"):
+                    shutil.rmtree(table, ignore_errors=True)
+            if isinstance(error, Conflict) and now.commit_of(batch) is not None:
                 return self._change(work.spark, now, batch, repeated=True)
             raise
         return self._change(work.spark, after, batch, repeated=False)
@@ -491,23 +495,22 @@ class GrowingCollection:
             gone = None if gone.isEmpty() else gone
         if repeated == "version":
             of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
-            new = new.join(of_key, "key", "left").select(*columns, "version_of")
+            decided = self._settling(work, before).settle(old, new.join(of_key, "key", "left"), total, gone)
         else:
-            new = new.selectExpr("*", "cast(null as bigint) as version_of")
-        decided = self._settling(work, before).settle(old, new, total, gone)
+            decided = self._settling(work, before).settle(old, new, total, gone)
         decided = decided if gone is None else work.keep(decided, "decisions")
         number = before.version + 1
         work.describe("rows of the new documents")
         table = f"{token}-documents"
-        new.drop("version_of").join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED).write.parquet(
-            _uri(self._versions.table(table)))
+        rows = new.join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED)
+        rows.write.parquet(_uri(self._versions.table(table)))
         fields: dict[str, Any] = {
             "key": kind, "following": before.following + total,
             "segments": (*before.segments, Segment(table, before.following, total, number))}
         if gone is None:
             return self._versions.commit(before, replace(commit, documents=total), **fields)
-        both = old.union(new.drop("version_of").join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED))
-        return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
+        return self._overlay(work, before, replace(commit, documents=total), token, old.union(rows), old, decided, gone,
+                             fields)
 
     def _remove(
         self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
@@ -534,7 +537,7 @@ class GrowingCollection:
         fields: dict[str, Any],
     ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
-        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns), "version_of")
+        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns))
         decided = work.keep(self._settling(work, before).settle(old, new, 0, gone), "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 

@@ -115,6 +115,14 @@ class CollectionManifest:
         found = [i for i, commit in enumerate(self.commits, 1) if batch is not None and _same(commit.batch, batch)]
         return found[0] if found else None
 
+    def names(self, prefix: str) -> bool:
+        """Tell whether a table whose name begins so is a part of it."""
+        return any(table is not None and table.startswith(prefix) for table in self._tables())
+
+    def _tables(self) -> list[str | None]:
+        """List the names of its tables; None: there is none."""
+        return [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
+
     def encoded(self) -> bytes:
         """Return the file of this version."""
         fields = asdict(self)
@@ -141,8 +149,7 @@ class CollectionManifest:
 
     def _check(self, version: int) -> None:
         """Raise ValueError where fields do not fit each other."""
-        tables = [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
-        for table in tables:
+        for table in self._tables():
             if table is not None and not (isinstance(table, str) and _TABLE.fullmatch(table)):
                 raise ValueError(f"{table!r:.80} is not a name of a table")
         if len(self.commits) != version or not isinstance(self.settings, dict):

@@ -79,7 +79,7 @@ class Settling:
         old : DataFrame
             The documents of the collection with their decisions.
         new : DataFrame
-            New ones, whose ranks are higher, with ``version_of``.
+            New ones, whose ranks are higher; with ``version_of``, where some may be versions of older ones.
         count : int
             How many there are.
         gone : DataFrame, optional
@@ -91,15 +91,17 @@ class Settling:
             ``rank`` and DECIDED of the new documents, and of older ones that may have another decision now.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
-        versions = new.where("version_of is not null").select("rank", "version_of")
-        entering = new.where("version_of is null")
-        ended = None
+        entering, versions, ended = new, None, None
+        if "version_of" in new.columns:
+            versions = new.where("version_of is not null").select("rank", "version_of")
+            entering = new.where("version_of is null").drop("version_of")
         if gone is not None:
             ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
             moved = self._move_versions(left, gone)
-            versions = versions.union(moved.where("version_of != rank"))
+            others = moved.where("version_of != rank")
+            versions = others if versions is None else versions.union(others)
             first = left.join(moved.where("version_of = rank").select("rank"), "rank", "left_semi")
-            entering = entering.select(*new.columns).union(first.select(*new.columns))
+            entering = entering.union(first.select(*entering.columns))
         classes = self._join_classes(left, entering, count, ended)
         led = classes.where("leader = rank and not (was <=> rank)").select("rank")
         leaders, opened = left.where("leader = rank and valid"), entering
@@ -119,26 +121,24 @@ class Settling:
         return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
 
     def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
-        """Find the leaders of documents that equal one that is entering, or a leader that has ended.
+        """Find the leaders of documents that equal one that is entering, or a leader that has ended; of some others, too.
 
         Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
         """
+        from pyspark.sql import functions as F
+
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
-        named = ["rank", "bytes", *kind]
-        wanted = entering.select(*kind)
-        known = left.where("leader = rank" if ended is None else "version_of is null").select(*named, "leader")
-        if ended is not None:
-            wanted, count = wanted.union(ended.select(*kind)), -1
-        wanted = wanted.distinct()
-        known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, None if count < 0 else count)
-        known = known.join(wanted, kind, "left_semi").select(*named, "leader")
-        both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as leader"))
-        both = both.withColumnRenamed("leader", "was")
-        first = both.groupBy(*kind).agg({"rank": "min"}).withColumnRenamed("min(rank)", "leader")
-        placed = both.join(first, kind)
-        leaders = placed.where("rank = leader").selectExpr("leader", "bytes as its_bytes")
+        named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
+        if ended is None:
+            known, most = left.where("leader = rank"), count
+        else:
+            known, wanted = left.where("version_of is null"), wanted.union(ended.select("deciding"))
+        known = known.selectExpr(*named, "leader as was")
+        known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, most)
+        both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as was"))
+        first = both.groupBy(*kind).agg(F.min("rank").alias("leader"), F.expr("min_by(bytes, rank) as its_bytes"))
         how = "case when rank = leader then null when bytes = its_bytes then 'identical' else 'lexical' end as how"
-        return self.work.keep(placed.join(leaders, "leader").selectExpr("rank", "leader", how, "was"), "equal documents")
+        return self.work.keep(both.join(first, kind).selectExpr("rank", "leader", how, "was"), "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
         """Choose representatives for leaders that are open, given all other ones.
@@ -185,24 +185,30 @@ class Settling:
         return labels.select("rank", "label", "resemblance")
 
     def _compose(
-        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame, *, anew: bool
+        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
+        anew: bool,
     ) -> DataFrame:
         """Put decisions together: of new documents and, `anew`, of older ones that one of the steps gave something."""
         if anew:
+            assert versions is not None
             versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
         of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
         of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
-        leaders = left.selectExpr("rank as version_of", "leader as leader_before")
-        led = classes.selectExpr("rank as version_of", "leader as leader_now")
-        of_version = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
-            "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
         none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
         rows = new.selectExpr("rank", *none)
-        if anew:
+        if anew and versions is not None:
             ranks = [decided.select("rank") for decided in (classes, labels, versions)]
             touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
             rows = rows.union(left.join(touched, "rank", "left_semi").select("rank", *list(DECIDED)[1:]))
-        rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left").join(of_version, "rank", "left")
+        rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left")
+        if versions is None:
+            rows = rows.selectExpr("*", "cast(null as struct<version_of: bigint, leader: bigint>) as its_first")
+        else:
+            leaders = left.selectExpr("rank as version_of", "leader as leader_before")
+            led = classes.selectExpr("rank as version_of", "leader as leader_now")
+            of_version = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
+                "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
+            rows = rows.join(of_version, "rank", "left")
         rows = rows.selectExpr(
             "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader) as leader",
             """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
