@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -216,3 +218,18 @@ def test_a_unit_that_is_a_function_is_given_again(tmp_path):
         tmp_path / "all", shingling=shingling).recipe
     with pytest.raises(nd.RecipeMismatch):
         Collection.open(tmp_path / "all", shingling=nd.Shingling(width=2))
+
+
+@pytest.mark.slow
+def test_a_collection_of_the_first_format(spark, tmp_path):
+    """It is read, with what was removed from it, and grows; the fixture was made by three calls."""
+    shutil.copytree(Path(__file__).parents[1] / "fixtures" / "spark-collection-1", tmp_path / "all")
+    collection = Collection.open(tmp_path / "all")
+    assert collection.batches == [1, "two"] and collection.version == 3
+    texts = {"b": "eins zwei drei vier", "c": "", "d": "one two three four five six eight", "e": "Eins zwei drei vier!",
+             "f": "un deux trois quatre"}
+    check(collection, list(texts.items()), threshold=0.5, shingling=WORDS)
+    new = ("a", "one two three four five six eight nine")
+    change = collection.add(spark.createDataFrame([new], "id string, text string"), batch=3)
+    (row,) = change.verdicts.collect()
+    assert (row["added"], row["representative"]["id"], row["class"]) == (4, "d", "near")
