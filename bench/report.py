@@ -36,7 +36,9 @@ TITLES = {  # of the results, in their order on the page
     "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
     "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
     "spark_shapes": "Hard collections on one machine", "spark_shapes_cluster": "Hard collections on two workers",
-    "spark_quality": "Three ways on Spark", "kernels": "Kernels", "calls": "What a call costs",
+    "spark_quality": "Three ways on Spark",
+    "spark_growing": "Crawl after crawl on one machine", "spark_growing_cluster": "Crawl after crawl on two workers",
+    "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
 RATIOS = ("× time of ndcore", "× time of ndcore fast")

@@ -690,8 +690,9 @@ cdef class Bitmaps:
     """Bitmaps of the sets of documents; see bitmaps.h.
 
     sizes: uint32, members of the set of each document; 0: unknown, no pair of it is rejected. The bit of a member depends on
-    a key that is drawn here. ValueError or IndexError if arrays do not fit each other.
+    a key: KEY_BYTES bytes; None: drawn here. ValueError or IndexError if arrays do not fit each other.
     """
+    KEY_BYTES = sizeof(nd_table_key)
     cdef nd_bitmaps how
     cdef nd_table_key key
     cdef readonly object sizes
@@ -701,11 +702,15 @@ cdef class Bitmaps:
     cdef uint64_t[::1] words
     cdef double[::1] slack  # of the threshold that was asked for last
 
-    def __cinit__(self, const uint32_t[::1] sizes not None, bint contained):
+    def __cinit__(self, const uint32_t[::1] sizes not None, bint contained, const uint8_t[::1] key=None):
         cdef size_t i, count, n = sizes.shape[0]
         if n >= 0xFFFFFFFF:
             raise ValueError(f"{n} documents are too many for numbers of 32 bits")
-        self.key = random_table_key()
+        if key is None:
+            self.key = random_table_key()
+        else:
+            _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
+            memcpy(&self.key, &key[0], sizeof(nd_table_key))
         self.sizes, self.sizes_view = np.asarray(sizes), sizes
         self.begins = np.zeros(n + 1, np.int64)
         for i in range(n):
@@ -758,6 +763,45 @@ cdef class Bitmaps:
                 if done >= STRIDE:
                     check_signals()
                     done = 0
+
+    def stored(self):
+        """Return the bitmaps of all documents for `put`: words, uint64, and the bounds of each; of unknown sets none."""
+        cdef size_t d, count, n = len(self)
+        cdef int64_t[::1] bounds = np.zeros(n + 1, np.int64)
+        for d in range(n):
+            count = nd_bitmaps_words(self.sizes_view[d]) if self.sizes_view[d] else 0
+            bounds[d + 1] = bounds[d] + <int64_t> count
+        cdef uint64_t[::1] out = np.empty(bounds[n] + 1, np.uint64)
+        with nogil:
+            for d in range(n):
+                count = <size_t> (bounds[d + 1] - bounds[d])
+                if count:
+                    memcpy(&out[bounds[d]], &self.words[self.begins[d]] if count > ND_BITMAP_WORDS else &self.folded[d, 0],
+                           count * sizeof(uint64_t))
+                if d % STRIDE == 0:
+                    check_signals()
+        return np.asarray(out)[:bounds[n]], np.asarray(bounds)
+
+    def put(self, const uint64_t[::1] words not None, const int64_t[::1] bounds not None):
+        """Take the bitmaps of all documents, as `stored` of sets of these sizes and this key returned them."""
+        cdef size_t d, count, n = len(self)
+        cdef bint fits = True
+        if not _bounds.cut(bounds, n, words.shape[0]):
+            raise ValueError(f"bounds do not ascend from 0 to at most {words.shape[0]}, the number of words")
+        with nogil:
+            for d in range(n):
+                count = <size_t> (bounds[d + 1] - bounds[d])
+                fits = count == (nd_bitmaps_words(self.sizes_view[d]) if self.sizes_view[d] else 0)
+                if not fits:
+                    break
+                if count:
+                    memcpy(&self.folded[d, 0], &words[bounds[d]], ND_BITMAP_WORDS * sizeof(uint64_t))
+                if count > ND_BITMAP_WORDS:
+                    memcpy(&self.words[self.begins[d]], &words[bounds[d]], count * sizeof(uint64_t))
+                if d % STRIDE == 0:
+                    check_signals()
+        if not fits:
+            raise ValueError(f"the bitmap of document {d} has another size than its set needs")
 
     def near(self, const uint32_t[::1] a not None, const uint32_t[::1] b not None, double threshold):
         """Find the pairs (a[i], b[i]) that may reach the threshold; uint8 (pairs,). All that do are among them."""

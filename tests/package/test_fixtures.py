@@ -25,6 +25,7 @@ ANSWERS = json.loads((FIXTURES / "answers.json").read_text("utf-8"))
 TEXTS: dict[str, str] = ANSWERS["texts"]
 NAMES = list(TEXTS)
 FORMATS = ("collection", "hamming", "sketches", "store", "weights")
+SPARK = "spark-collection"  # whose tables Spark writes; tests/spark/test_collection.py reads it
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 tool = pytest.importorskip("fixtures", reason="tools is not beside the tests")
@@ -59,7 +60,7 @@ def renumbered(path: Path, *, version: int = 1, revision: int = 0) -> None:
 
 
 def test_every_format_has_fixtures():
-    assert {folder.name.rpartition("-")[0] for folder in FIXTURES.iterdir() if folder.is_dir()} == set(FORMATS)
+    assert {folder.name.rpartition("-")[0] for folder in FIXTURES.iterdir() if folder.is_dir()} == {*FORMATS, SPARK}
     assert sum(path.stat().st_size for path in FIXTURES.rglob("*") if path.is_file()) < 300_000
 
 

@@ -91,3 +91,26 @@ def test_arrays_that_do_not_fit_are_refused():
     pairs.propose(members)
     with pytest.raises(ValueError, match="propose them in ascending order"):
         pairs.propose(one)
+
+
+def test_bitmaps_that_were_stored():
+    """Under the same key they reject the same pairs; another size of a set is refused."""
+    rng = np.random.default_rng(5)
+    sets = [np.unique(rng.integers(0, 400, n, np.uint64)) for n in (0, 3, 60, 65, 300, 5000)]
+    sets += [members[: len(members) * 9 // 10] for members in sets]
+    sizes, key = np.array([len(members) for members in sets], np.uint32), bytes(range(Bitmaps.KEY_BYTES))
+    made = Bitmaps(sizes, False, key)
+    made.add(np.arange(len(sets), dtype=np.uint32), np.concatenate(sets), np.append(0, np.cumsum(sizes)).astype(np.int64))
+    words, bounds = made.stored()
+    again = Bitmaps(sizes, False, np.frombuffer(key, np.uint8))
+    again.put(words, bounds)
+    a, b = (ends.ravel().astype(np.uint32) for ends in np.meshgrid(*[np.arange(len(sets))] * 2))
+    near = made.near(a, b, 0.8)
+    assert 0 < near.sum() < len(near) and np.array_equal(near, again.near(a, b, 0.8))
+    assert np.array_equal(again.stored()[0], words)
+    with pytest.raises(ValueError, match="the bitmap of document 2 has another size than its set needs"):
+        Bitmaps(np.where(np.arange(len(sets)) == 2, 400, sizes).astype(np.uint32), False, key).put(words, bounds)
+    with pytest.raises(ValueError, match="bounds do not ascend from 0"):
+        again.put(words, bounds[::-1].copy())
+    with pytest.raises(ValueError, match="the key and its bytes"):
+        Bitmaps(sizes, False, key[:-1])

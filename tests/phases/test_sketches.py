@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import random
 
+import numpy as np
 import pytest
 from record_batches import cut_batches, pa, rows_of
 
 import ndcore as nd
+from ndcore._candidates import Bitmaps
 from ndcore.phases.sketches import list_sketches, sketch_documents
 from ndcore.reference.sketches import features
 
@@ -36,6 +38,26 @@ def test_digests_and_features(kind):
             assert made == b"".join(feature.to_bytes(8, "little") for feature in expected)
         else:
             assert deciding == of_bytes
+
+
+def test_bitmaps_of_a_key_are_those_of_the_sets():
+    """With the same digests and features as without them; in the order and size that `Bitmaps.put` takes."""
+    sketcher, design = nd.MinHasher(num_perm=12), nd.FilterDesign.of(4, 3, threshold=0.8)
+    rows = list(enumerate([*TEXTS, " ".join(f"w{i}" for i in range(300))]))
+    key = bytes(range(Bitmaps.KEY_BYTES))
+    plain, made = (rows_of(sketch_documents(cut_batches(random.Random(3), {"id": pa.int64(), "text": pa.string()}, rows),
+                                            text="text", sketcher=sketcher, design=design, bitmap_key=given))
+                   for given in (None, key))
+    assert [row[:5] for row in made] == [row[:5] for row in plain]
+    assert [row[5] for row in made if row[2]] == [row[5] for row in plain if row[2]]
+    sets = [np.unique(nd.Shingling().fingerprints(text)) for _, text in rows]
+    assert [row[6] for row in made] == [len(members) for members in sets]
+    offsets = np.cumsum([0, *map(len, sets)])
+    expected = Bitmaps(np.array([len(members) for members in sets], np.uint32), False, key)
+    expected.add(np.arange(len(sets), dtype=np.uint32), np.concatenate(sets), offsets)
+    words, bounds = expected.stored()
+    assert b"".join(row[7] for row in made) == words.astype("<u8").tobytes()
+    assert [len(row[7]) for row in made] == (8 * np.diff(bounds)).tolist()
 
 
 def test_a_missing_text_is_named():

@@ -55,6 +55,19 @@ CALLERS: dict[str, dict[str, str]] = {
         "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
+    "spark.collection": {
+        "against": "what is to come first is added first",
+        "keep": "documents are decided on in the order in which they are added; a longer one that comes later, or one of "
+                "another priority, would take the place of one that was kept",
+        "drop": 'drop="contained" needs the rare shingles of all documents, which each batch changes',
+        "filter='complete'": "it needs the rare shingles of all documents, which each batch changes",
+        "cluster='components'": "a document that comes later joins clusters, and all their texts would be read again",
+        "one_per": "a repeated key is one label of this kind",
+        "drop_common": "which shingles are common changes with each batch",
+        "lost": "what the kept documents lack changes with each batch",
+        "reassign": "a document that comes later would move older ones",
+        "directory": "steps are kept in the collection", "task_pairs": "it has its default",
+    },
     "spark.cluster": {
         **dict.fromkeys(("by", "one_per", "must_agree", "min_shingles"), "clusters on Spark carry no labels and keys"),
         "guard": "it goes from pair to pair in one place", "ids": "id=… names columns",

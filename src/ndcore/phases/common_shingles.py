@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ndcore._candidates import Counts
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.pairs.common_shingles import CommonShingles
 from ndcore.dedup.documents import FirstPass
-from ndcore.dedup.rules import COMMON_CLASSES
+from ndcore.pairs.common_shingles import COMMON_CLASSES, CommonShingles
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, byte_rows, drop_empty, numbers, read_column
 from ndcore.phases.labelled_shingles import mixes_of
 from ndcore.phases.probes import MOST, sum_digests

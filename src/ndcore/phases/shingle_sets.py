@@ -46,9 +46,9 @@ def may_have(words: UInts, hashes: AnyArray) -> Bools:
 
 
 def form_sets(
-    batches: Batches, *, text: str, shingling: Shingling, wanted: UInts, among: UInts | None = None
+    batches: Batches, *, text: str, shingling: Shingling, wanted: UInts | None, among: UInts | None = None
 ) -> Iterator[Any]:
-    """Form the shingle sets of the texts whose ``hash`` the words of a filter may have.
+    """Form the shingle sets of the texts whose ``hash`` the words of a filter may have; None: of all.
 
     Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the parts of a set
     one after another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the
@@ -56,7 +56,8 @@ def form_sets(
     members.
     """
     for batch in drop_empty(batches):
-        batch = batch.take(np.flatnonzero(may_have(wanted, numbers(batch, "hash"))))
+        if wanted is not None:
+            batch = batch.take(np.flatnonzero(may_have(wanted, numbers(batch, "hash"))))
         if not batch.num_rows:
             continue
         others = [name for name in batch.schema.names if name != text]

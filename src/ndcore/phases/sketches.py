@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._candidates import FeatureTables, Judge
-from ndcore._types import AnyArray, Ints
+from ndcore._candidates import Bitmaps, FeatureTables, Judge
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, cut_binary, drop_empty, read_column
@@ -27,6 +27,7 @@ __all__ = ["list_sketches", "signed", "sketch_documents"]
 def sketch_documents(
     batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes | None, must_agree: MustAgree = None,
     left_out: LabelledShingles | None = None,
+    bitmap_key: bytes | None = None,
 ) -> Iterator[Any]:
     """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
 
@@ -34,10 +35,11 @@ def sketch_documents(
     tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
     with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
     has, ``whole`` of them whole, and ``size`` is the number of all shingles. Without a design there are no features, but
-    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design.
+    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design. With bitmap_key, the
+    key of `Bitmaps`, ``size`` is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
     """
     tables = FeatureTables(FEATURE_POLYNOMIAL)
-    form_sets = not isinstance(design, FilterDesign) or left_out is not None
+    form_sets = not isinstance(design, FilterDesign) or left_out is not None or bitmap_key is not None
     first_pass = FirstPass(sketcher, Agreement.of(must_agree), form_sets=form_sets)
     for batch in drop_empty(batches):
         others = [name for name in batch.schema.names if name != text]
@@ -62,6 +64,8 @@ def sketch_documents(
                 columns = {"features": binary_column(features.view(np.uint8))}
             if reading.sets is not None:
                 columns["size"] = np.diff(offsets)
+                if bitmap_key is not None:
+                    columns["bitmap"] = _make_bitmaps(values, offsets, bitmap_key)
             deciding = np.where(reading.valid[:, None], reading.digests[:, 16:], reading.digests[:, :16])
             kept = {name: batch.column(name).slice(first, n) for name in others}
             agrees = {} if reading.keys is None else {"agrees": binary_column(reading.keys)}
@@ -69,6 +73,14 @@ def sketch_documents(
                 **kept, length=reading.lengths, valid=reading.valid,
                 bytes=binary_column(reading.digests[:, :16]), deciding=binary_column(deciding), **columns, **agrees,
             )
+
+
+def _make_bitmaps(values: UInts, offsets: Ints, key: bytes) -> Any:
+    """Make the column ``bitmap`` of sets."""
+    bitmaps = Bitmaps(np.diff(offsets).astype(np.uint32), False, key)
+    bitmaps.add(np.arange(len(offsets) - 1, dtype=np.uint32), values, offsets)
+    words, bounds = bitmaps.stored()
+    return cut_binary(words.astype("<u8").view(np.uint8), 8 * bounds)
 
 
 def list_sketches(batches: Batches, *, text: str, sketcher: Sketcher) -> Iterator[Any]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ndcore._candidates import Counts
-from ndcore.pairs.common_shingles import CommonShingles
-from ndcore.dedup.rules import COMMON_CLASSES
+from ndcore.pairs.common_shingles import COMMON_CLASSES, CommonShingles
 from ndcore.phases.columns import numbers
 from ndcore.phases.common_shingles import LABEL_CELLS, count_candidates
 from ndcore.phases.labelled_shingles import LabelledShingles

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 __all__ = [
-    "FILE_KEY", "SparkDocuments", "check_keys", "extend_schema", "key_columns", "key_struct", "label_of", "number_documents",
+    "FILE_KEY", "MOST", "SparkDocuments", "check_keys", "extend_schema", "key_columns", "key_sql", "key_struct", "label_of",
+    "number_documents", "rank_documents",
     "refuse_missing", "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
 ]
 
@@ -75,7 +76,7 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
         except Exception as error:
             raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
                              "be the keys; name the columns that identify a document, as id='url'") from error
-        return dict(FILE_KEY)
+        return key_sql(None)
     names = [id] if isinstance(id, str) else list(id)
     for name in names:
         kind = type_of(df, name, "id").simpleString()
@@ -84,7 +85,12 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
                             f"to_json({name})")
     if not names:
         raise ValueError("id names no columns; give one or more, as id='url'")
-    return {name: f"`{name.replace('`', '``')}`" for name in names}
+    return key_sql(names)
+
+
+def key_sql(names: Sequence[str] | None) -> dict[str, str]:
+    """Return SQL for each of these columns; None: for the path of a Parquet file and the number of a row."""
+    return dict(FILE_KEY) if names is None else {name: f"`{name.replace('`', '``')}`" for name in names}
 
 
 def refuse_taken(key: Collection[str], names: Collection[str]) -> None:
@@ -237,6 +243,18 @@ def number_documents(
     how : str
         SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
+    ranked, _, first_new = rank_documents(work, sides, order, phase, made, **given)
+    return SparkDocuments(ranked, _find_followers(work, ranked, how), first_new)
+
+
+def rank_documents(
+    work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, **given: Any
+) -> tuple[DataFrame, int, int]:
+    """Sketch the documents of both sides, and sort them in keep order: see `number_documents`.
+
+    Returns the rows of `SparkDocuments.ranked`, with ``file`` and ``row`` where the documents have them, the number of
+    documents, and how many of them are of `against`.
+    """
     from pyspark.sql import functions as F
 
     known = sides.drop("text")
@@ -254,7 +272,7 @@ def number_documents(
     for part, size, _ in sizes:
         starts.append((part, total))
         total += size
-    labels = [name for name in ("scope", "version") if name in placed.columns]
+    labels = [name for name in ("scope", "version", "file", "row") if name in placed.columns]
     ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
         F.expr("start + place as rank"), "key", "against", *labels, *columns)
     if "scope" in labels:
@@ -262,7 +280,7 @@ def number_documents(
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
-    return SparkDocuments(ranked, _find_followers(work, ranked, how), sum(against for _, _, against in sizes))
+    return ranked, total, sum(against for _, _, against in sizes)
 
 
 def check_keys(work: Work, sides: DataFrame) -> None:

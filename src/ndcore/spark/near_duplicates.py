@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ndcore.checks import checked_int
@@ -45,9 +46,10 @@ from ndcore.text.shingling import Shingling
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["near_duplicates"]
+__all__ = ["SKETCHED", "compare_leaders", "near_duplicates"]
 
 DIGESTED = "length bigint, valid boolean, bytes binary, deciding binary"
+SKETCHED = f"{DIGESTED}, features binary"
 SHINGLES = "whole bigint, size bigint"  # columns of documents, and of their entries, with the complete filter
 HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
 
@@ -159,7 +161,8 @@ def near_duplicates(
     documents, left_out = _number(work, sides, order, rules, sketcher, design, must_agree)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new, left_out)
-    pairs, joined, sets, common = _cluster(work, sides, documents, judgement, rules, bound)
+    read = partial(read_sets, work, sides, judgement=judgement)
+    pairs, joined, sets, common = compare_leaders(work, read, documents, judgement, rules, bound)
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
     work.finish()
@@ -234,12 +237,15 @@ def _read_sides(
     return sides.unionByName(other), order
 
 
-def _cluster(
-    work: Work, sides: DataFrame, documents: SparkDocuments, judgement: Judgement, rules: Rules, bound: int
+def compare_leaders(
+    work: Work, read: Callable[[DataFrame], DataFrame], documents: SparkDocuments, judgement: Judgement, rules: Rules,
+    bound: int, *, prune: Callable[[DataFrame], DataFrame] | None = None, more: DataFrame | None = None,
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
-    Last come the rows of `NearDuplicateFrames.common`; None where no runs are long.
+    Last come the rows of `NearDuplicateFrames.common`; None where no runs are long. read: forms the sets of documents, as
+    `read_sets` does. prune: drops candidate pairs that are not near. more: pairs that
+    were accepted before.
     """
     from pyspark.sql import functions as F
 
@@ -259,7 +265,7 @@ def _cluster(
                                       first_new=judgement.first_new, least_ratio=ratio), "candidates")
     long = candidates.where("b is null").selectExpr("run", "a as rank")
     pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
-    pairs = work.keep(pairs, "candidate pairs")
+    pairs = work.keep(pairs if prune is None else prune(pairs), "candidate pairs")
     ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
     ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
     has_long = not long.isEmpty()
@@ -269,8 +275,9 @@ def _cluster(
     wanted = wanted if judgement.left_out is None else with_groups(work, wanted, judgement.left_out)
     wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
     wanted = work.keep(wanted.drop("long"), "documents of candidates")
-    sets = read_sets(work, sides, wanted, judgement)
+    sets = read(wanted)
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
+    accepted = accepted if more is None else accepted.union(more.select(*accepted.columns)).dropDuplicates(["a", "b"])
 
     def choose(pairs: DataFrame, cluster: str = rules.cluster) -> DataFrame:
         joining = joins(pairs, rules.threshold)
@@ -285,8 +292,8 @@ def _cluster(
         if components:
             runs.connect(long, choose(accepted.union(runs.pairs)))
             labels = choose(accepted.union(runs.pairs))
-        more = runs.pairs if components else runs.pairs_with_kept(labels)
-        accepted = accepted.union(more).dropDuplicates(["a", "b"])
+        met = runs.pairs if components else runs.pairs_with_kept(labels)
+        accepted = accepted.union(met).dropDuplicates(["a", "b"])
         common = account(long, labels, documents.ranked, judgement.first_new)
     if rules.reassign:
         labels = reassign(work, labels, accepted, rules.threshold)

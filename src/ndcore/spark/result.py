@@ -16,10 +16,13 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["VERDICT", "NearDuplicateFrames", "Verdicts", "conclude", "join_labels", "pairs_by_key"]
+__all__ = [
+    "RANK", "VERDICT", "NearDuplicateFrames", "Verdicts", "conclude", "conclude_verdicts", "join_labels", "pairs_by_key",
+]
 
 
 VERDICT = ("class", "resemblance", "cluster_size")  # columns of a verdict, with the representative
+RANK = "_ndcore_rank"
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,14 @@ def conclude(
     work: Work, documents: SparkDocuments, labels: DataFrame, pairs: DataFrame, lost: DataFrame | None, rules: Rules
 ) -> tuple[DataFrame, DataFrame]:
     """Return the verdicts and the pairs, by key, given labels and accepted pairs of leaders, and `count_lost`, by rank."""
+    verdicts = conclude_verdicts(documents, labels, lost, rules).drop(RANK)
+    scores = ["score"] if rules.scored else []
+    by_key = pairs_by_key(pairs.selectExpr("*", "greatest(of_a, of_b) as score"), documents.ranked, "resemblance", *scores)
+    return work.keep(verdicts, "verdicts"), by_key
+
+
+def conclude_verdicts(documents: SparkDocuments, labels: DataFrame, lost: DataFrame | None, rules: Rules) -> DataFrame:
+    """Return the verdicts by key, given labels of leaders and `count_lost`, by rank; and RANK, the rank of the document."""
     from pyspark.sql import functions as F
 
     least = f"{float(rules.threshold)!r}D"
@@ -170,15 +181,12 @@ def conclude(
         table = table.withColumn("loser", F.expr("if(how <=> 'version', rank, leader)"))
         table = table.join(lost.withColumnRenamed("rank", "loser"), "loser", "left")
         more.append("if(rank = label, 0L, coalesce(lost, 0L)) as lost")
-    verdicts = table.selectExpr(
-        "key.*", "representative", f"label < {documents.first_new} as against",
+    return table.selectExpr(
+        f"rank as {RANK}", "key.*", "representative", f"label < {documents.first_new} as against",
         f"""case when rank = label then 'kept' when label = leader or how = 'version' then how
             when measured = 1 then 'shingle' when score < {least} then 'chained' {weak} else 'near' end as class""",
         f"{of_label('measured')} as resemblance", "cluster_size", *more,
     )
-    scores = ["score"] if rules.scored else []
-    by_key = pairs_by_key(pairs.selectExpr("*", "greatest(of_a, of_b) as score"), documents.ranked, "resemblance", *scores)
-    return work.keep(verdicts, "verdicts"), by_key
 
 
 def pairs_by_key(pairs: DataFrame, ranked: DataFrame, *columns: str) -> DataFrame:

@@ -55,12 +55,12 @@ def read_sets(
     return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
-def filter_of(work: Work, wanted: DataFrame) -> UInts:
-    """Make the words of a filter of hashes, the column ``hash``."""
+def filter_of(work: Work, wanted: DataFrame, count: int | None = None) -> UInts:
+    """Make the words of a filter of hashes, the column ``hash``. count: how many there are; None: they are counted."""
     from pyspark.sql import functions as F
 
     work.describe("filter of candidates")
-    words = min(MOST_WORDS, 1 << max(0, (wanted.count() // PER_WORD).bit_length()))
+    words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
     word, bits = word_and_bits(words)
     table = as_table(wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")))
     whole = np.zeros(words, np.uint64)

@@ -1,0 +1,131 @@
+"""A collection on Spark to which crawls are added one by one, beside one run over all of them.
+
+Each crawl is as large as the others; of its documents a tenth is near to one of an older crawl or of its own, and a
+twentieth equal to one. Required, else the exit code is 1: representatives, classes and resemblances after the last add are
+those of the one run.
+
+`--cluster` runs on a standalone master with two workers of one core each, processes on this machine, instead of local[2].
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from measure import Report, options
+from spark_shapes import ALL, BATCH, Keys, Place, Shape, _events, _mixed, add_spark_options, place_for, session, size_of
+
+THRESHOLD = 0.8
+LENGTH = 100  # words of a document
+CHANGED = 5  # words of a near-duplicate that are its own
+NEAR, EQUAL = 10, 5  # of 100 documents
+
+
+def shape(documents: int) -> Shape:
+    """All crawls, one after another."""
+
+    def words(numbers: Keys) -> tuple[Keys, Keys]:
+        kind = _mixed(numbers) % np.uint64(100)
+        older = (_mixed(numbers + ALL) % np.maximum(numbers, 1).astype(np.uint64)).astype(np.int64)
+        source = np.where(kind < NEAR + EQUAL, older, numbers)
+        keys = source[:, None] * 1000 + np.arange(LENGTH)
+        keys[kind < NEAR, -CHANGED:] += (1 + numbers[kind < NEAR])[:, None] * ALL
+        return keys, np.full(len(numbers), LENGTH, np.int64)
+
+    return Shape(documents, words)
+
+
+def write(all_documents: Shape, first: int, documents: int, folder: Path) -> None:
+    """Write a crawl as a Parquet file, in an order of rows of its own."""
+    folder.mkdir(parents=True)
+    order = first + np.argsort(_mixed(np.arange(documents)))
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    with pq.ParquetWriter(folder / "crawl.parquet", schema, compression="zstd") as writer:
+        for start in range(0, documents, BATCH):
+            numbers = order[start : start + BATCH]
+            writer.write_batch(pa.record_batch({"number": numbers, "text": all_documents.texts(numbers)}))
+
+
+def task_seconds(folder: Path) -> Counter[str]:
+    """Seconds of tasks by group of jobs, of the event log of a finished session."""
+    groups: dict[int, str] = {}
+    seconds: Counter[str] = Counter()
+    for event in _events(folder):
+        if event["Event"] == "SparkListenerJobStart":
+            group = (event.get("Properties") or {}).get("spark.jobGroup.id", "")
+            groups.update(dict.fromkeys(event["Stage IDs"], group))
+        elif event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
+            seconds[groups[event["Stage ID"]]] += event["Task Metrics"]["Executor Run Time"] / 1000
+    return seconds
+
+
+def run_on(report: Report, place: Place, work: Path) -> None:
+    """Add the crawls, do the one run, compare, and tabulate."""
+    from ndcore.spark import Collection, near_duplicates
+
+    arguments = place.arguments
+    documents, crawls = 500 if arguments.quick else arguments.documents, arguments.crawls
+    whole = shape(documents * crawls)
+    for crawl in range(crawls):
+        write(whole, crawl * documents, documents, work / "in" / f"crawl={crawl}")
+    settings = {"spark.sql.shuffle.partitions": str(arguments.partitions), "spark.driver.memory": arguments.driver_memory}
+    if place.workers:
+        settings["spark.executor.memory"] = arguments.executor_memory
+    seconds: dict[str, float] = {}
+    dropped: dict[str, int] = {}
+    disk: dict[str, int] = {}
+    with session(place.master, work / "log", settings) as spark:
+        collection = Collection.create(work / "all", id="number", threshold=THRESHOLD)
+        warm = Collection.create(work / "warm", id="number", threshold=THRESHOLD)
+        write(whole, 0, 100, work / "first")
+        for name, target, source in [("warming up", warm, work / "first"), *(
+                (f"add {i + 1}", collection, work / "in" / f"crawl={i}") for i in range(crawls))]:
+            spark.sparkContext.setJobGroup(name, name)
+            start = time.perf_counter()
+            change = target.add(spark.read.parquet(str(source)), batch=name)
+            seconds[name] = time.perf_counter() - start
+            dropped[name], disk[name] = change.documents - change.counts()["kept"], size_of(Path(target.path) / "tables")
+        spark.sparkContext.setJobGroup("one run", "one run")
+        start = time.perf_counter()
+        once = near_duplicates(spark.read.parquet(str(work / "in")), id="number", threshold=THRESHOLD,
+                               directory=str(work / "steps"))
+        seconds["one run"] = time.perf_counter() - start
+        dropped["one run"], disk["one run"] = documents * crawls - once.counts()["kept"], size_of(work / "steps")
+        spark.sparkContext.setJobGroup("comparison", "comparison")
+        columns = ["number", "representative.number as label", "class", "resemblance"]
+        one, other = (frame.verdicts.selectExpr(*columns) for frame in (once, collection.result(spark)))
+        same = one.exceptAll(other).isEmpty() and other.exceptAll(one).isEmpty()
+        report.require(same, "verdicts differ from those of the one run")
+    tasks = task_seconds(work / "log")
+    table = report.table("spark_growing", f"{crawls} crawls of {documents:,} documents, {place.name}", [
+        "job", "documents", "dropped", "seconds", "seconds of tasks", "MB on disk"])
+    for name, wall in seconds.items():
+        if name != "warming up":
+            count = documents * (crawls if name == "one run" else 1)
+            table.add(name, count, dropped[name], wall, tasks[name], disk[name] / 1e6)
+    adds = [name for name in seconds if name.startswith("add")]
+    table.add("all adds", documents * crawls, sum(map(dropped.__getitem__, adds)), sum(map(seconds.__getitem__, adds)),
+              sum(map(tasks.__getitem__, adds)), disk[adds[-1]] / 1e6)
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=1)
+    parser.add_argument("--documents", type=int, default=100_000, help="of a crawl (default 100,000)")
+    parser.add_argument("--crawls", type=int, default=10, help="how many (default 10)")
+    add_spark_options(parser)
+    arguments: argparse.Namespace = parser.parse_args()
+    report = Report("spark_growing_cluster" if arguments.cluster else "spark_growing", arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder, place_for(arguments, Path(folder)) as place:
+        run_on(report, place, Path(folder))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

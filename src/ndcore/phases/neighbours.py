@@ -1,0 +1,49 @@
+"""Phase 3 of a collection that grows: the documents on disk that may share a value, and pairs that bitmaps reject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ndcore._candidates import Bitmaps
+from ndcore._types import Ints, UInts
+from ndcore.phases.columns import Batches, as_batch, bytes_of, drop_empty, numbers
+from ndcore.phases.shingle_sets import may_have
+
+__all__ = ["reject_pairs", "select_sharing"]
+
+
+def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:
+    """Select the rows of which a value may be in a filter of these words; all columns stay.
+
+    column: of values of 8 bytes, any number of them in a row, as `list_members` lists them.
+    """
+    for batch in drop_empty(batches):
+        data, bounds = bytes_of(batch.column(column))
+        values = np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<i8")
+        shared = np.append(0, np.cumsum(may_have(wanted, values)))[(bounds - bounds[0]) // 8]
+        yield batch.take(np.flatnonzero(np.diff(shared)))
+
+
+def reject_pairs(batches: Batches, *, key: bytes, threshold: float) -> Iterator[Any]:
+    """Yield the pairs ``a``, ``b`` and ``block`` that may reach the threshold, by their bitmaps.
+
+    batches have ``size_a``, ``bitmap_a``, ``size_b`` and ``bitmap_b`` too, as `sketch_documents` made them under this key.
+    """
+    for batch in drop_empty(batches):
+        n = batch.num_rows
+        sizes = np.concatenate([numbers(batch, f"size_{side}") for side in "ab"])
+        bitmaps = Bitmaps(sizes.astype(np.uint32), False, key)
+        bitmaps.put(*_joined(*(bytes_of(batch.column(f"bitmap_{side}")) for side in "ab")))
+        own = np.arange(2 * n, dtype=np.uint32)
+        kept = np.flatnonzero(bitmaps.near(own[:n], own[n:], threshold))
+        yield as_batch(**{name: batch.column(name).take(kept) for name in ("a", "b", "block")})
+
+
+def _joined(*columns: tuple[Any, Ints]) -> tuple[UInts, Ints]:
+    """Return binary columns as one, of integers of 64 bits: the values, and the bounds of each row."""
+    words = [np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8") for data, bounds in columns]
+    counts = [np.diff(bounds) // 8 for _, bounds in columns]
+    return np.concatenate(words), np.append(0, np.cumsum(np.concatenate(counts)))

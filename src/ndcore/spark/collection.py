@@ -1,0 +1,632 @@
+"""A collection that grows, on Spark: verdicts on a new crawl against all before it, at the cost of the new one."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from ndcore._candidates import Bitmaps
+from ndcore._types import AnyPath
+from ndcore.checks import check_choice, is_int
+from ndcore.dedup.near_duplicates import plan_sketches
+from ndcore.dedup.rules import CALLERS, Rules
+from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.phases.sketches import sketch_documents
+from ndcore.phases.verification import Judgement
+from ndcore.recipe import stored_recipe
+from ndcore.sketch.minhash import MinHasher
+from ndcore.spark.documents import (
+    MOST,
+    SparkDocuments,
+    check_keys,
+    key_columns,
+    key_sql,
+    key_struct,
+    label_of,
+    rank_documents,
+    refuse_taken,
+    with_keys,
+)
+from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
+from ndcore.spark.near_duplicates import SKETCHED
+from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
+from ndcore.spark.settling import DECIDED, Settling, select_matching
+from ndcore.spark.versions import import_spark
+from ndcore.spark.work import Work
+from ndcore.storage.container import CorruptFile
+from ndcore.text.agreement import Agreement
+from ndcore.text.shingling import Shingling
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Change", "GrowingCollection"]
+
+SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
+CHANGED = ("representative", "class", "resemblance")
+ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
+TASK_PAIRS = 1 << 22
+KEY_HASH = "unhex(lpad(hex(xxhash64(key)), 16, '0'))"
+
+
+@dataclass(frozen=True)
+class Change(Verdicts):
+    """What `add`, `remove` or `expire` did.
+
+    Attributes
+    ----------
+    verdicts : DataFrame
+        The verdicts on the documents that were added, as `Collection.result` gives them.
+    changed : DataFrame
+        The older documents whose verdict is another one now: the columns of the key, and ``added``; ``representative``,
+        ``class`` and ``resemblance``; the same of before in the struct ``before``. Sizes of clusters do not count.
+    version : int
+        Of the collection, after it.
+    documents : int
+        That were added; of `remove` and `expire`, that were removed.
+    repeated : bool
+        It was done already, and nothing was done now.
+    key, directory
+        As in `Verdicts`.
+    """
+
+    changed: DataFrame
+    version: int
+    documents: int
+    repeated: bool
+
+
+class GrowingCollection:
+    """A collection of documents on disk to which crawls are added, each at its own cost.
+
+    Made by `create` or `open`. Documents are in the order (add, key), and verdicts are as
+    `ndcore.spark.near_duplicates` gives them in one run over all of them in this order. Every call reads the newest version
+    first.
+
+    Attributes
+    ----------
+    path : str
+    settings : dict
+        What `create` was given.
+    rules, filter, recipe
+        As in `ndcore.NearDuplicates`.
+    """
+
+    def __init__(self, versions: Versions, manifest: CollectionManifest, shingling: Shingling | None) -> None:
+        self._versions, self.path, self.settings = versions, str(versions.path), manifest.settings
+        given = manifest.settings
+        try:
+            sketches = stored_recipe(given["sketches"])
+            self._agreement = Agreement.of(tuple(given["must_agree"]) or None)
+            shape = given["filter"]
+            self.filter = FilterDesign.of(shape["groups"], shape["group_size"], shape["need"], threshold=given["threshold"],
+                                          num_perm=sketches["num_perm"])
+            self.rules = Rules.of(self._agreement, self.filter, threshold=given["threshold"], cluster=given["cluster"],
+                                  max_holders=given["max_holders"], min_shingles=given["min_shingles"])
+            self._bitmap_key = bytes.fromhex(given["bitmap_key"])
+            self._text, self._id, self._by, self._copy = (given[name] for name in ("text", "id", "by", "copy"))
+            names = [self._text, *([] if self._by is None else [self._by]), *([] if self._id is None else self._id)]
+            if not all(isinstance(name, str) for name in names) or len(self._bitmap_key) != Bitmaps.KEY_BYTES:
+                raise ValueError(f"{names} are not names of columns, or the key of bitmaps has another length")
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
+        self._sketcher = MinHasher.from_recipe(sketches, shingling)
+        self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
+
+    @classmethod
+    def create(
+        cls,
+        path: AnyPath,
+        text: str = "text",
+        id: str | Sequence[str] | None = None,
+        *,
+        threshold: float = 0.8,
+        shingling: Shingling | None = None,
+        num_perm: int = 84,
+        seed: int = 1,
+        filter: Literal["auto", "lsh"] | FilterDesign = "auto",
+        cluster: Literal["star", "greedy"] = "star",
+        max_holders: int = 1000,
+        by: str | None = None,
+        must_agree: str | Sequence[str] | None = None,
+        min_shingles: int = 0,
+        copy: bool = False,
+        **refused: Any,
+    ) -> Self:
+        """Make an empty collection.
+
+        Parameters
+        ----------
+        path : path
+            A new directory of a file system that this process and all executors reach under this path.
+        text, id, threshold, shingling, num_perm, seed, filter, max_holders, min_shingles
+            As in `near_duplicates`; every DataFrame that is added has these names of columns. "auto" is "lsh".
+        cluster : "star" or "greedy"
+            As there.
+        by : str, optional
+            The column of labels; documents with different ones are never compared.
+        must_agree : str or sequence of str, optional
+            Names of keys, as there; a callable is refused, as it cannot be stored.
+        copy : bool
+            Keep a copy of the texts in the collection. False: texts are read from the Parquet files that the DataFrames were
+            read from, which must stay as they are.
+        **refused
+            Options that only `near_duplicates` has; they are refused by name, with the reason.
+
+        Returns
+        -------
+        GrowingCollection
+
+        Raises
+        ------
+        FileExistsError
+            Something is at the path.
+        TypeError, ValueError
+            A parameter is not accepted.
+        """
+        reasons = CALLERS["spark.collection"]
+        for name, value in {**refused, "cluster": cluster, "filter": filter}.items():
+            reason = reasons.get(name) or (isinstance(value, str) and reasons.get(f"{name}={value!r}"))
+            if reason:
+                raise TypeError(f"{name}={value!r:.80} is an option of ndcore.spark.near_duplicates, and not available in a "
+                                f"collection that grows: {reason}")
+            if name in refused:
+                raise TypeError(f"create() got an unexpected keyword argument {name!r}")
+        agreement = Agreement.of(must_agree)
+        if agreement is not None and any(callable(rule) for rule in _listed(must_agree)):
+            raise TypeError("must_agree holds a callable, which a collection cannot store; give names of keys")
+        if not isinstance(copy, bool):
+            raise TypeError(f"copy is True or False, got {copy!r:.80}")
+        if by is not None and not isinstance(by, str):
+            raise TypeError(f"by is the name of a column, got {by!r:.80}")
+        rules = Rules.of(agreement, filter, threshold=threshold, cluster=cluster, max_holders=max_holders,
+                         min_shingles=min_shingles)
+        sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
+        assert isinstance(design, FilterDesign)
+        settings = {
+            "text": text, "id": None if id is None else _listed(id), "by": by, "copy": copy,
+            "threshold": float(threshold), "cluster": cluster, "max_holders": int(max_holders),
+            "min_shingles": int(min_shingles), "must_agree": list(rules.must_agree),
+            "filter": {"groups": design.groups, "group_size": design.group_size, "need": design.need},
+            "sketches": sketcher.recipe.to_json(), "bitmap_key": secrets.token_bytes(Bitmaps.KEY_BYTES).hex(),
+        }
+        versions = _versions(path)
+        return cls(versions, versions.begin(settings), shingling)
+
+    @classmethod
+    def open(cls, path: AnyPath, *, shingling: Shingling | None = None) -> Self:
+        """Open a collection.
+
+        Parameters
+        ----------
+        path : path
+        shingling : Shingling, optional
+            Needed where its unit is a callable.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no collection at the path.
+        CorruptFile
+            The manifest is damaged, or names what is not a table of the collection.
+        """
+        versions = _versions(path)
+        return cls(versions, versions.latest(), shingling)
+
+    def __repr__(self) -> str:
+        return f"Collection({self.path!r})"
+
+    @property
+    def version(self) -> int:
+        """The number of changes that were made, at this moment."""
+        return self._versions.latest().version
+
+    @property
+    def batches(self) -> list[BatchId | None]:
+        """The ids of the batches that were added, in this order."""
+        return [commit.batch for commit in self._versions.latest().commits if commit.kind == "add"]
+
+    def add(
+        self, df: DataFrame, *, batch: BatchId | None = None, repeated: Literal["refuse", "replace", "version"] = "refuse"
+    ) -> Change:
+        """Add documents after all others, and decide on them.
+
+        Parameters
+        ----------
+        df : DataFrame
+            A row for each document. The order of their keys is the order of the documents within the batch.
+        batch : str or int, optional
+            An id. A batch whose id is there already is not added again: its verdicts are returned, so that a job may be
+            tried again. 1 and "1" are two ids.
+        repeated : "refuse", "replace" or "version"
+            What becomes of a document whose key is in the collection already. "refuse": an error. "replace": it takes the
+            place of the older ones of this key, which are removed. "version": it is a version of the first one, as with
+            one_per in `near_duplicates`: their texts are not compared.
+
+        Returns
+        -------
+        Change
+
+        Raises
+        ------
+        Conflict
+            Another process changed the collection meanwhile. Nothing of this batch is in it; try again.
+        TypeError, ValueError
+            A column is not accepted, or a key is missing or repeats.
+        Exception
+            Of Spark, with the message of ndcore: a text of an older candidate is missing or has changed.
+
+        Notes
+        -----
+        The keys, digests and features of older documents are scanned, and their texts of candidates only. If it is
+        killed, it leaves tables that no manifest names.
+        """
+        check_choice("repeated", repeated, ("refuse", "replace", "version"))
+        before, batch = self._begin(batch, "add")
+        if before.commit_of(batch) is not None:
+            return self._change(df.sparkSession, before, batch, repeated=True)
+        key = key_columns(df, self._id)
+        refuse_taken(key, ("representative", "added", "before", *VERDICT, RANK))
+        work = self._work(df.sparkSession)
+        return self._commit(work, batch, lambda token: self._add(work, df, key, before, Commit("add", batch, 0, None), token,
+                                                                 repeated))
+
+    def remove(
+        self, df: DataFrame, *, batch: BatchId | None = None, unknown: Literal["refuse", "ignore"] = "refuse"
+    ) -> Change:
+        """Remove documents, and decide anew on those that had joined them.
+
+        Parameters
+        ----------
+        df : DataFrame
+            With the columns of the key: a row for each document that goes away, with all of its versions.
+        batch : str or int, optional
+            An id of this removal, as of `add`.
+        unknown : "refuse" or "ignore"
+            What becomes of a key that is not in the collection.
+
+        Returns
+        -------
+        Change
+            `changed` has the cascade: documents that represent themselves now, and those that joined another one.
+
+        Raises
+        ------
+        Conflict, TypeError, ValueError
+            As of `add`.
+
+        Notes
+        -----
+        No table is rewritten: rows, and texts that were copied, stay on disk, in tables that older versions name.
+        """
+        check_choice("unknown", unknown, ("refuse", "ignore"))
+        before, batch = self._begin(batch, "remove")
+        if before.commit_of(batch) is not None:
+            return self._change(df.sparkSession, before, batch, repeated=True)
+        keys = df.select(key_struct(key_columns(df, self._id)).alias("key"))
+        work = self._work(df.sparkSession)
+        return self._commit(work, batch, lambda token: self._remove(work, keys, before, Commit("remove", batch, 0, None),
+                                                                    token, unknown))
+
+    def expire(self, through: BatchId, spark: SparkSession | None = None) -> Change:
+        """Remove all documents of a batch and of those before it, and decide anew on those that had joined them.
+
+        Parameters
+        ----------
+        through : str or int
+            The id of a batch that was added.
+        spark : SparkSession, optional
+            None: the active one.
+
+        Returns
+        -------
+        Change
+            As of `remove`; `repeated` where nothing is left of these batches.
+        """
+        import_spark()
+        before, work = self._versions.latest(), self._work(spark)
+        last = before.commit_of(through)
+        if last is None or before.commits[last - 1].kind != "add":
+            raise ValueError(f"no batch {through!r:.80} was added; the batches are {self.batches!r:.200}")
+        old = self._rows(work, before)
+        assert old is not None
+        gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
+        commit = Commit("expire", None, gone.count(), None)
+        if commit.documents == 0:
+            return self._change(work.spark, before, None, repeated=True)
+        segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
+        return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
+                                                                    {"segments": segments}))
+
+    def _begin(self, batch: BatchId | None, kind: str) -> tuple[CollectionManifest, BatchId | None]:
+        """Read the newest version, and check the id of a batch; return both."""
+        import_spark()
+        if batch is not None and is_int(batch):
+            batch = int(batch)  # of NumPy, too
+        elif batch is not None and not (isinstance(batch, str) and batch):
+            raise TypeError(f"batch is a str that is not empty, or an int, got {batch!r:.80}")
+        manifest = self._versions.latest()
+        done = manifest.commit_of(batch)
+        if done is not None and manifest.commits[done - 1].kind != kind:
+            raise ValueError(f"batch={batch!r:.80} was another change: {manifest.commits[done - 1].kind}")
+        return manifest, batch
+
+    def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], CollectionManifest]) -> Change:
+        """Make a version; remove its tables where that fails."""
+        token = secrets.token_hex(8)
+        try:
+            after = make(token)
+        except BaseException as error:
+            now = self._versions.latest()
+            if not now.names(token):  # an interrupt may come after the version was made
+                for table in self._versions.table("").glob(f"{token}-*"):
+                    shutil.rmtree(table, ignore_errors=True)
+            if isinstance(error, Conflict) and now.commit_of(batch) is not None:
+                return self._change(work.spark, now, batch, repeated=True)
+            raise
+        return self._change(work.spark, after, batch, repeated=False)
+
+    def result(self, spark: SparkSession | None = None) -> Verdicts:
+        """Read the verdicts on all documents.
+
+        Parameters
+        ----------
+        spark : SparkSession, optional
+            None: the active one.
+
+        Returns
+        -------
+        Verdicts
+            ``verdicts`` has a row for each document: the columns of its key; ``added``, the version of the collection that
+            added it; ``representative``, a struct of the same columns; ``class``, ``resemblance`` and ``cluster_size``, as
+            in `ndcore.NearDuplicates`.
+        """
+        import_spark()
+        manifest, work = self._versions.latest(), self._work(spark)
+        return Verdicts(self._verdicts(work, manifest).drop(RANK), key_sql(self._id), work)
+
+    def _work(self, spark: SparkSession | None) -> Work:
+        """Begin a job, whose steps are removed with it."""
+        from pyspark.sql import SparkSession
+
+        place = self._versions.path / "steps" / secrets.token_hex(8)
+        work = Work(spark or SparkSession.active(), _uri(place))
+        weakref.finalize(work, shutil.rmtree, place, True)
+        return work
+
+    def _read(self, work: Work, names: Sequence[str]) -> DataFrame:
+        """Read tables of the same columns."""
+        return work.spark.read.parquet(*(_uri(self._versions.table(name)) for name in names))
+
+    def _rows(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
+        """Read the rows of all documents; None before the first batch."""
+        if not manifest.segments:
+            return None
+        rows = self._read(work, [segment.table for segment in manifest.segments])
+        if manifest.changed is None:
+            return rows
+        now = self._read(work, [manifest.changed]).selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
+        decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
+        return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
+            *(name for name in rows.columns if name not in DECIDED), *decided)
+
+    def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
+        """Conclude the verdicts on all documents, with RANK."""
+        rows = self._rows(work, manifest)
+        if rows is None:
+            raise ValueError(f"{self.path} has no documents: add a batch first")
+        return self._conclude(rows)
+
+    def _conclude(self, rows: DataFrame) -> DataFrame:
+        """Conclude the verdicts on documents by their rows."""
+        from pyspark.sql import functions as F
+
+        rows = rows.withColumn("key", F.expr("struct(key.*, added)"))
+        followers = rows.where("leader != rank").select("rank", "leader", "how")
+        labels = rows.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
+                                                                          "resemblance as score")
+        return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
+
+    def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
+        """Describe what a batch did; None: the newest version."""
+        number = manifest.commit_of(batch) or manifest.version
+        commit, work = manifest.commits[number - 1], self._work(spark)
+        verdicts = self._verdicts(work, manifest)
+        places = [f"{RANK} between {segment.first} and {segment.first + segment.documents - 1}"
+                  for segment in manifest.segments if segment.commit == number]
+        ours = verdicts.where(" or ".join(places) or "false").drop(RANK)
+        if commit.changes is not None:
+            changed = self._read(work, [commit.changes])
+        else:
+            changed = _differences(verdicts, verdicts).where("false")
+        return Change(ours, key_sql(self._id), work, changed, number, commit.documents, repeated)
+
+    def _sides(self, work: Work, df: DataFrame, key: dict[str, str], table: str) -> DataFrame:
+        """Return the documents, with the places of their texts; copied, where the collection has copies."""
+        from pyspark.sql import functions as F
+
+        added = {} if self._by is None else {"scope": label_of(df, self._by, "by")}
+        if self._copy:
+            rows = with_keys(df, self._text, key, added)
+            check_keys(work, rows)
+            work.describe("copy of the texts")
+            rows.write.option("parquet.block.size", ROW_GROUP).parquet(_uri(self._versions.table(table)))
+            written = self._read(work, [table])
+            return written.selectExpr("*", f"concat('{TABLES}/{table}/', _metadata.file_name) as file",
+                                      "_metadata.row_index as `row`")
+        try:
+            key_columns(df, None)
+        except ValueError as error:
+            raise ValueError("the rows are not read from Parquet files, to which a collection could refer for their texts; "
+                             "write them as Parquet and read them from there, or create the collection with copy=True, "
+                             "which keeps a copy of the texts") from error
+        rows = with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
+        check_keys(work, rows)
+        return rows
+
+    def _add(
+        self, work: Work, df: DataFrame, key: dict[str, str], before: CollectionManifest, commit: Commit, token: str,
+        repeated: str,
+    ) -> CollectionManifest:
+        """Decide on new documents, write their table, and commit."""
+        sides = self._sides(work, df, key, f"{token}-texts")
+        kind = sides.schema["key"].dataType.simpleString()
+        if before.key not in (None, kind):
+            raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
+        made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
+        ranked, total, _ = rank_documents(work, sides, [], sketch_documents, made, sketcher=self._sketcher,
+                                          design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
+                                          bitmap_key=self._bitmap_key)
+        if before.following + total > MOST:
+            raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
+        columns = [name for name in SKETCHED_ROWS if name in ranked.columns]
+        new = ranked.withColumn("rank", ranked["rank"] + before.following).select(*columns)
+        old = self._rows(work, before)
+        gone = None
+        if old is None:
+            none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
+            old = new.where("false").selectExpr("*", f"{before.version}L as added", *none)
+            first = old.select("rank", "key", "version_of")
+        else:
+            first = self._find_repeats(work, old, new, total, repeated)
+        if repeated == "replace" and before.segments:
+            gone = work.keep(first.select("rank"), "documents that are replaced")
+            gone = None if gone.isEmpty() else gone
+        if repeated == "version":
+            of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
+            decided = self._settling(work, before).settle(old, new.join(of_key, "key", "left"), total, gone)
+        else:
+            decided = self._settling(work, before).settle(old, new, total, gone)
+        decided = decided if gone is None else work.keep(decided, "decisions")
+        number = before.version + 1
+        work.describe("rows of the new documents")
+        table = f"{token}-documents"
+        rows = new.join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED)
+        rows.write.parquet(_uri(self._versions.table(table)))
+        fields: dict[str, Any] = {
+            "key": kind, "following": before.following + total,
+            "segments": (*before.segments, Segment(table, before.following, total, number))}
+        if gone is None:
+            return self._versions.commit(before, replace(commit, documents=total), **fields)
+        return self._overlay(work, before, replace(commit, documents=total), token, old.union(rows), old, decided, gone,
+                             fields)
+
+    def _remove(
+        self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
+    ) -> CollectionManifest:
+        """Remove the documents of these keys."""
+        old = self._rows(work, before)
+        if old is None:
+            raise ValueError(f"{self.path} has no documents: add a batch first")
+        kind = keys.schema["key"].dataType.simpleString()
+        if before.key != kind:
+            raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
+        keys = work.keep(keys.distinct(), "keys of documents that go away")
+        found = select_matching(work, old.select("rank", "key"), KEY_HASH, keys).join(keys, "key", "left_semi")
+        gone = work.keep(found.select("rank", "key"), "documents that go away")
+        missing = keys.join(gone.select("key"), "key", "left_anti").limit(1).collect()
+        if missing and unknown == "refuse":
+            raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
+                             "are left out")
+        commit = replace(commit, documents=gone.count())
+        return self._without(work, old, before, commit, token, gone.select("rank"), {})
+
+    def _without(
+        self, work: Work, old: DataFrame, before: CollectionManifest, commit: Commit, token: str, gone: DataFrame,
+        fields: dict[str, Any],
+    ) -> CollectionManifest:
+        """Decide on the collection without some documents, and commit."""
+        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns))
+        decided = work.keep(self._settling(work, before).settle(old, new, 0, gone), "decisions")
+        return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
+
+    def _settling(self, work: Work, before: CollectionManifest) -> Settling:
+        """Make what decides."""
+        judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
+                              self.rules.threshold, self.rules.min_shingles, before.following)
+        return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
+                        TASK_PAIRS)
+
+    def _overlay(
+        self, work: Work, before: CollectionManifest, commit: Commit, token: str, both: DataFrame, old: DataFrame,
+        decided: DataFrame, gone: DataFrame, fields: dict[str, Any],
+    ) -> CollectionManifest:
+        """Write the rows that replace older ones, and the verdicts that changed, and commit."""
+        segments: tuple[Segment, ...] = fields.get("segments", before.segments)
+        older = decided.where(f"rank < {before.following}")
+        same = " and ".join(f"{name} <=> {name}_before" for name in DECIDED)
+        states = old.selectExpr("rank", *(f"{name} as {name}_before" for name in DECIDED))
+        moved = older.join(states, "rank").where(f"not ({same})").select("rank", *DECIDED)
+        moved = work.keep(moved, "decisions that changed")
+        none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
+        rows = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
+        if before.changed is not None:
+            earlier = self._read(work, [before.changed]).join(rows.select("rank"), "rank", "left_anti")
+            rows = rows.union(earlier.select(*rows.columns))
+        first = min((segment.first for segment in segments), default=before.following)
+        names = {"changed": f"{token}-changed", "changes": f"{token}-changes"}
+        work.describe("rows that replace others")
+        rows.where(f"rank >= {first}").write.parquet(_uri(self._versions.table(names["changed"])))
+        now = both.join(gone, "rank", "left_anti").select(*(name for name in both.columns if name not in DECIDED)).join(
+            moved.selectExpr("rank", f"struct({', '.join(DECIDED)}) as now"), "rank", "left")
+        kept = both.select("rank", *DECIDED)
+        now = now.join(kept, "rank").selectExpr(*(name for name in both.columns if name not in DECIDED),
+                                                *(f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED))
+        differences = _differences(self._conclude(old), self._conclude(now))
+        differences.write.parquet(_uri(self._versions.table(names["changes"])))
+        fields = {**fields, "changed": names["changed"]}
+        return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
+
+    def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, count: int, repeated: str) -> DataFrame:
+        """Find the older documents whose keys new ones have. ValueError where there are any, and they are refused."""
+        matching = select_matching(work, old.select("rank", "key", "version_of"), KEY_HASH, new, count)
+        found = matching.join(new.select("key"), "key", "left_semi")
+        if repeated != "refuse":
+            return found
+        work.describe("check of keys against the collection")
+        if first := found.limit(1).collect():
+            raise ValueError(f"the key {first[0].key.asDict()} is in the collection already; keys are unique, or "
+                             "repeated='replace' or 'version' says what becomes of the older document")
+        return found
+
+
+def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
+    """Return the verdicts that changed, each with the verdict before."""
+    struct = f"struct({', '.join(CHANGED)})"
+    was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
+    names = [_quoted(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
+    joined = now.join(was, now[RANK] == was["_rank"]).where(f"not ({struct} <=> before)")
+    return joined.selectExpr(*names, *CHANGED, "before")
+
+
+def _listed(names: Any) -> list[Any]:
+    """Return one name, or several, as a list."""
+    return [names] if isinstance(names, str) or callable(names) else list(names)
+
+
+def _quoted(name: str) -> str:
+    """Quote a column's name for SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _versions(path: AnyPath) -> Versions:
+    """Check the path of a collection."""
+    given = str(path)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", given):
+        raise ValueError(f"{given!r} is a URI; a collection lies in a directory of a mounted file system, whose hard links "
+                         "make one of two concurrent changes fail")
+    place = Path(path).absolute()
+    if wrong := re.search(r"[*?\[\]{}\\,:%]", str(place)):
+        raise ValueError(f"{given!r} has {wrong[0]!r}, which Spark would not take as it is; name another directory")
+    return Versions(place)
+
+
+def _uri(place: Path) -> str:
+    """Return a path as Spark takes it."""
+    return f"file://{place}"

@@ -1,0 +1,246 @@
+"""Verdicts on documents of a collection that grows: documents with the same text, then stars among leaders that are open.
+
+Documents have ranks in the order (add, key). A star joins a document to an earlier one, so new documents change no verdict
+on older ones, and of these the representatives alone are candidates. Where documents go away, those that had joined them are
+open again, and those that lead their class now. Open documents are decided together with the representatives that share a
+feature with one of them, and with later documents that do. Where a representative joins another one, it is open too, with
+all that had joined it, and the decision is taken again. When no more become open, every verdict is the one that the
+definition gives: by induction in keep order, each document has the representatives before it, and of an open document all
+pairs are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ndcore.dedup.rules import Rules
+from ndcore.phases.neighbours import reject_pairs, select_sharing
+from ndcore.phases.shingle_sets import list_members
+from ndcore.phases.stored_texts import form_stored_sets
+from ndcore.phases.verification import Judgement
+from ndcore.spark.documents import SparkDocuments
+from ndcore.spark.near_duplicates import compare_leaders
+from ndcore.spark.verification import filter_of
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["DECIDED", "Settling", "select_matching"]
+
+DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label": "bigint", "resemblance": "double"}
+"""Columns of a decision, and their types: the rank of the first document with this key, where it is another one; the rank of
+the first document that equals this one, and how; of a leader the rank of its representative, and its resemblance to it."""
+AT_ONCE = 4096  # rows of a file that a task reads texts of, about
+
+
+def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
+    """Select rows that may share a value with the wanted ones, by a filter that goes to all tasks; some others pass.
+
+    value: SQL of a binary column of both, of values of 8 bytes. count: of the wanted values, at most.
+    """
+    listed = work.apply(wanted.selectExpr(f"{value} as members"), list_members, "value bigint")
+    words = filter_of(work, listed.selectExpr("value as hash"), count)
+    valued = rows.selectExpr("*", f"{value} as _value")
+    return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
+
+
+@dataclass(frozen=True)
+class Settling:
+    """What decides on documents.
+
+    Attributes
+    ----------
+    work : Work
+    root, text : str
+        The directory of the collection; the column of texts in the files where they lie.
+    judgement : Judgement
+    rules : Rules
+    bitmap_key : bytes
+    bound : int
+        Pairs of a task.
+    """
+
+    work: Work
+    root: str
+    text: str
+    judgement: Judgement
+    rules: Rules
+    bitmap_key: bytes
+    bound: int
+
+    def settle(self, old: DataFrame, new: DataFrame, count: int, gone: DataFrame | None) -> DataFrame:
+        """Decide on new documents, and anew on older ones.
+
+        Parameters
+        ----------
+        old : DataFrame
+            The documents of the collection with their decisions.
+        new : DataFrame
+            New ones, whose ranks are higher; with ``version_of``, where some may be versions of older ones.
+        count : int
+            How many there are.
+        gone : DataFrame, optional
+            The ``rank`` of older documents that go away.
+
+        Returns
+        -------
+        DataFrame
+            ``rank`` and DECIDED of the new documents, and of older ones that may have another decision now.
+        """
+        left = old if gone is None else old.join(gone, "rank", "left_anti")
+        entering, versions, ended = new, None, None
+        if "version_of" in new.columns:
+            versions = new.where("version_of is not null").select("rank", "version_of")
+            entering = new.where("version_of is null").drop("version_of")
+        if gone is not None:
+            ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
+            moved = self._move_versions(left, gone)
+            others = moved.where("version_of != rank")
+            versions = others if versions is None else versions.union(others)
+            first = left.join(moved.where("version_of = rank").select("rank"), "rank", "left_semi")
+            entering = entering.union(first.select(*entering.columns))
+        classes = self._join_classes(left, entering, count, ended)
+        led = classes.where("leader = rank and not (was <=> rank)").select("rank")
+        leaders, opened = left.where("leader = rank and valid"), entering
+        if ended is not None:
+            over = self.work.keep(classes.where("was = rank and leader != rank").select("rank").union(ended.select("rank")),
+                                  "documents that lead no more")
+            leaders = leaders.join(over, "rank", "left_anti")
+            opened = left.select(*entering.columns).union(new.select(*entering.columns))
+            led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
+        labels = self._decide(opened.where("valid").join(led, "rank", "left_semi"), leaders, growing=ended is not None)
+        return self._compose(left, new, classes, labels, versions, anew=ended is not None)
+
+    def _move_versions(self, left: DataFrame, gone: DataFrame) -> DataFrame:
+        """Find the versions whose first document goes away; ``version_of`` is the first of them, which takes its place."""
+        orphans = left.join(gone.selectExpr("rank as version_of"), "version_of", "left_semi").select("rank", "version_of")
+        first = orphans.groupBy("version_of").agg({"rank": "min"}).withColumnRenamed("min(rank)", "first")
+        return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
+
+    def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
+        """Find the leaders of documents that equal one that is entering, or a leader that has ended; of some others, too.
+
+        Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
+        """
+        from pyspark.sql import functions as F
+
+        kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
+        named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
+        if ended is None:
+            known, most = left.where("leader = rank"), count
+        else:
+            known, wanted = left.where("version_of is null"), wanted.union(ended.select("deciding"))
+        known = known.selectExpr(*named, "leader as was")
+        known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, most)
+        both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as was"))
+        first = both.groupBy(*kind).agg(F.min("rank").alias("leader"), F.expr("min_by(bytes, rank) as its_bytes"))
+        how = "case when rank = leader then null when bytes = its_bytes then 'identical' else 'lexical' end as how"
+        return self.work.keep(both.join(first, kind).selectExpr("rank", "leader", how, "was"), "equal documents")
+
+    def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
+        """Choose representatives for leaders that are open, given all other ones.
+
+        Returns ``rank``, ``label`` and ``resemblance`` of these, and of later ones that join another document now.
+        """
+        opened = self.work.keep(opened, "documents to decide on")
+        while True:
+            first, count = opened.selectExpr("min(rank)", "coalesce(sum(length(features) div 8), 0L)").collect()[0]
+            if first is None:
+                return opened.selectExpr("rank", "rank as label", "1D as resemblance")
+            columns = [*opened.columns, "label", "resemblance"]
+            others = leaders.join(opened.select("rank"), "rank", "left_anti") if growing else leaders
+            others = select_matching(self.work, others.where(f"label = rank or rank > {first}").select(*columns), "features",
+                                     opened, count)
+            open_rows = opened.selectExpr("*", *(f"cast(null as {DECIDED[name]}) as {name}" for name in columns[-2:]))
+            near = self.work.keep(others.union(open_rows), "documents that share features")
+            labels = self._compare(near, first, growing=growing)
+            if not growing:
+                break
+            ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
+            ended = self.work.keep(ended, "representatives that join others")
+            if ended.isEmpty():
+                break
+            more = leaders.join(ended, "rank", "left_semi").select(*opened.columns)
+            joined = leaders.join(ended.selectExpr("rank as label"), "label", "left_semi").select(*opened.columns)
+            opened = self.work.keep(opened.union(more).union(joined).dropDuplicates(["rank"]), "documents to decide on")
+        decided = near.where("label is null").select("rank").join(labels, "rank", "left").selectExpr(
+            "rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
+        if growing:  # documents that were decided before may join one that represents itself now
+            before = near.where("label is not null").selectExpr("rank", "label as label_before")
+            moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
+            decided = decided.union(moved)
+        return decided
+
+    def _compare(self, near: DataFrame, first: int, *, growing: bool) -> DataFrame:
+        """Choose representatives among documents; those with a label have it, as long as that represents itself."""
+        judgement = replace(self.judgement, first_new=first)
+        documents = SparkDocuments(near.selectExpr("*", "false as against"), self.work.table([], rank="int64"), first)
+        more = near.where("label != rank").selectExpr("label as a", "rank as b", "resemblance", "resemblance as of_a",
+                                                      "resemblance as of_b") if growing else None
+        _, labels, _, _ = compare_leaders(self.work, partial(self._read, near, judgement), documents, judgement, self.rules,
+                                          self.bound, prune=partial(self._prune, near), more=more)
+        return labels.select("rank", "label", "resemblance")
+
+    def _compose(
+        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
+        anew: bool,
+    ) -> DataFrame:
+        """Put decisions together: of new documents and, `anew`, of older ones that one of the steps gave something."""
+        if anew:
+            assert versions is not None
+            versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
+        of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
+        of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
+        none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
+        rows = new.selectExpr("rank", *none)
+        if anew and versions is not None:
+            ranks = [decided.select("rank") for decided in (classes, labels, versions)]
+            touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
+            rows = rows.union(left.join(touched, "rank", "left_semi").select("rank", *list(DECIDED)[1:]))
+        rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left")
+        if versions is None:
+            rows = rows.selectExpr("*", "cast(null as struct<version_of: bigint, leader: bigint>) as its_first")
+        else:
+            leaders = left.selectExpr("rank as version_of", "leader as leader_before")
+            led = classes.selectExpr("rank as version_of", "leader as leader_now")
+            of_version = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
+                "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
+            rows = rows.join(of_version, "rank", "left")
+        rows = rows.selectExpr(
+            "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader) as leader",
+            """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
+                as how""",
+            "its_label", "label as label_before", "resemblance as resemblance_before")
+        return rows.selectExpr(
+            "rank", "version_of", "leader", "how",
+            "if(leader = rank, coalesce(its_label.label, label_before, rank), null) as label",
+            "if(leader = rank, coalesce(its_label.resemblance, resemblance_before), null) as resemblance")
+
+    @staticmethod
+    def _followed(left: DataFrame, classes: DataFrame) -> DataFrame:
+        """Find the versions of documents that have another leader now."""
+        moved = classes.where("was is not null and was != leader").selectExpr("rank as version_of")
+        return left.where("version_of is not null").join(moved, "version_of", "left_semi").select("rank", "version_of")
+
+    def _prune(self, near: DataFrame, pairs: DataFrame) -> DataFrame:
+        """Drop the pairs that bitmaps reject."""
+        for side in "ab":
+            pairs = pairs.join(near.selectExpr(f"rank as {side}", f"size as size_{side}", f"bitmap as bitmap_{side}"), side)
+        return self.work.apply(pairs, reject_pairs, "a bigint, b bigint, block binary", key=self.bitmap_key,
+                               threshold=self.rules.threshold)
+
+    def _read(self, near: DataFrame, judgement: Judgement, wanted: DataFrame) -> DataFrame:
+        """Form the sets of the wanted documents, whose texts are read from where they lie; see `read_sets`."""
+        from pyspark.sql import functions as F
+
+        known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
+        located = wanted.selectExpr(*known, "to_json(key) as name", "bytes as digest")
+        located = located.join(near.select("rank", "file", "row"), "rank")
+        made = located.selectExpr(*known, "1L as part", "1L as parts", "binary('') as members").schema
+        placed = located.repartition("file", F.expr(f"`row` div {AT_ONCE}")).sortWithinPartitions("file", "row")
+        sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
+                               shingling=judgement.sketcher.shingling)
+        return self.work.keep(sets, "shingle sets of candidates")
