@@ -34,7 +34,7 @@ def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
     with FileDocuments([str(path)]) as documents:
         documents.scan()
         found = excerpts_around(documents, np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
-        assert [(each.name, each.note, each.excerpt.text, each.excerpt.marks) for each in found] == [
+        assert [(each.name, each.place, each.excerpt.text, each.excerpt.marks) for each in found] == [
             ("d2", f"{path}:3", "text 2", [(0, 4)]), ("d0", f"{path}:1", "text 0", [(5, 6)]),
             ("d2", f"{path}:3", "text 2", [(5, 6)])]
         assert excerpts_around(documents, np.array([], np.int64), places()) == []

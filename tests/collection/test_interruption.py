@@ -219,7 +219,7 @@ def test_a_finished_collection_is_taken_for_the_same_command_only(records, tmp_p
         assert "--overwrite" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("at", ["cluster_build._find_finished", "cluster._pages"])
+@pytest.mark.parametrize("at", ["cluster_build._take_up_finished", "cluster._pages"])
 def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -407,7 +407,7 @@ def test_weights_that_were_learned_are_told_when_the_sketches_are_not_made(tmp_p
     weights = str(tmp_path / "w.ndw")
     sketch = ["sketch", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "s.nds"), "--kind", "simhash", "--on-error", "skip"]
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.cli.sketch._sketched", lambda *_: interrupted())
+        patch.setattr("ndcore.cli.sketch._sketch_all", lambda *_: interrupted())
         assert main([*sketch, "--learn", weights, "-q"]) == 130
     told = capsys.readouterr().err
     assert f"--weights {weights}, without --learn" in told and "nothing was written" not in told

@@ -12,7 +12,7 @@ from typing import Any
 
 from ndcore._types import Text
 from ndcore.cli.options import DocumentOptions, FieldOptions, ReadingOptions, RecordOptions, ShingleOptions
-from ndcore.cli.summary import BY_TAGS, nothing_found, print_readings
+from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
 from ndcore.files.compression import FORMATS, DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
@@ -131,7 +131,7 @@ def open_documents(options: ReadingOptions, found: Inputs, **more: Any) -> FileD
 def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
     """Raise DocumentError where no document was read; `path` is the first input."""
     if not documents.read and documents.ignored:
-        raise nothing_found(path, documents.ignored)
+        raise nothing_to_read(path, documents.ignored)
     error = only_rejected(documents)
     if error is not None:
         raise error
@@ -147,6 +147,12 @@ def only_rejected(documents: FileDocuments) -> DocumentError | None:
 
 
 # ---- ids
+
+
+def ranking_of(keep: tuple[str, str]) -> RankingField | None:
+    """Return the field of --keep that ranks the documents; None where another rule does."""
+    field, order = keep
+    return RankingField(field, order == "desc") if order else None
 
 
 def say_how_ordered(ranking: RankingField | None) -> None:
