@@ -71,6 +71,7 @@ def test_a_listing_counts_what_it_leaves_out(more: int, last: list[str]) -> None
 def test_columns_are_as_wide_as_their_longest_cell_but_the_last() -> None:
     table = TextTable(("a", "b"), [("long", "x"), ("1", "a very long cell"), ("2", "")])
     assert lines_of(table) == ["a     b", "long  x", "1     a very long cell", "2"]
+    assert lines_of(TextTable(("date", "key"), [])) == ["date  key"]
 
 
 def test_a_terminal_gets_columns_by_rich_without_markup() -> None:
