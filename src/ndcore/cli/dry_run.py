@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import math
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 
 from ndcore._batch import Batch
+from ndcore.cli.account import Account, Properties, TextBlock, print_json
 from ndcore.cli.inputs import open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
@@ -29,6 +29,7 @@ from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT
+from ndcore.files.provenance import Place
 from ndcore.files.sources import Inputs, Source, get_sizes
 from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count
@@ -130,22 +131,22 @@ class _Sample:
     complete: bool = True
 
 
-def dry_run(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
+def dry_run(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
     """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
-    estimate = _estimated(options, found, sketcher, costs)
+    account = estimate_account(_estimate(options, inputs, sketcher, costs), options, output)
     if options.json:
-        print(json.dumps(plain(estimate), indent=2))
-    else:
-        _report(estimate, output, options.on_error, sys.stdout)
+        print_json(account.data)
+    else:  # also with --quiet, and on standard output, whose records are not written
+        account.print_text(sys.stdout)
     return 0
 
 
-def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
+def _estimate(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
     """Read a sample of the inputs, for about `SAMPLING_SECONDS`, and scale it up.
 
     Raises UsageError for inputs that cannot be sampled: streams, sketches and collections.
     """
-    for source in found.sources:
+    for source in inputs.sources:
         if not source.location:
             whole = f"{source.path} would be copied as a whole; save it first"
             raise UsageError(f"--dry-run reads a sample of files, and {whole}")
@@ -154,17 +155,17 @@ def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, cost
             raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
     process = _process_bytes() + BATCHES
     strata: dict[tuple[str, str], list[tuple[Source, int]]] = {}
-    for source, size in zip(found.sources, get_sizes(found.sources), strict=True):
+    for source, size in zip(inputs.sources, get_sizes(inputs.sources), strict=True):
         strata.setdefault((source.kind, source.compression), []).append((source, size))
     total = sum(size for files in strata.values() for _, size in files)
     samples = {
-        key: _sampled(options, files, sketcher, SAMPLING_SECONDS * sum(size for _, size in files) / max(total, 1))
+        key: _take_sample(options, files, sketcher, SAMPLING_SECONDS * sum(size for _, size in files) / max(total, 1))
         for key, files in strata.items()
     }
-    return _scaled(strata, samples, costs, thread_count(options.threads), process)
+    return _scale_up(strata, samples, costs, thread_count(options.threads), process)
 
 
-def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
+def _take_sample(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
     """Read a sample of files. At least one batch of the first file is read, however long that takes."""
     sample = _Sample()
     chosen = random.Random(1).sample(files, min(MAX_FILES, len(files)))
@@ -191,7 +192,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
             if batch is None:
                 ended = True
                 break
-            sketches = _sketched(batch, sketcher, options.threads)
+            sketches = _sketch(batch, sketcher, options.threads)
             sample.sketching += time.perf_counter() - between
             sample.sketch_bytes += _nbytes(sketches)
             sample.shingles += 0.0 if sketches.sizes is None else float(np.nansum(sketches.sizes))
@@ -207,7 +208,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
     return ended
 
 
-def _sketched(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
+def _sketch(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
     """Sketch a batch as a run would: signatures together with digests."""
     if isinstance(sketcher, MinHasher):
         return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
@@ -219,7 +220,7 @@ def _nbytes(sketches: Sketches) -> int:
     return sum(int(array.nbytes) for array in arrays if array is not None)
 
 
-def _scaled(
+def _scale_up(
     strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
     threads: int, process: int,
 ) -> CostEstimate:
@@ -295,55 +296,59 @@ def _process_bytes() -> int:
 # ---- the report
 
 
-def _report(found: CostEstimate, output: str, on_error: str, stream: TextIO) -> None:
-    whole = found.sampled_bytes >= found.stored_bytes
-    share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
+def estimate_account(estimate: CostEstimate, options: DocumentOptions, output: str) -> Account:
+    """Make the account of an estimate."""
+    return Account(plain(estimate), _tell(estimate, output, options.on_error))
+
+
+def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | TextBlock]:
+    """Tell people what the run would take, and what could not be read."""
+    rejected = estimate.rejected
+    whole = estimate.sampled_bytes >= estimate.stored_bytes
+    share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"
     rows = [
-        ("input", f"{human_bytes(found.stored_bytes)} in {counted(found.files, 'file')}; {share}"),
-        ("documents", _number_range(found.documents)),
-        ("text", _size_range(found.text_bytes)),
-        ("time", f"{_time_range(found.seconds)} with {counted(found.threads, 'thread')}"),
-        ("memory", _size_range(found.memory)),
+        ("input", f"{human_bytes(estimate.stored_bytes)} in {counted(estimate.files, 'file')}; {share} was read"),
+        ("documents", _number_range(estimate.documents)),
+        ("text", _size_range(estimate.text_bytes)),
+        ("time", f"{_time_range(estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
+        ("memory", _size_range(estimate.memory)),
     ]
     if output != STDOUT:
-        rows.append(("disk", f"{_size_range(found.disk)} for {printable(output)}"))
-    if found.temporary.high:
-        rows.append(("temporary", f"{_size_range(found.temporary)} in {printable(tempfile.gettempdir())}"))
-    print("A dry run: nothing was written", file=stream)
-    for name, value in rows:
-        print(f"  {name:<10} {value}", file=stream)
-    for item in found.rejected[:3]:
-        place = item.path if item.number is None else f"{item.path}:{item.number}"
-        print(f"  note: cannot be read: {printable(place)}: {printable(item.reason)}", file=stream)
-    if len(found.rejected) > 3:
-        print(f"  note: nor can {counted(len(found.rejected) - 3, 'other document')} of the sample", file=stream)
-    if found.rejected and on_error == "stop":
-        print("  note: this would end the run; --on-error skip lists such documents and goes on", file=stream)
+        rows.append(("disk", f"{_size_range(estimate.disk)} for {printable(output)}"))
+    if estimate.temporary.high:
+        rows.append(("temporary", f"{_size_range(estimate.temporary)} in {printable(tempfile.gettempdir())}"))
+    yield "A dry run: nothing was written"
+    yield Properties(rows)
+    for item in rejected[:3]:
+        yield f"  note: cannot be read: {printable(str(Place(item.path, item.number)))}: {printable(item.reason)}"
+    if len(rejected) > 3:
+        yield f"  note: nor can {counted(len(rejected) - 3, 'other document')} of the sample"
+    if rejected and on_error == "stop":
+        yield "  note: this would end the run; --on-error skip lists such documents and goes on"
     how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
-    print(f"{how}; time and memory, of this machine, by rule of thumb.", file=stream)
-    if found.seconds.high > 2 * found.seconds.low:
-        print("How many near-duplicates there are, which are read once more, decides where in the range the time lies.",
-              file=stream)
+    yield f"{how}; time and memory, of this machine, by rule of thumb."
+    if estimate.seconds.high > 2 * estimate.seconds.low:
+        yield "How many near-duplicates there are, which are read once more, decides where in the range the time lies."
 
 
-def _number_range(found: Range) -> str:
-    low, high = round(found.low), round(found.high)
-    return f"{high:,}" if low == high else f"{_rounded(low):,} to {_rounded(high):,}"
+def _number_range(span: Range) -> str:
+    low, high = round(span.low), round(span.high)
+    return f"{high:,}" if low == high else f"{_round(low):,} to {_round(high):,}"
 
 
-def _rounded(number: float) -> int:
+def _round(number: float) -> int:
     """Round to two digits: an estimate has no more."""
     digits = max(0, len(str(round(number))) - 2)
     return int(round(number, -digits))
 
 
-def _size_range(found: Range) -> str:
-    low, high = human_bytes(found.low), human_bytes(found.high)
-    return high if low == high else f"{low} to {high}" if round(found.low) else f"at most {high}"
+def _size_range(span: Range) -> str:
+    low, high = human_bytes(span.low), human_bytes(span.high)
+    return high if low == high else f"{low} to {high}" if round(span.low) else f"at most {high}"
 
 
-def _time_range(found: Range) -> str:
-    low, high = (_duration(value) for value in found)
+def _time_range(span: Range) -> str:
+    low, high = (_duration(value) for value in span)
     return f"about {high}" if low == high else f"{low} to {high}"
 
 

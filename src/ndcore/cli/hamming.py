@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from ndcore._types import UInts
+from ndcore.cli.account import Account, present
 from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
@@ -178,10 +179,10 @@ def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
     for part, part_ids in _parquet_batches(path, column):
         values.append(part)
         ids += part_ids
-    return Loaded(np.concatenate(values), None if column.id is None else _checked_ids(path, column.id, ids))
+    return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, ids))
 
 
-def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     """Return the ids of a column. Raises ValueError where they cannot be ids."""
     try:
         as_ids(listed)
@@ -207,12 +208,12 @@ def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> li
     there = ", ".join(names) or "none"
     if chosen is None:
         raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
-    found = [chosen, *filter(None, [column.id])]
-    for name in found:
+    wanted = [chosen, *filter(None, [column.id])]
+    for name in wanted:
         if names.count(name) != 1:
             many = "no column" if name not in names else "several columns"
             raise UsageError(f"{path} has {many} {name!r}; it has {there}")
-    return found
+    return wanted
 
 
 def _values(path: str, name: str, values: Any) -> UInts:
@@ -221,8 +222,8 @@ def _values(path: str, name: str, values: Any) -> UInts:
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
                          "bits as int64) without nulls")
-    found: UInts = values.to_numpy().view(np.uint64)
-    return found
+    fingerprints: UInts = values.to_numpy().view(np.uint64)
+    return fingerprints
 
 
 def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
@@ -241,7 +242,7 @@ def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return Loaded(np.array(values, np.uint64), None if id_at is None else _checked_ids(path, column.id or "", ids))
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _check_ids(path, column.id or "", ids))
 
 
 def _open_text(path: str) -> TextIO:
@@ -335,13 +336,13 @@ def run_pairs(options: HammingPairsOptions) -> int:
             if getattr(options, name) is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
                                  f"leave --{name.replace('_', '-')} out")
-        found = open_index(options.input).pairs(options.threads)
+        pairs = open_index(options.input).pairs(options.threads)
     else:
         distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
         check_search(distance, bits)
         values, ids, _ = load(options.input, columns_of(options))
-        found = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
-    _print_rows(options, found, None)
+        pairs = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+    _print_rows(options, pairs, None)
     return 0
 
 
@@ -377,12 +378,12 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         matches = matches_in(read.fingerprints)
         names = read.ids or []
         return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
-    found, before = [matches_in(np.empty(0, np.uint64))], 0
+    pieces, before = [matches_in(np.empty(0, np.uint64))], 0
     for piece in read_pieces(path, column):
         part = matches_in(piece)
-        found.append(part._replace(id=part.id + before))
+        pieces.append(part._replace(id=part.id + before))
         before += len(piece)
-    query, ids, distance = (np.concatenate(column) for column in zip(*found, strict=True))
+    query, ids, distance = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((ids, distance, query))
     return Matches(query[order], ids[order], distance[order])
 
@@ -390,9 +391,9 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
 # ---- output
 
 
-def _print_rows(options: FingerprintOptions, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
+def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Iterable[Any] | None) -> None:
     """Print the columns as lines with tabs, or as one JSON object a line; `names` are printed for positions of queries."""
-    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
+    columns: dict[str, Any] = dict(zip(result._fields, result, strict=True))
     if names is not None:
         listed = list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
@@ -412,9 +413,6 @@ def _plain(column: Any) -> list[Any]:
     return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
 
 
-# ---- index and tables
-
-
 # ---- build
 
 
@@ -429,22 +427,20 @@ def run_build(options: HammingBuildOptions) -> int:
     with Staging(options.output):
         check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
         read = load(options.input, columns_of(options))
-        plan = _planned_tables(options, len(read.fingerprints))
+        plan = _plan_tables(options, len(read.fingerprints))
         index = HammingIndex(
             read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
             read.recipe,
         )
         index.save(options.output)
     options.outcome.written = True
-    if options.json:
-        print(json.dumps(_describe_index(options.output, index), indent=2))
-    elif not options.quiet:
-        size = Path(options.output).stat().st_size
-        print(f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)")
-    return 0
+    data = _describe_index(options.output, index)
+    size = data["file_bytes"]
+    return present(options, Account(data, [
+        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)"]))
 
 
-def _planned_tables(options: HammingBuildOptions, count: int) -> Any:
+def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
@@ -465,8 +461,7 @@ def run_plan(options: HammingPlanOptions) -> int:
                              max_tables=options.tables, splits=options.splits, memory=options.memory)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(json.dumps(_describe_plan(chosen), indent=2) if options.json else chosen)
-    return 0
+    return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 
 # ---- info
@@ -475,19 +470,16 @@ def run_plan(options: HammingPlanOptions) -> int:
 def run_info(options: HammingInfoOptions) -> int:
     """Run ``ndcore hamming info``."""
     index = open_index(options.index)
-    if options.json:
-        print(json.dumps(_describe_index(options.index, index), indent=2))
-        return 0
-    print(f"{printable(options.index)} ({Path(options.index).stat().st_size:,} bytes)\n{index}")
-    if index.tables is not None:
-        print(index.tables)
-    if index.recipe is not None:
-        print(f"Simhashes of the recipe {index.recipe.id}")
-    return 0
+    data = _describe_index(options.index, index)
+    return present(options, Account(data, [
+        f"{printable(options.index)} ({data['file_bytes']:,} bytes)", str(index),
+        *([] if index.tables is None else [str(index.tables)]),
+        *([] if index.recipe is None else [f"Simhashes of the recipe {index.recipe.id}"]),
+    ]))
 
 
 def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
-    """Make what ``--json`` prints of an index."""
+    """Return what an account says of an index."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -501,8 +493,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
-    """Make what ``--json`` prints of tables and their cost."""
-    parts = dataclasses.asdict(chosen)
-    parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
-    return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,
-                    "nanoseconds": chosen.nanoseconds}
+    """Return what an account says of tables and their cost."""
+    tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
+    return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
+            "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
