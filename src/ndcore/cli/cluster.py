@@ -29,7 +29,7 @@ from ndcore.cli.cluster_build import (
 )
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import repeated
+from ndcore.cli.inputs import count_repeated
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.collection.collection import Collection
 from ndcore.collection.shelf import CLASSES
@@ -61,7 +61,7 @@ def cluster_account(built: Built, page: str | None = None) -> Account:
         names = collection.names
         with_known_id = len(names) - len({names[position] for position in range(len(names))})
     else:
-        with_known_id = 0 if documents is None else repeated(documents)
+        with_known_id = 0 if documents is None else count_repeated(documents)
     data: dict[str, Any] = {
         "ndcore": __version__,
         "counts": {
@@ -114,7 +114,7 @@ def _tell(built: Built, counts: dict[str, Any], notes: Sequence[Note]) -> Iterat
     yield Notes(notes)
     if total := len(clustering.representatives):
         yield "The only cluster" if total == 1 else f"Largest of {total:,} clusters"
-        yield Listing(_largest(built.collection))
+        yield Listing(_list_largest(built.collection))
     size = sum(file.stat().st_size for file in built.collection.path.rglob("*") if file.is_file())
     path = str(built.collection.path)
     place = pasted([path])
@@ -122,7 +122,7 @@ def _tell(built: Built, counts: dict[str, Any], notes: Sequence[Note]) -> Iterat
     yield f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8"
 
 
-def _largest(collection: Collection) -> Iterator[str]:
+def _list_largest(collection: Collection) -> Iterator[str]:
     """Yield a line for each of the largest clusters."""
     clustering, places = collection.clustering, places_of(collection)
     for label, members in largest_clusters(clustering.labels, LARGEST):
@@ -159,7 +159,7 @@ def run_cluster(options: ClusterOptions) -> int:
     """Run ``ndcore cluster``."""
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
-        return _dry_run(options)
+        return _estimate(options)
     with contextlib.ExitStack() as stack:
         if page is not None:
             stack.enter_context(page)
@@ -177,26 +177,26 @@ def _make_collection(options: ClusterOptions, page: PageFile | None, stack: cont
     old = Collection.open(first) if alone else None
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
         built = regroup(options, old)
-        commit_together(_pages(options, built, page))
+        commit_together(_write_page(options, built, page))
         return built
-    output = _output(options)
+    output = _open_output(options)
     output.check()
     staging = stack.enter_context(Staging(output.name))  # keeps other jobs away from this output
     stack.enter_context(output.say_what_is_left())
     built = build(options, output, stack) if old is None else rebuild(options, old, output)
-    if not output.commit(staging, _pages(options, built, page)):
+    if not output.commit(staging, _write_page(options, built, page)):
         return built
     return built._replace(collection=Collection.open(output.name))
 
 
-def _output(options: ClusterOptions) -> CollectionOutput:
+def _open_output(options: ClusterOptions) -> CollectionOutput:
     """Return the output directory. Raises UsageError where none is named."""
     if options.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
-def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
+def _write_page(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
     """Write the page of ``--report``, if one was asked for, beside its final name; return what commits it."""
     if page is None:
         return []
@@ -204,12 +204,12 @@ def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list
     return [page.staging]
 
 
-def _dry_run(options: ClusterOptions) -> int:
+def _estimate(options: ClusterOptions) -> int:
     """Estimate what a collection of these inputs would take."""
     collection = next((path for path in options.inputs if COLLECTION.is_in(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
-    output = _output(options)
+    output = _open_output(options)
     inputs = find_documents(options, output)
     method = options.method or "shingles"
     sketcher = plan_sketcher(options, method)

@@ -221,14 +221,15 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
     collection = _take_up_finished(options, output, None, None)
     if collection is None:
         with output.refuse_others():
-            collection = Collection.build(output.path, old, method=method, source=output.source, **_parameters(options))
+            collection = Collection.build(
+                output.path, old, method=method, source=output.source, **_collect_parameters(options))
     keep_places(collection, old, None)
     return Built(collection)
 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
     """Raise UsageError for an option that means nothing for a collection alone, which `does` something else."""
-    for name, names in options.given():
+    for name, names in options.list_given():
         if not takes(name) and (name != "overwrite" or options.report is None):
             raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
 
@@ -255,20 +256,20 @@ def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.E
     texts: FileDocuments | Sketches
     if all_sketches(inputs.sources, "IN"):
         texts = load_sketches([source.path for source in inputs.sources])
-        method = _method(options, old, texts)
+        method = _choose_method(options, old, texts)
         check_grouping_options(options, before, method)
         choose_settings(options, [texts], modulus=options.modulus, seed=options.seed)
     else:
         texts = stack.enter_context(open_documents(options, inputs, memory_limit=options.memory_limit, **fields))
-        method = _method(options, old, texts)
+        method = _choose_method(options, old, texts)
         check_grouping_options(options, before, method)
         texts.spool()
     output.claim(_describe_source(options, old, inputs))
     collection = _take_up_finished(options, output, before, texts)
     if collection is None:
         with output.refuse_others():
-            labels = {name: partial(_labels, grouping) for name, grouping in fields.items()}
-            collection = _build(options, output, old, texts, method, labels, _text_bytes(inputs))
+            labels = {name: partial(_list_labels, grouping) for name, grouping in fields.items()}
+            collection = _build(options, output, old, texts, method, labels, _count_text_bytes(inputs))
     keep_places(collection, old, texts)
     return Built(collection, texts)
 
@@ -279,7 +280,7 @@ def _build(
 ) -> Collection:
     """Build a collection of new texts, or of an old collection and new texts."""
     with reporting(not options.quiet) as report:
-        how = {**_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
+        how = {**_collect_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
         ids: Any = texts.ids
         if isinstance(texts, FileDocuments):
             how["progress"] = by_position(report, "sketching", texts.position)
@@ -320,7 +321,7 @@ def option_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _labels(grouping: GroupingField) -> list[str]:
+def _list_labels(grouping: GroupingField) -> list[str]:
     """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
     names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
     return [names[code] for code in grouping.codes().tolist()]
@@ -346,7 +347,7 @@ def _take_up_finished(
     collection = output.finished()
     if collection is None:
         return None
-    wanted = _grouping(options, before)
+    wanted = _choose_grouping(options, before)
     if any(getattr(collection.clustering, name) != value for name, value in wanted.items()):
         if options.overwrite:
             output.remove()
@@ -378,7 +379,7 @@ class _LaterIds:
 # ---- parameters
 
 
-def _grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
+def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
     """Return the parameters of the clusters: of the options, else of earlier clusters, else by default."""
     asked = {name: getattr(options, name) for name in DEFAULTS}
     return {
@@ -399,32 +400,32 @@ def check_grouping_options(
     floor : float, optional
         The lowest resemblance of the pairs of `before`, where no other pairs are counted.
     """
-    asked = _grouping(options, before)
+    asked = _choose_grouping(options, before)
     if floor is not None:
         asked["guard"] = options.guard  # as in `Clustering.rethreshold`
     else:
         floor = min(FLOOR, asked["threshold"])
     try:
-        ClusterGrouping(**asked, least=LEAST).check(method, floor, _apart_of(options, before))
+        ClusterGrouping(**asked, least=LEAST).check(method, floor, _choose_apart(options, before))
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _apart_of(options: ClusterOptions, before: Clustering | None) -> list[str]:
+def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:
     """Return the names of the options that keep documents apart, as given or as of earlier clusters."""
     return [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
 
 
-def _parameters(options: ClusterOptions) -> dict[str, Any]:
+def _collect_parameters(options: ClusterOptions) -> dict[str, Any]:
     """Return the parameters of `Collection.build` that the options give, except method and sketcher."""
     return {
-        **_grouping(options, None),
+        **_choose_grouping(options, None),
         "max_holders": options.max_holders or MAX_HOLDERS, "run": options.run_length or RUN,
         "memory_limit": options.memory_limit, "threads": options.threads, "progress": not options.quiet,
     }
 
 
-def _method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
+def _choose_method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
     """Choose the method: of the options, of the old collection, or what suits the kind of sketches."""
     if options.method is not None:
         return options.method
@@ -460,7 +461,7 @@ def _describe_source(options: ClusterOptions, old: Collection | None, inputs: In
             "options": {name: getattr(options, name) for name in names}}
 
 
-def _text_bytes(inputs: Inputs) -> int:
+def _count_text_bytes(inputs: Inputs) -> int:
     """Estimate how much text the inputs hold; compressed ones four times their size."""
     sizes = 0
     for source in inputs.sources:

@@ -14,7 +14,7 @@ from ndcore.checks import missing
 from ndcore.choices import NORMALIZED
 from ndcore.cli.account import Account, present
 from ndcore.cli.commands import CompareOptions
-from ndcore.cli.inputs import checked_shingling, load_document, refuse_stdin_twice
+from ndcore.cli.inputs import load_document, make_shingling, refuse_stdin_twice
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare
@@ -156,7 +156,7 @@ def run_compare(options: CompareOptions) -> int:
 
 def _compare(options: CompareOptions, page: PageFile | None) -> int:
     """Compare the documents; write the page, or print the result."""
-    shingling = checked_shingling(
+    shingling = make_shingling(
         unit=options.unit, width=options.width, labelled=options.labelled, normalize=options.normalize,
         stop_words=options.stop_words,
     )

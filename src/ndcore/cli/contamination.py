@@ -17,7 +17,7 @@ from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Note, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import ContaminationOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read
+from ndcore.cli.inputs import find_inputs, make_shingling, open_documents, refuse_nothing_read
 from ndcore.cli.outputs import NamedDocuments, report_file, write_table
 from ndcore.cli.passages import (
     Cleaned,
@@ -26,7 +26,7 @@ from ndcore.cli.passages import (
     fault_notes,
     range_in,
     the_text_field,
-    united,
+    unite,
     write_cleaned,
     write_empty,
 )
@@ -98,13 +98,13 @@ def write_tables(output: OutputDirectory, searched: ContaminationSearch) -> None
     """Write the tables of items, benchmarks, documents, places and passages."""
     benchmarks = [Column(BENCHMARK[0], "string"), *(Column(name, "integer") for name in BENCHMARK[1:])]
     for name, table in (
-        ("items", _items(searched)), ("benchmarks", Table(benchmarks, searched.benchmarks())),
-        ("documents", _documents(searched)), ("places", _places(searched)), ("passages", _passages(searched)),
+        ("items", _list_items(searched)), ("benchmarks", Table(benchmarks, searched.benchmarks())),
+        ("documents", _list_documents(searched)), ("places", _list_places(searched)), ("passages", _list_passages(searched)),
     ):
         write_table(output, f"{name}.jsonl", table)
 
 
-def _items(searched: ContaminationSearch) -> Table:
+def _list_items(searched: ContaminationSearch) -> Table:
     """Make a row for each item: its benchmark, its place, and what the corpus has of it."""
     names = ("tokens", "covered", "grams", "found", "longest")
     items = NamedDocuments(searched.items)
@@ -115,29 +115,29 @@ def _items(searched: ContaminationSearch) -> Table:
                            for position, (label, row) in enumerate(zip(searched.labels, numbers, strict=True))))
 
 
-def _documents(searched: ContaminationSearch) -> Table:
+def _list_documents(searched: ContaminationSearch) -> Table:
     """Make a row for each document of the corpus that has windows of contaminated items."""
     corpus = NamedDocuments(searched.corpus)
     columns = [*corpus.columns(), *(Column(name, "integer") for name in ("tokens", "covered", "longest"))]
-    return Table(columns, ((*corpus.row(position), *row) for position, *row in searched.holding()))
+    return Table(columns, ((*corpus.row(position), *row) for position, *row in searched.list_holders()))
 
 
-def _places(searched: ContaminationSearch) -> Table:
+def _list_places(searched: ContaminationSearch) -> Table:
     """Make a row for each run of a contaminated item that the corpus has, at its first place."""
     places = searched.result.places
     item, start, end, document, there = (column[searched.contaminated[places.item]] for column in places)
     in_item = place_in_items(searched, (item, start, end))
-    return _passage_table(searched, (document, there, there + end - start), item, {
+    return _tabulate_ranges(searched, (document, there, there + end - start), item, {
         "item_start": start, "item_end": end, **{f"item_{name}": column for name, column in in_item._asdict().items()}})
 
 
-def _passages(searched: ContaminationSearch) -> Table:
+def _list_passages(searched: ContaminationSearch) -> Table:
     """Make a row for each passage of the corpus, with an item that has its first window."""
     spans = searched.spans
-    return _passage_table(searched, (spans.document, spans.start, spans.end), spans.item, {"item_start": spans.item_start})
+    return _tabulate_ranges(searched, (spans.document, spans.start, spans.end), spans.item, {"item_start": spans.item_start})
 
 
-def _passage_table(searched: ContaminationSearch, ranges: Ranges, items: Ints, of_items: dict[str, Ints]) -> Table:
+def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, items: Ints, of_items: dict[str, Ints]) -> Table:
     """Make a row for each range of the corpus: its document and its place there, and its item with columns of its own."""
     corpus, asked = NamedDocuments(searched.corpus), NamedDocuments(searched.items)
     here = {"start": ranges[1], "end": ranges[2], **place_in_corpus(searched, ranges)._asdict()}
@@ -250,11 +250,11 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
         "the corpus.",
         (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
          Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
-        account.tables, "Contaminated items", _items_shown(searched), counts["contaminated"], parameters,
+        account.tables, "Contaminated items", _choose_items(searched), counts["contaminated"], parameters,
     )
 
 
-def _items_shown(searched: ContaminationSearch) -> list[MarkedText]:
+def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
     result, places = searched.result, searched.result.places
     flagged = np.flatnonzero(searched.contaminated)
@@ -267,7 +267,7 @@ def _items_shown(searched: ContaminationSearch) -> list[MarkedText]:
     documents, there = places.document[chosen], places.document_start[chosen]
     here = place_in_corpus(searched, (documents, there, there + places.end[chosen] - places.start[chosen]))
     excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
-    marks = _marks(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
+    marks = _mark_items(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
     return [
         MarkedText(
             str(searched.items.ids[item]),
@@ -277,14 +277,14 @@ def _items_shown(searched: ContaminationSearch) -> list[MarkedText]:
     ]
 
 
-def _marks(searched: ContaminationSearch, rows: Ints) -> dict[int, list[tuple[int, int]]]:
+def _mark_items(searched: ContaminationSearch, rows: Ints) -> dict[int, list[tuple[int, int]]]:
     """Return the ranges of each item that these rows have, united."""
     places = searched.result.places
     in_items = place_in_items(searched, (places.item[rows], places.start[rows], places.end[rows]))
     marks: dict[int, list[tuple[int, int]]] = {}
     for at, item in enumerate(places.item[rows].tolist()):
         marks.setdefault(item, []).append(range_in(searched.texts[item], in_items, at))
-    return {item: united(ranges) for item, ranges in marks.items()}
+    return {item: unite(ranges) for item, ranges in marks.items()}
 
 
 # ---- the search
@@ -310,7 +310,7 @@ class ContaminationSearch:
         """Sum up the items of each benchmark."""
         return self.result.by_benchmark(self.labels, self.rule)
 
-    def holding(self) -> Iterator[tuple[int, ...]]:
+    def list_holders(self) -> Iterator[tuple[int, ...]]:
         """Iterate over the documents that have windows: position, tokens, covered tokens, longest passage."""
         return zip(*(column.tolist() for column in self.documents), strict=True)
 
@@ -345,12 +345,12 @@ def search(
     contaminated = result.contaminated(options.rule)
     spans, holders = result.spans, result.documents
     if (contaminated != (result.found > 0)).any():
-        spans, holders = _of_some(texts, documents, result, contaminated, how)
-    return ContaminationSearch(asked, documents, texts, _labels(asked, groups), shingling, options.rule, result,
+        spans, holders = _search_again(texts, documents, result, contaminated, how)
+    return ContaminationSearch(asked, documents, texts, _name_benchmarks(asked, groups), shingling, options.rule, result,
                                contaminated, spans, holders, options.threads)
 
 
-def _of_some(
+def _search_again(
     texts: list[Text], corpus: FileDocuments, result: Contamination, contaminated: Bools, how: dict[str, Any]
 ) -> tuple[Spans, Holders]:
     """Return the spans and documents of contaminated items alone, from the documents that have windows of any item."""
@@ -360,7 +360,7 @@ def _of_some(
             again.documents._replace(document=there[again.documents.document]))
 
 
-def _labels(items: FileDocuments, groups: GroupingField | None) -> list[str]:
+def _name_benchmarks(items: FileDocuments, groups: GroupingField | None) -> list[str]:
     """Name the benchmark of each item: by the field, or by the file; text files by their folder."""
     if groups is not None:
         return [str(groups.values[code]) for code in groups.codes().tolist()]
@@ -378,16 +378,16 @@ MIN_TOKENS = 13
 
 def run_contamination(options: ContaminationOptions) -> int:
     """Run ``ndcore contamination``, and return the exit code."""
-    min_tokens = _min_tokens(options)
+    min_tokens = _choose_min_tokens(options)
     _refuse_items_in_corpus(options)
     output = OutputDirectory(options.output, options.overwrite)
     items, corpus = find_inputs(options, (options.inputs, ()), (options.corpus, ()))
     output.refuse_overlap([*items.sources, *corpus.sources])
     page = report_file(options.report, options.overwrite, [*options.inputs, *options.corpus], options.output)
     field = the_text_field(options, "take one field, or --drop") if options.trim else ""
-    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
     if options.dry_run:
-        return _dry_run(options, items, corpus, shingling)
+        return _estimate(options, items, corpus, shingling)
     with contextlib.ExitStack() as stack, output, reporting(not options.quiet) as report:
         if page is not None:
             stack.enter_context(page)
@@ -404,7 +404,7 @@ def run_contamination(options: ContaminationOptions) -> int:
     return present(options, account)
 
 
-def _min_tokens(options: ContaminationOptions) -> int:
+def _choose_min_tokens(options: ContaminationOptions) -> int:
     """Return the number of tokens of a run. Raises UsageError where the rule has another one."""
     of_rule = RULES[options.rule].min_tokens
     if of_rule is not None and options.min_tokens not in (None, of_rule):
@@ -424,7 +424,7 @@ def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
                                  "them apart")
 
 
-def _dry_run(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
+def _estimate(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: the corpus is read once, and documents with passages again (for --trim, all)."""
     held = 12 * sum(get_sizes(items.sources))  # 60 bytes a token
     costs = Costs(

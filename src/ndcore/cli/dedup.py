@@ -63,7 +63,7 @@ def _add_settings(options: DedupOptions) -> DedupOptions:
     taken = {**loaded, "thresholds": thresholds, "unit": shingling.unit, "width": shingling.width}
     if "must_agree" in taken:
         taken["must_agree"] = list(taken["must_agree"])
-    given = {name: names[-1] for name, names in options.given()}
+    given = {name: names[-1] for name, names in options.list_given()}
     for name in taken:
         if name in given:
             raise UsageError(f"{given[name]} and --settings {options.settings} both say it; leave one out")
@@ -154,12 +154,12 @@ def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
         memory=lambda documents, stored, each: min(documents * 4 * num_perm, limit) + 330 * documents,
         disk=lambda *_: Range(0, several * copied),
         again=Range(0.3 * several + reading, 1.5 + 0.5 * several + reading), entries=20,
-        sets=partial(_sets, rules, limit, num_perm) if rules.needs_all_sets or rules.chooses else None,
+        sets=partial(_estimate_sets, rules, limit, num_perm) if rules.needs_all_sets or rules.chooses else None,
     )
     return dry_run(options, Inputs([*inputs.sources, *known.sources]), sketcher, costs, options.output)
 
 
-def _sets(rules: Rules, limit: float, num_perm: int, shingles: float, documents: float) -> tuple[Range, Range]:
+def _estimate_sets(rules: Rules, limit: float, num_perm: int, shingles: float, documents: float) -> tuple[Range, Range]:
     """Return the bytes of memory and of temporary files that the sets of all documents take.
 
     Past a limit the sets are in a temporary file. The prefix filter has counters and entries of the shingles that are

@@ -21,11 +21,11 @@ from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import (
     all_sketches,
     choose_settings,
+    count_repeated,
     ids_of,
     open_documents,
     ranking_of,
     refuse_nothing_read,
-    repeated,
     say_how_ordered,
     text_field,
 )
@@ -322,7 +322,7 @@ class DedupFindings:
         n, known = len(self.verdicts), self.run.known
         return (self.run.texts, position) if position < n or known is None else (known, position - n)
 
-    def shown(self, position: int) -> str:
+    def name_document(self, position: int) -> str:
         """Name a document for people: its place and its own id."""
         side, inside = self.locate(position)
         if side.documents is None:
@@ -437,11 +437,11 @@ class DedupFindings:
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": 0 if documents is None else documents.blank,
             "without_keep_field": run.ranking.missing if run.ranking is not None else 0,
-            "repeated_ids": repeated(run.texts.corpus),
+            "repeated_ids": count_repeated(run.texts.corpus),
             **({} if documents is None else summary.archive_counts(documents)),
-            "inputs": _sketch_counts(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
+            "inputs": _count_sketches(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
-            "against": None if run.known is None else _against(run.known),
+            "against": None if run.known is None else _describe_against(run.known),
             "rejected": summary.rejected_list(rejected, run.saved),
             "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
             "excluded": 0 if documents is None else documents.excluded,
@@ -462,24 +462,24 @@ class DedupFindings:
         if html is None and any(source.kind in ("html", "archive") for source in self.run.texts.sources):
             html = "page"
         return {
-            **_values(options, "inputs", "against"),
+            **_pick_options(options, "inputs", "against"),
             "threshold": self.result.threshold,
             **{name: getattr(shingling, name) for name in ("unit", "width", "normalize")},
             **{name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe},
-            **_values(options, "filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign", "lost",
-                      "max_lost", "max_holders"),
+            **_pick_options(options, "filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign",
+                            "lost", "max_lost", "max_holders"),
             "keep": ":".join(filter(None, options.keep)),
-            **_values(options, "by", "one_per"),
+            **_pick_options(options, "by", "one_per"),
             "text_field": text_field(options),
             "id_field": options.id_field or "id",
-            **_values(options, "include", "exclude", "hidden", "on_error", "annotate"),
+            **_pick_options(options, "include", "exclude", "hidden", "on_error", "annotate"),
             "html": html,
-            **_values(options, "encoding", "delimiter"),
+            **_pick_options(options, "encoding", "delimiter"),
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
 
 
-def _values(options: DedupOptions, *names: str) -> dict[str, Any]:
+def _pick_options(options: DedupOptions, *names: str) -> dict[str, Any]:
     """Return the values of some options by their names."""
     return {name: getattr(options, name) for name in names}
 
@@ -492,14 +492,14 @@ def _filter_at(design: FilterDesign | PrefixFilter, threshold: float) -> FilterD
                            documents=design.documents)
 
 
-def _sketch_counts(side: Side) -> list[dict[str, Any]]:
+def _count_sketches(side: Side) -> list[dict[str, Any]]:
     """Name the files of sketches; count the documents of a single one."""
     if len(side.sources) > 1:
         return [{"name": source.name} for source in side.sources]
     return [{"name": side.sources[0].name, "read": len(side.corpus)}]
 
 
-def _against(known: Side) -> dict[str, Any]:
+def _describe_against(known: Side) -> dict[str, Any]:
     """Say what was read of --against."""
     if known.documents is None:
         return {"read": len(known.corpus), "sketches": True}

@@ -54,8 +54,8 @@ def dedup_account(findings: DedupFindings, data: dict[str, Any], written: Sequen
         yield from text(findings, data, notes)
         yield from files_written(options.report, written)
 
-    tables = [*_thresholds(data), _inputs("Inputs", data["inputs"]), *_against(data["against"]),
-              *_rejected(data["rejected"], summary.lists(options.output))]
+    tables = [*_tabulate_thresholds(data), _tabulate_inputs("Inputs", data["inputs"]), *_tabulate_against(data["against"]),
+              *_tabulate_rejected(data["rejected"], summary.lists(options.output))]
     return Account(data, tell(), notes, tables)
 
 
@@ -64,8 +64,8 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
     parameters, totals, output = data["parameters"], data["counts"], findings.run.options.output
     contained = parameters["drop"] == "contained"
     what = "Documents contained in another at" if contained else "Near-duplicates at resemblance"
-    yield f"{what} {parameters['threshold']:g} or more ({_shingles(data)})"
-    yield from _rules(data)
+    yield f"{what} {parameters['threshold']:g} or more ({_describe_shingles(data)})"
+    yield from _tell_rules(data)
     meanings = MEANING | describe_classes(contained=contained, common=parameters["drop_common"] is not None)
     unread = f"could not be read; {summary.lists(output)} them" if totals["rejected"] else ""
     yield Figures([
@@ -74,12 +74,12 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
         ("rejected", totals["rejected"], unread),
     ])
     yield Notes(notes)
-    yield from _clusters(findings)
-    yield from _losses(findings, data["lost"])
-    yield from _where(data, output)
+    yield from _tell_clusters(findings)
+    yield from _tell_losses(findings, data["lost"])
+    yield from _tell_where(data, output)
     yield promise(data)
     if steps := [step for step in data["pairs_below"] or () if step["pairs"] >= 0.5]:
-        yield _below(steps, parameters["inputs"])
+        yield _tell_below(steps, parameters["inputs"])
     if data["estimated"]:
         yield ("Where a text was not at hand, pairs were judged by sketches alone; "
                f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.")
@@ -91,8 +91,8 @@ def _tell_thresholds(findings: DedupFindings, data: dict[str, Any], notes: Seque
     """Tell people what each of several thresholds keeps and drops."""
     lines = data["thresholds"]
     what = "Contained documents" if data["parameters"]["drop"] == "contained" else "Near-duplicates"
-    yield f"{what} of {data['counts']['read']:,} documents at {len(lines)} thresholds ({_shingles(data)})"
-    yield from _rules(data)
+    yield f"{what} of {data['counts']['read']:,} documents at {len(lines)} thresholds ({_describe_shingles(data)})"
+    yield from _tell_rules(data)
     yield (f"  {counted(data['exact_copies'], 'exact copy', 'exact copies')} of other documents, dropped at each threshold; "
            "the classes count what is dropped besides")
     dropped = [name for name in CLASSES if any(name in line["besides_exact_copies"] for line in lines)]
@@ -111,13 +111,13 @@ def _tell_thresholds(findings: DedupFindings, data: dict[str, Any], notes: Seque
     yield (f"Output in {printable(findings.run.options.output)}: {folders} (a folder for each threshold), and summary.json")
 
 
-def _shingles(data: dict[str, Any]) -> str:
+def _describe_shingles(data: dict[str, Any]) -> str:
     """Say what was compared, and how."""
     kind = "estimated from sketches" if data["estimated"] else "exact"
     return f"{data['parameters']['unit']} shingles of {data['parameters']['width']}, {kind}"
 
 
-def _rules(data: dict[str, Any]) -> Iterator[str]:
+def _tell_rules(data: dict[str, Any]) -> Iterator[str]:
     """Yield a line that says which pairs count, beside the threshold, if there are such rules."""
     parameters, rules = data["parameters"], []
     if parameters["must_agree"]:
@@ -158,7 +158,7 @@ def notes_of(data: Mapping[str, Any], output: str) -> list[Note]:
     ]
 
 
-def _clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
+def _tell_clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
     """Tell people of the largest clusters, if there are any."""
     verdicts: NamedVerdicts = findings.verdicts
     if not (largest := verdicts.largest(SHOWN)):
@@ -168,19 +168,20 @@ def _clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
         classes = ", ".join(f"{number:,} {name}" for name, number in cluster.classes.items())
         place = " (in --against)" if cluster.against else ""
         lowest = "" if cluster.lowest is None else f"; lowest {cluster.lowest:.3f}"
-        lines.append(f"{cluster.dropped:>6,} dropped for {findings.shown(cluster.representative)}{place}: {classes}{lowest}")
+        name = findings.name_document(cluster.representative)
+        lines.append(f"{cluster.dropped:>6,} dropped for {name}{place}: {classes}{lowest}")
     yield "The only cluster" if total == 1 else f"Largest of {total:,} clusters"
     yield Listing(lines)
 
 
-def _losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iterator[str | TextBlock]:
+def _tell_losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iterator[str | TextBlock]:
     """Tell people what the drops cost, where that was counted: the total, and the largest losses."""
     if losses is None:
         return
     if not losses["shingles"]:
         yield "The drops cost nothing: every shingle is in a kept document"
         return
-    verdicts, shown, lines = findings.verdicts, findings.shown, []
+    verdicts, shown, lines = findings.verdicts, findings.name_document, []
     for position in verdicts.by_loss()[: min(SHOWN, losses["documents"])].tolist():
         verdict, representative = verdicts.describe(position), shown(int(verdicts.labels[position]))
         lines.append(f"{verdict['lost']:>6,} of {shown(position)}, {verdict['class']}: dropped for {representative}")
@@ -190,7 +191,7 @@ def _losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iterator[
     yield Listing(lines)
 
 
-def _where(data: dict[str, Any], output: str) -> Iterator[str]:
+def _tell_where(data: dict[str, Any], output: str) -> Iterator[str]:
     """Say where the documents and the verdicts are."""
     annotated = data["parameters"]["annotate"]
     if output == STDOUT:
@@ -219,7 +220,7 @@ def promise(data: dict[str, Any]) -> str:
     return f"{sentence}\n--filter complete misses none: {costs}"
 
 
-def _below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
+def _tell_below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
     """Say how many pairs are estimated below the threshold, and which command shows such pairs."""
     listed = ", ".join(f"{step['pairs']:,.0f} ± {2 * step['error']:,.0f} at {step['low']:g} to {step['high']:g}"
                        for step in reversed(steps))
@@ -236,14 +237,14 @@ def dedup_page(findings: DedupFindings, account: Account) -> str:
              for name, value in data["parameters"].items() if value not in (None, [], False) and name not in RULES}
     return render(from_near_duplicates(
         findings.result,
-        name=findings.shown if data["repeated_ids"] else lambda position: str(findings.verdicts.name(position)),
+        name=findings.name_document if data["repeated_ids"] else lambda position: str(findings.verdicts.name(position)),
         rejected=data["counts"]["rejected"],
         notes=[f"{note}." for note in account.notes if note.number and note.what != BARE],  # the result has that one
         tables=account.tables, parameters=list(words.items()), command=options.command_line,
     ))
 
 
-def _thresholds(data: dict[str, Any]) -> list[ReportTable]:
+def _tabulate_thresholds(data: dict[str, Any]) -> list[ReportTable]:
     """Return the table of thresholds if there are several; the rest of the page is about the lowest."""
     lines = data.get("thresholds", [])
     if not lines:
@@ -256,21 +257,21 @@ def _thresholds(data: dict[str, Any]) -> list[ReportTable]:
     return [ReportTable("Thresholds", text, heads, rows, len(rows))]
 
 
-def _inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
+def _tabulate_inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
     """Return the table of the files that were read."""
     columns = [column for column in ("read", "rejected", "kept", "dropped") if any(column in line for line in inputs)]
     rows = tuple((line["name"], *(int(line.get(column, 0)) for column in columns)) for line in inputs[:ROWS])
     return ReportTable(title, "What was read.", ("File", *(column.capitalize() for column in columns)), rows, len(inputs))
 
 
-def _against(known: dict[str, Any] | None) -> list[ReportTable]:
+def _tabulate_against(known: dict[str, Any] | None) -> list[ReportTable]:
     """Return the table of the files of --against, if there are any."""
     if known is None:
         return []
-    return [_inputs("Compared against", known.get("inputs", [{"name": "saved sketches", "read": known["read"]}]))]
+    return [_tabulate_inputs("Compared against", known.get("inputs", [{"name": "saved sketches", "read": known["read"]}]))]
 
 
-def _rejected(rejected: list[dict[str, Any]], lists: str) -> list[ReportTable]:
+def _tabulate_rejected(rejected: list[dict[str, Any]], lists: str) -> list[ReportTable]:
     """Return the table of rejected documents, if there are any; `lists` says where all of them are."""
     if not rejected:
         return []
@@ -291,7 +292,7 @@ def documents_of(findings: DedupFindings) -> Table:
     more += [] if findings.verdicts.lost is None else [Column("lost", "integer")]
     more += [Column("against", "truth")] if run.known is not None else []
     more += [Column("estimated", "truth")] if run.estimated else []
-    rows = Blocks(_documents(findings, places, [column.name for column in more]))
+    rows = Blocks(_iterate_documents(findings, places, [column.name for column in more]))
     return Table([*columns, *more], rows, _are_numbers(findings))
 
 
@@ -304,7 +305,7 @@ def pairs_of(findings: DedupFindings) -> Table:
         Column("class", "string"), Column("resemblance", "number"), Column("estimated", "truth"),
         *([Column("score", "number")] if findings.result.rules.scored else []),
     ]
-    return Table(columns, Blocks(_pairs(findings, places)), _are_numbers(findings))
+    return Table(columns, Blocks(_iterate_pairs(findings, places)), _are_numbers(findings))
 
 
 class _Places:
@@ -325,7 +326,7 @@ class _Places:
         return self.verdicts.places(positions)[: len(self.kinds)] if self.kinds else []
 
 
-def _documents(findings: DedupFindings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
+def _iterate_documents(findings: DedupFindings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
     """Yield the columns of `documents_of`, some rows at a time; `more` are the names of the last ones."""
     verdicts = findings.verdicts
     for start in range(0, len(verdicts), BATCH):
@@ -338,7 +339,7 @@ def _documents(findings: DedupFindings, places: _Places, more: list[str]) -> Ite
         ]
 
 
-def _pairs(findings: DedupFindings, places: _Places) -> Iterator[list[list[Any]]]:
+def _iterate_pairs(findings: DedupFindings, places: _Places) -> Iterator[list[list[Any]]]:
     """Yield the columns of `pairs_of`, some rows at a time."""
     result, names = findings.result, findings.verdicts.names
     for start in range(0, len(result.estimated), BATCH):

@@ -27,9 +27,9 @@ RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 def run_design(options: DesignOptions) -> int:
     """Run ``ndcore design``."""
-    picture = None if options.plot is None else _picture(options.plot, options.overwrite)
+    picture = None if options.plot is None else _check_picture(options.plot, options.overwrite)
     try:
-        chosen = _given(options) or _search(options)
+        chosen = _read_design(options) or _search(options)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if picture is not None:
@@ -38,10 +38,10 @@ def run_design(options: DesignOptions) -> int:
                 plot_filter(chosen).save(new)
             picture.commit()
         options.outcome.written = True
-    return present(options, _account(chosen, options.plot))
+    return present(options, _make_account(chosen, options.plot))
 
 
-def _picture(name: str, overwrite: bool) -> OutputFile:
+def _check_picture(name: str, overwrite: bool) -> OutputFile:
     """Return the file of the picture. Raises UsageError where it cannot be written, or should not be."""
     picture = OutputFile(name, "picture", overwrite=overwrite)
     try:
@@ -51,7 +51,7 @@ def _picture(name: str, overwrite: bool) -> OutputFile:
     return picture
 
 
-def _given(options: DesignOptions) -> FilterDesign | None:
+def _read_design(options: DesignOptions) -> FilterDesign | None:
     """Return the filter that the options describe, or None where they describe none."""
     shapes = {"--groups": options.groups, "--group-size": options.group_size, "--need": options.need}
     named = [name for name, value in shapes.items() if value is not None]
@@ -83,7 +83,7 @@ def _search(options: DesignOptions) -> FilterDesign:
     )
 
 
-def _account(chosen: FilterDesign, picture: str | None) -> Account:
+def _make_account(chosen: FilterDesign, picture: str | None) -> Account:
     """Make the account of a filter: its fields, what follows from them, the complete filter, and a table."""
     shape = chosen.groups, chosen.group_size, chosen.need
     rows = [(rho, float(chosen.pass_probability(rho)), float(miss_probability(rho, *shape)))
@@ -99,9 +99,9 @@ def _account(chosen: FilterDesign, picture: str | None) -> Account:
     }
     return Account(plain(data), [
         f"Filter for pairs at resemblance {chosen.threshold:g} or more in {chosen.documents:,} documents",
-        Figures(_parameters(chosen), 11, 9),
+        Figures(_list_parameters(chosen), 11, 9),
         "Expected",
-        Figures(_expectations(chosen), 11, 9),
+        Figures(_list_expectations(chosen), 11, 9),
         "  resemblance  candidate     missed",
         *(f"  {rho:11g}  {passed:9.3g}  {missed:9.3g}{'  <- threshold' if rho == chosen.threshold else ''}"
           for rho, passed, missed in rows),
@@ -111,7 +111,7 @@ def _account(chosen: FilterDesign, picture: str | None) -> Account:
     ])
 
 
-def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+def _list_parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     """Return the lines that describe the filter."""
     used, bits = chosen.groups * chosen.group_size, fingerprint_bits(chosen.documents)
     length = f"2 log2(documents) + 20 = {bits}" + (f", but a feature has {chosen.feature_bits}" if bits > 64 else "")
@@ -125,7 +125,7 @@ def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     ]
 
 
-def _expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+def _list_expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     """Return the lines that describe what the filter does."""
     return [
         ("miss", f"{chosen.miss:.2g}", f"of the pairs at {chosen.threshold:g} are missed, fewer above it"),

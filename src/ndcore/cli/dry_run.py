@@ -153,7 +153,7 @@ def _estimate(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, cost
         if source.kind in (SKETCHES, COLLECTION):
             what = "holds sketches" if source.kind == SKETCHES else "is a collection"
             raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
-    process = _process_bytes() + BATCHES
+    process = _measure_process() + BATCHES
     strata: dict[tuple[str, str], list[tuple[Source, int]]] = {}
     for source, size in zip(inputs.sources, get_sizes(inputs.sources), strict=True):
         strata.setdefault((source.kind, source.compression), []).append((source, size))
@@ -194,7 +194,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
                 break
             sketches = _sketch(batch, sketcher, options.threads)
             sample.sketching += time.perf_counter() - between
-            sample.sketch_bytes += _nbytes(sketches)
+            sample.sketch_bytes += _count_bytes(sketches)
             sample.shingles += 0.0 if sketches.sizes is None else float(np.nansum(sketches.sizes))
             documents_read += len(batch)
             text_bytes += int(Batch(batch).lengths().sum())
@@ -215,7 +215,7 @@ def _sketch(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | Non
     return sketcher.sketch_many(batch, threads=threads)
 
 
-def _nbytes(sketches: Sketches) -> int:
+def _count_bytes(sketches: Sketches) -> int:
     arrays = (sketches.values, sketches.offsets, getattr(sketches, "positions", None))
     return sum(int(array.nbytes) for array in arrays if array is not None)
 
@@ -235,10 +235,10 @@ def _scale_up(
             rejected = len(sample.rejected) / max(1, len(sample.read))
             documents = (len(files) * (1 - rejected),) * 2 if sample.rejected else (float(len(files)),) * 2
         else:
-            documents = _total(sample, stored, 1)
-        counts, text = _sum(counts, documents), _sum(text, _total(sample, stored, 2))
+            documents = _estimate_total(sample, stored, 1)
+        counts, text = _add(counts, documents), _add(text, _estimate_total(sample, stored, 2))
         slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
-        once = _sum(once, (factor * faster, factor * slower))
+        once = _add(once, (factor * faster, factor * slower))
         sketch_bytes += sample.sketch_bytes
         shingles += sample.shingles
         sampled_documents += sum(number for _, number, _ in sample.read)
@@ -262,11 +262,11 @@ def _scale_up(
     )
 
 
-def _sum(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+def _add(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
     return a[0] + b[0], a[1] + b[1]
 
 
-def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
+def _estimate_total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
     """Estimate a column for all stored bytes: the ratio to bytes, two standard errors each way, at least a tenth.
 
     It is exact where everything was read. The standard error belongs to a ratio of two sums over files, with the
@@ -284,7 +284,7 @@ def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
     return stored * ratio * (1 - relative), stored * ratio * (1 + relative)
 
 
-def _process_bytes() -> int:
+def _measure_process() -> int:
     """Return the peak memory of this process: before anything is read, mostly its modules."""
     with contextlib.suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as file:
         for line in file:
@@ -308,15 +308,15 @@ def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | 
     share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"
     rows = [
         ("input", f"{human_bytes(estimate.stored_bytes)} in {counted(estimate.files, 'file')}; {share} was read"),
-        ("documents", _number_range(estimate.documents)),
-        ("text", _size_range(estimate.text_bytes)),
-        ("time", f"{_time_range(estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
-        ("memory", _size_range(estimate.memory)),
+        ("documents", _format_numbers(estimate.documents)),
+        ("text", _format_sizes(estimate.text_bytes)),
+        ("time", f"{_format_times(estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
+        ("memory", _format_sizes(estimate.memory)),
     ]
     if output != STDOUT:
-        rows.append(("disk", f"{_size_range(estimate.disk)} for {printable(output)}"))
+        rows.append(("disk", f"{_format_sizes(estimate.disk)} for {printable(output)}"))
     if estimate.temporary.high:
-        rows.append(("temporary", f"{_size_range(estimate.temporary)} in {printable(tempfile.gettempdir())}"))
+        rows.append(("temporary", f"{_format_sizes(estimate.temporary)} in {printable(tempfile.gettempdir())}"))
     yield "A dry run: nothing was written"
     yield Properties(rows)
     for item in rejected[:3]:
@@ -331,7 +331,7 @@ def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | 
         yield "How many near-duplicates there are, which are read once more, decides where in the range the time lies."
 
 
-def _number_range(span: Range) -> str:
+def _format_numbers(span: Range) -> str:
     low, high = round(span.low), round(span.high)
     return f"{high:,}" if low == high else f"{_round(low):,} to {_round(high):,}"
 
@@ -342,17 +342,17 @@ def _round(number: float) -> int:
     return int(round(number, -digits))
 
 
-def _size_range(span: Range) -> str:
+def _format_sizes(span: Range) -> str:
     low, high = human_bytes(span.low), human_bytes(span.high)
     return high if low == high else f"{low} to {high}" if round(span.low) else f"at most {high}"
 
 
-def _time_range(span: Range) -> str:
-    low, high = (_duration(value) for value in span)
+def _format_times(span: Range) -> str:
+    low, high = (_format_duration(value) for value in span)
     return f"about {high}" if low == high else f"{low} to {high}"
 
 
-def _duration(value: float) -> str:
+def _format_duration(value: float) -> str:
     if value < 120:
         return f"{max(1, round(value))} s"
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

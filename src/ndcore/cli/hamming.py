@@ -85,7 +85,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     ValueError, DocumentError
         The content is not fingerprints; the message names the place.
     """
-    kind = _kind(path, column)
+    kind = _choose_kind(path, column)
     if kind == "parquet":
         return _load_parquet(path, column)
     if kind not in ("npy", "raw", "sketches"):
@@ -101,7 +101,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
 
 
-def _kind(path: str, column: FingerprintColumns) -> str:
+def _choose_kind(path: str, column: FingerprintColumns) -> str:
     """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
@@ -122,11 +122,11 @@ def _map_raw(path: str, column: FingerprintColumns) -> UInts:
 
 def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
-    if _kind(path, column) != "parquet":
+    if _choose_kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
     gathered: list[UInts] = []
-    for values, _ in _parquet_batches(path, column._replace(id=None)):
+    for values, _ in _read_parquet(path, column._replace(id=None)):
         gathered.append(values)
         if sum(map(len, gathered)) >= ROWS:
             yield np.concatenate(gathered)
@@ -176,7 +176,7 @@ def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
     """Load the columns of a Parquet file."""
     values: list[UInts] = []
     ids: list[Any] = []
-    for part, part_ids in _parquet_batches(path, column):
+    for part, part_ids in _read_parquet(path, column):
         values.append(part)
         ids += part_ids
     return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, ids))
@@ -191,18 +191,18 @@ def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     return listed
 
 
-def _parquet_batches(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
+def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
     """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
-        names = _column_names(path, column, file.schema.names)
+        names = _choose_columns(path, column, file.schema.names)
         batches = file.batches(dict.fromkeys(names))
         for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
             ids = [] if column.id is None else batch.column(column.id).to_pylist()
-            yield _values(path, names[0], batch.column(names[0])), ids
+            yield _check_values(path, names[0], batch.column(names[0])), ids
 
 
-def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
+def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
     """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     there = ", ".join(names) or "none"
@@ -216,7 +216,7 @@ def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> li
     return wanted
 
 
-def _values(path: str, name: str, values: Any) -> UInts:
+def _check_values(path: str, name: str, values: Any) -> UInts:
     """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         nulls = " with nulls" if values.null_count else ""
@@ -228,11 +228,11 @@ def _values(path: str, name: str, values: Any) -> UInts:
 
 def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
     """Load the columns of a text file."""
-    at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
+    at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
     with _open_text(path) as file:
-        for number, fields in _rows(path, file):
+        for number, fields in _read_rows(path, file):
             try:
                 values.append(parse_fingerprint(fields[at], kind))
                 if id_at is not None:
@@ -252,7 +252,7 @@ def _open_text(path: str) -> TextIO:
     return Path(path).open(encoding="utf-8-sig")
 
 
-def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
+def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
     """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
     number = 0
     try:
@@ -265,7 +265,7 @@ def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
 
 
-def _position(option: str, name: str | None) -> Any:
+def _parse_position(option: str, name: str | None) -> Any:
     """Return the position of a column from its number in an option; None where it is not given."""
     if name is None:
         return None
@@ -398,7 +398,7 @@ def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Ite
         listed = list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
-        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        rows = zip(*(_list_column(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
         if options.json:
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
@@ -407,7 +407,7 @@ def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Ite
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _plain(column: Any) -> list[Any]:
+def _list_column(column: Any) -> list[Any]:
     """Return a column as a list; bytes are decoded."""
     listed = column if isinstance(column, list) else column.tolist()
     return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]

@@ -25,10 +25,10 @@ __all__ = ["processor", "run_info"]
 
 def run_info(options: InfoOptions) -> int:
     """Run ``ndcore info``, and return the exit code."""
-    return present(options, _installation() if options.file is None else _sketches(options.file))
+    return present(options, _describe_installation() if options.file is None else _describe_sketches(options.file))
 
 
-def _installation() -> Account:
+def _describe_installation() -> Account:
     """Describe the installation; the version of a package that is missing is None."""
     versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
     for package in EXTRAS:
@@ -58,7 +58,7 @@ def processor() -> str:
     return platform.processor() or platform.machine() or "unknown"
 
 
-def _sketches(path: str) -> Account:
+def _describe_sketches(path: str) -> Account:
     """Describe a file of sketches."""
     refuse_own(path, {SKETCHES})
     sketches = load_sketches([path])

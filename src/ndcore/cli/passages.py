@@ -23,7 +23,7 @@ from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Cleaned", "cut_documents", "excerpts_around", "fault_notes", "range_in", "the_text_field", "united", "write_cleaned",
+    "Cleaned", "cut_documents", "excerpts_around", "fault_notes", "range_in", "the_text_field", "unite", "write_cleaned",
     "write_empty",
 ]
 
@@ -96,7 +96,7 @@ def range_in(text: Text, places: TokenPlaces, at: int) -> tuple[int, int]:
     return int(places.start_byte[at]), int(places.end_byte[at])
 
 
-def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def unite(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Unite ranges that overlap or touch, and sort them."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):

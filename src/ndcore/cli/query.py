@@ -30,29 +30,29 @@ def run_clusters(options: ClustersOptions) -> int:
     if options.output == STDOUT:
         stream = standard_output(options.json, "name a file")
         options.outcome.printed = True
-        write_json_lines(stream, _table(Collection.open(options.collection)))
+        write_json_lines(stream, _tabulate(Collection.open(options.collection)))
         stream.flush()
         return 0
     with TableFile(options.output, options.overwrite, [options.collection]) as file:
-        rows = file.write(_table(Collection.open(options.collection)))
+        rows = file.write(_tabulate(Collection.open(options.collection)))
         file.commit()
     options.outcome.written = True
     return present(options, Account({"ndcore": __version__, "output": options.output, "documents": rows},
                                     [f"{counted(rows, 'document')} in {printable(options.output)}"]))
 
 
-def _table(collection: Collection) -> Table:
+def _tabulate(collection: Collection) -> Table:
     """Make a row for each document of a collection."""
     places = places_of(collection)
     kinds = [] if places is None else place_columns(places.of_archives)
     others = [Column(f"representative_{column.name}", column.kind) for column in kinds]
     columns = [Column("id", "id"), *kinds, Column("cluster", "integer"), Column("representative", "id"), *others, *ASSIGNED]
     numbers = len(collection) == 0 or isinstance(collection.names[0], int)
-    return Table(columns, _rows(collection, places, len(kinds)), numbers)
+    return Table(columns, _iterate_rows(collection, places, len(kinds)), numbers)
 
 
-def _rows(collection: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `_table`; a place has `width` columns."""
+def _iterate_rows(collection: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `_tabulate`; a place has `width` columns."""
     clustering, names = collection.clustering, collection.names
     sizes = clustering.cluster_sizes
 
@@ -78,11 +78,11 @@ def run_query(options: QueryOptions) -> int:
     collection = Collection.open(options.collection, verify=options.verify)
     if options.file is not None:
         text = load_document(options.file, options, collection.recipe["shingling"]["unit"])
-        return present(options, _matches(collection, options, collection.query(
+        return present(options, _make_account(collection, options, collection.query(
             text, options.threshold, options.policy, options.limit)))
     ident = _find_id(collection, options.id or "")
     if not options.members:
-        return present(options, _matches(collection, options, collection.resembling(
+        return present(options, _make_account(collection, options, collection.resembling(
             ident, options.threshold, options.policy, options.limit)))
     label, members = collection.cluster_of(ident), collection.members(ident)
     return present(options, Account({"cluster": label, "members": members}, [
@@ -103,7 +103,7 @@ def _find_id(collection: Collection, word: str) -> Any:
     raise UsageError(f"no document of the collection has the id {word!r}; ids are like {example}")
 
 
-def _matches(collection: Collection, options: QueryOptions, matches: Sequence[Resembling]) -> Account:
+def _make_account(collection: Collection, options: QueryOptions, matches: Sequence[Resembling]) -> Account:
     """Make the account of the documents that resemble a text."""
     def tell() -> Iterator[str | TextBlock]:
         if not matches:

@@ -19,8 +19,8 @@ from ndcore.cli.account import Account, TextBlock, present
 from ndcore.cli.commands import WRITES, RepeatsOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import (
-    checked_shingling,
     find_inputs,
+    make_shingling,
     open_documents,
     ranking_of,
     refuse_nothing_read,
@@ -101,12 +101,12 @@ def _write(
         cleaned = Cleaned(cut(documents, ranges), ranges[0], empty)
         return write_cleaned(file, documents, field, cleaned, report)
     if kind == "annotated":
-        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _annotations(result), report)
-    file.writelines(_attributes(result, documents, copies))
+        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _make_annotation(result), report)
+    file.writelines(_iterate_attributes(result, documents, copies))
     return 0
 
 
-def _annotations(result: Repeats) -> Annotation:
+def _make_annotation(result: Repeats) -> Annotation:
     """Return the function from the position of a document to its field ``ndcore``: its tokens, and its rows."""
     names = (*PLACED, "copies")
     columns = [result.columns[name] for name in names]
@@ -121,7 +121,7 @@ def _annotations(result: Repeats) -> Annotation:
     return annotation
 
 
-def _attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
+def _iterate_attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
     """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
     for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
         yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
@@ -129,7 +129,7 @@ def _attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> It
 
 def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
     """Write the attributes of each file of JSON lines to a file of its name and compression; all others to one file."""
-    lines = _attributes(result, documents, copies)
+    lines = _iterate_attributes(result, documents, copies)
     with contextlib.ExitStack() as stack:
         others: IO[bytes] | None = None
         for index, source in enumerate(documents.sources):
@@ -224,9 +224,9 @@ def run_repeats(options: RepeatsOptions) -> int:
         output.refuse_overlap([source for each in inputs for source in each.sources])
     named = [path for paths in every for path in paths]
     table = None if options.table is None else TableFile(options.table, options.overwrite, named)
-    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
     if options.dry_run:
-        return _dry_run(options, inputs[0], shingling)
+        return _estimate(options, inputs[0], shingling)
     with contextlib.ExitStack() as stack:
         outputs = [each for each in (table, output) if each is not None]
         for each in outputs:
@@ -305,7 +305,7 @@ def _search(
     return result, sides
 
 
-def _dry_run(options: RepeatsOptions, inputs: Inputs, shingling: Shingling) -> int:
+def _estimate(options: RepeatsOptions, inputs: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: texts are read again where passages may be repeated, and to be written."""
     costs = Costs(
         memory=lambda documents, stored, each: 100 * documents + 0.5 * stored,

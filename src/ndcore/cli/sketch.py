@@ -55,27 +55,27 @@ NEXT = {  # kind of sketch -> what to do with the file
 def run_sketch(options: SketchOptions) -> int:
     """Run ``ndcore sketch``, and return the exit code."""
     output, overwrite, paths = options.output, options.overwrite, options.inputs
-    check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"), inputs=paths)
+    check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"), inputs=paths)
     if options.learn is not None:
         if options.weights is None and Path(options.learn).is_file() and not overwrite:
             advice = f"take its weights with --weights {options.learn}, or --overwrite it"
             raise UsageError(f"{options.learn} exists already: {advice}")
-        check_output(options.learn, "file of weights", overwrite=overwrite, ours=_is("idf"), inputs=paths)
+        check_output(options.learn, "file of weights", overwrite=overwrite, ours=_match("idf"), inputs=paths)
     (inputs,) = find_inputs(options, (paths, {SKETCHES}))
     sketcher = _plan_sketcher(options, inputs)
     if options.dry_run:
-        return _dry_run(options, inputs, sketcher)
+        return _estimate(options, inputs, sketcher)
     with contextlib.ExitStack() as stack:
         for path in filter(None, (output, options.learn)):
             stack.enter_context(Staging(path))
-        check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"))  # another job may have ended
+        check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"))  # another job may have ended
         documents, sketches = _save_sketches(options, inputs, sketcher)
     options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    return present(options, _account(options, documents, sketches))
+    return present(options, _make_account(options, documents, sketches))
 
 
-def _is(kind: str) -> Callable[[Path], bool]:
+def _match(kind: str) -> Callable[[Path], bool]:
     """Return the function that tells whether a file of ndcore is of a kind."""
     return lambda path: kind_of(path) == kind
 
@@ -161,7 +161,7 @@ def _sketch_all(documents: FileDocuments, sketcher: Sketcher, threads: int | Non
     return sketcher.gather(done)
 
 
-def _dry_run(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> int:
+def _estimate(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> int:
     """Estimate what the run would take: the file has the sketches, ids and, with signatures, digests."""
     fixed = 60 if isinstance(sketcher, MinHasher) else 26
     costs = Costs(
@@ -175,7 +175,7 @@ def _dry_run(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> int:
 # ---- the account
 
 
-def _account(options: SketchOptions, documents: FileDocuments, sketches: Sketches) -> Account:
+def _make_account(options: SketchOptions, documents: FileDocuments, sketches: Sketches) -> Account:
     """Make the account of a run."""
     size, empty = Path(options.output).stat().st_size, len(sketches) - int(sketches.valid.sum())
     data = {

@@ -18,9 +18,9 @@ from ndcore.alignment.rows import decoded, elided
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import SourcesOptions
-from ndcore.cli.inputs import checked_shingling, find_inputs, load_document, open_documents, path_of, refuse_nothing_read
+from ndcore.cli.inputs import find_inputs, load_document, make_shingling, open_documents, path_of, refuse_nothing_read
 from ndcore.cli.outputs import report_file
-from ndcore.cli.passages import excerpts_around, range_in, united
+from ndcore.cli.passages import excerpts_around, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.provenance import Place
@@ -133,7 +133,7 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
     tokens, counts, documents = (account.data[name] for name in ("tokens", "counts", "documents"))
     longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:EXCERPTS])
     there = TokenPlaces(*(column[longest] for column in sources.places("source_")))
-    marks = united(range_in(sources.text, here, at) for at in range(len(result)))
+    marks = unite(range_in(sources.text, here, at) for at in range(len(result)))
     note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])
                  for each in documents[:ROWS])
@@ -161,7 +161,7 @@ def run_sources(options: SourcesOptions) -> int:
     if name == STDIN and STDIN in options.corpus:
         raise UsageError("standard input (-) can be read once; name it once")
     (collection,) = find_inputs(options, (options.corpus, ()))
-    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
     of_text = dataclasses.replace(options, text_field=options.item_field or options.text_field,
                                   id_field=options.item_id_field or options.id_field)
     text = load_document(name, of_text, options.unit, "" if options.unit == "byte" else ", or give --unit byte",
@@ -193,14 +193,14 @@ def _search(
     windows = contamination([text], documents, options.min_tokens, shingling=shingling, threads=options.threads,
                             progress=progress)
     refuse_nothing_read(documents, options.corpus[0])
-    others = windows.documents.document != _position_of(options.inputs[0], text, documents, windows.documents.document)
+    others = windows.documents.document != _find_position(options.inputs[0], text, documents, windows.documents.document)
     holders = Holders(*(column[others] for column in windows.documents))
     result = repeats([text], options.min_tokens, shingling=shingling, threads=options.threads,
                      against=ChosenCorpus(documents, holders.document, len(documents.ids)))
     return TextSources(options.inputs[0], text, documents, windows.corpus_documents, holders, result, shingling)
 
 
-def _position_of(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
+def _find_position(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
     """Find the text itself in the collection: the first equal document of the same file; −1 where there is none."""
     path = os.path.realpath(path_of(name)) if name != STDIN else ""
     inside = [index for index, source in enumerate(documents.sources) if os.path.realpath(source.path) == path]

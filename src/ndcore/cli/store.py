@@ -8,7 +8,7 @@ from typing import Any
 
 from ndcore.cli.account import Account, Listing, Properties, TextBlock, TextTable, present
 from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, MergeOptions, StoreQueryOptions
-from ndcore.cli.inputs import checked_shingling, load_document
+from ndcore.cli.inputs import load_document, make_shingling
 from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
 from ndcore.cli.store_access import as_json, describe_store, find_key, open_store, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
@@ -32,7 +32,7 @@ def run_create(options: CreateOptions) -> int:
         raise UsageError(f"--must-agree compares keys of the texts, and --evidence {options.evidence} keeps no texts")
     if options.min_shingles and options.evidence == "sketch":
         raise UsageError("--min-shingles counts shingles, and --evidence sketch keeps none")
-    shingling = checked_shingling(width=options.width, unit=options.unit, normalize=options.normalize,
+    shingling = make_shingling(width=options.width, unit=options.unit, normalize=options.normalize,
                                   stop_words=options.stop_words)
     with Store.open(
         options.store, threshold=options.threshold, shingling=shingling, num_perm=options.num_perm, seed=options.seed,
@@ -113,7 +113,7 @@ def _tell_repair(data: dict[str, Any]) -> Iterator[str | TextBlock]:
     if not data["repaired"]:
         yield f"{printable(data['store'])} opens, with {pages}: nothing was repaired. ndcore store check reads all of it"
         return
-    size = sum(_disk_bytes(str(Path(data["store"], name))) for name in data["kept"])
+    size = sum(_measure_disk(str(Path(data["store"], name))) for name in data["kept"])
     yield f"It was refused: {printable(data['reason'])}"
     yield _list_problems(data["problems"])
     yield (f"Saved {pages}, with {counted(len(data['problems']), 'problem')}. The old logs stay ({human_bytes(size)}): "
@@ -132,14 +132,14 @@ def run_backup(options: BackupOptions) -> int:
             raise UsageError(f"{options.copy} exists already; name another directory") from None
     with open_store(options.copy) as copy:
         live = len(copy)
-    size = _disk_bytes(options.copy)
+    size = _measure_disk(options.copy)
     return _report(options, f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}",
                  copy=options.copy, live=live, bytes=size)
 
 
 def run_compact(options: ChangeOptions) -> int:
     """Run ``ndcore store compact``."""
-    before, progress = _disk_bytes(options.store), not options.quiet
+    before, progress = _measure_disk(options.store), not options.quiet
     with open_store(options.store, read_only=False, progress=progress) as store:
         problems = store.check(progress)
         if problems:
@@ -148,7 +148,7 @@ def run_compact(options: ChangeOptions) -> int:
             raise DocumentError(options.store, None, reason)
         store.compact(progress)
         live = len(store)
-    after = _disk_bytes(options.store)
+    after = _measure_disk(options.store)
     return _report(options, f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}",
                  live=live, bytes_before=before, bytes_after=after)
 
@@ -175,7 +175,7 @@ def run_merge(options: MergeOptions) -> int:
                  before=before, other=theirs, live=live)
 
 
-def _disk_bytes(store: str) -> int:
+def _measure_disk(store: str) -> int:
     """Return the bytes of all files of a store."""
     return sum(file.stat().st_size for file in Path(store).rglob("*") if file.is_file())
 
@@ -196,7 +196,7 @@ def run_query(options: StoreQueryOptions) -> int:
             key = verdict.of
         else:
             key = find_key(store, options.store, options.key or "")
-        members = [] if key is None else _members(store, key)
+        members = [] if key is None else _list_members(store, key)
     fields = {} if verdict is None else {name: value for name, value in verdict.as_dict().items()
                                          if name not in ("key", "date", "version")}
     return present(options, Account(as_json({**fields, "cluster": members}), _tell_cluster(verdict, members)))
@@ -213,7 +213,7 @@ def _tell_cluster(verdict: Verdict | None, members: list[dict[str, Any]]) -> Ite
         yield Listing((), len(members) - MEMBERS, "page")
 
 
-def _members(store: Store, key: Key) -> list[dict[str, Any]]:
+def _list_members(store: Store, key: Key) -> list[dict[str, Any]]:
     """Return the pages in the cluster of a page, with their latest dates and the number of their versions."""
     members = []
     for member in store.cluster(key):

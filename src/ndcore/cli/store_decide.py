@@ -170,7 +170,7 @@ class _Saver:
 
     def wait(self, source: IO[bytes]) -> None:
         """Wait until there is input, or its end."""
-        if self._unsaved and not _ready(source, SYNC_SECONDS):
+        if self._unsaved and not _wait_for_input(source, SYNC_SECONDS):
             self._save()
 
     def _save(self) -> None:
@@ -179,7 +179,7 @@ class _Saver:
         self._unsaved, self._saved = False, time.monotonic()
 
 
-def _ready(source: IO[bytes], seconds: float) -> bool:
+def _wait_for_input(source: IO[bytes], seconds: float) -> bool:
     """Tell whether there is input, or its end, within some seconds; True for what is not a file of the system."""
     try:
         descriptor = source.fileno()
