@@ -50,7 +50,7 @@ def test_nonsense_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit) as stopped:
         main(["bench", f"--seconds={seconds}"])
     assert stopped.value.code == 2
-    assert "is not a number of seconds" in capsys.readouterr().err
+    assert "; give a number of seconds from 0 to 3600" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("letters", [bench.LATIN, bench.CYRILLIC])

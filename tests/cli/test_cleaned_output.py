@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from ndcore.cli import passages as module
+from ndcore.cli.summary import BY_TAGS
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputDirectory
@@ -61,9 +61,10 @@ def test_several_fields_have_no_place_for_a_text():
         module.the_text_field(SimpleNamespace(text_field=["a", "b"]), "leave one out")
 
 
-def test_faults_are_counted(capsys):
-    module.print_faults(0, 0, (0, "page", "by tags"), sys.stdout)
-    module.print_faults(1, 2, (3, "page", "by tags"), sys.stdout)
-    assert capsys.readouterr().out.splitlines() == ["  note: 1 document could not be read",
-                                                    "  note: 2 documents had bytes that are not UTF-8",
-                                                    "  note: 3 pages by tags"]
+def test_faults_are_counted():
+    page = {"id": "x", "file": "x.html", "line": None}
+    assert list(module.fault_notes({"counts": {"rejected": 0}, "not_utf8": 0, "pages_by_tags": []}, "out").lines()) == []
+    data = {"counts": {"rejected": 1}, "not_utf8": 2, "pages_by_tags": [page], "items": {"pages_by_tags": [page, page]}}
+    assert list(module.fault_notes(data, "out").lines()) == [
+        "  note: 1 document could not be read", "  note: 2 documents had bytes that are not UTF-8",
+        f"  note: 3 pages {BY_TAGS}; summary.json lists them"]

@@ -38,14 +38,14 @@ class Judged(Shared):
 def parsed(*words: str) -> Judged:
     p = argparse.ArgumentParser()
     fill(p, Judged)
-    return Judged.parsed(p.parse_args(words, argparse.Namespace(command_line="", outcome=Outcome())))
+    return Judged.parse(p.parse_args(words, argparse.Namespace(command_line="", outcome=Outcome())))
 
 
 def test_a_dataclass_is_parsed() -> None:
     options = parsed("x", "--in", "a", "b", "--in", "c", "-n", "7", "--by", "k", "--by", "l", "--one")
     assert (options.path, options.names, options.sample, options.by) == ("x", ["a", "b", "c"], 7, ["k", "l"])
     assert (options.one, options.other, options.json, options.field) == (True, False, False, None)
-    assert [names for _, names in options.given()] == [("-n", "--sample"), ("--by",), ("--in",), ("--one",)]
+    assert [names for _, names in options.list_given()] == [("-n", "--sample"), ("--by",), ("--in",), ("--one",)]
     assert parsed("x", "--in", "a").by == []
 
 

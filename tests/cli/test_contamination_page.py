@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import jsonl, lines, run
 
-from ndcore.cli.contamination import SHOWN, STANDING
+from ndcore.cli.contamination import PLACES_SHOWN, SHOWN
 
 pytest.importorskip("msgspec")
 
@@ -28,5 +28,5 @@ def test_the_most_contaminated_items_and_their_longest_places(tmp_path, monkeypa
     page = Path("page.html").read_text(encoding="utf-8")
     shown = sorted(set(re.findall(r"item-[0-9]{3}", page)))
     assert len(shown) == SHOWN and shown[:2] == ["item-001", "item-002"]
-    assert sum(row["item"] == "item-001" for row in lines(Path("out/places.jsonl"))) > STANDING
-    assert len(found := set(re.findall(r"part-[0-9]", page))) == STANDING and "part-3" in found
+    assert sum(row["item"] == "item-001" for row in lines(Path("out/places.jsonl"))) > PLACES_SHOWN
+    assert len(found := set(re.findall(r"part-[0-9]", page))) == PLACES_SHOWN and "part-3" in found

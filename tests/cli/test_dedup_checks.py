@@ -20,9 +20,9 @@ def corpus(tmp_path: Path) -> Path:
     (["--filter", "exact"], "'exact' is none of auto, lsh, complete"),
     (["--drop", "similar"], "'similar' is none of resembling, contained"),
     (["--must-agree", "number"], "none of numbers, amounts, title, names, negations; did you mean numbers?"),
-    (["--min-shingles", "-1"], "'-1' is not a whole number"),
-    (["--drop-common", "1"], "'1' is not a number above 0 and below 1"),
-    (["--drop-common", "0"], "'0' is not a number above 0 and below 1"),
+    (["--min-shingles", "-1"], "-1 is below 0; give a whole number from 0"),
+    (["--drop-common", "1"], "1 is not below 1; give a number above 0 and below 1"),
+    (["--drop-common", "0"], "0 is not above 0; give a number above 0 and below 1"),
     (["--drop", "contained", "--clustering", "components"], "--clustering components does not; leave one of them out"),
     (["--drop", "contained", "--clustering", "greedy"], "--drop contained makes stars"),
 ])

@@ -17,7 +17,7 @@ import pytest
 from commands import ROWS, jsonl, lines, refused, run, text, tree
 
 import ndcore
-from ndcore.cli.summary import notes
+from ndcore.cli.dedup_output import notes_of
 from ndcore.files.rewritten_inputs import splice
 
 ATTENTIVE = (  # to Ctrl-C, which what runs in the background of a shell is not
@@ -279,7 +279,7 @@ def test_documents_of_several_runs_are_not_added_up() -> None:
              "repeated_ids", "excluded")
     common = [{**run_of, "group": group} for group in range(4)]
     account = {**dict.fromkeys(names, 0), "common": common, "filter": {"kind": "lsh"}, "ignored": [], "pages_by_tags": []}
-    assert notes(account, "out") == [
+    assert [str(note) for note in notes_of(account, "out") if note.number] == [
         "4 features so common that documents holding it are paired with representatives only",
     ]
 

@@ -11,7 +11,7 @@ from deduplicated import WORDS
 import ndcore as nd
 from ndcore.cli import dedup_findings
 from ndcore.cli.dedup_findings import cost_of_completeness, describe_filter
-from ndcore.cli.summary import promise
+from ndcore.cli.dedup_output import promise
 from ndcore.sketch.cardinality import BLOCK, signature_sizes
 
 TEXTS = [" ".join(f"d{d}w{i}" for i in range(100)) for d in range(60)]

@@ -1,4 +1,4 @@
-"""Passages as pages show them: ranges united, in characters or bytes; documents read again."""
+"""Passages as pages show them: united ranges, in characters or bytes; documents read again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ndcore.cli.passages import excerpts_around, range_in, united
+from ndcore.cli.passages import excerpts_around, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.spans.token_places import TokenPlaces
 
@@ -19,8 +19,8 @@ def places(*ranges: tuple[int, int]) -> TokenPlaces:
 
 
 def test_ranges_that_overlap_or_touch_are_one():
-    assert united([(5, 8), (0, 2), (2, 3), (6, 7), (9, 9)]) == [(0, 3), (5, 8), (9, 9)]
-    assert united([]) == []
+    assert unite([(5, 8), (0, 2), (2, 3), (6, 7), (9, 9)]) == [(0, 3), (5, 8), (9, 9)]
+    assert unite([]) == []
 
 
 def test_ranges_are_of_characters_or_bytes():
@@ -34,7 +34,7 @@ def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
     with FileDocuments([str(path)]) as documents:
         documents.scan()
         found = excerpts_around(documents, np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
-        assert [(each.name, each.note, each.excerpt.text, each.excerpt.marks) for each in found] == [
+        assert [(each.name, each.place, each.excerpt.text, each.excerpt.marks) for each in found] == [
             ("d2", f"{path}:3", "text 2", [(0, 4)]), ("d0", f"{path}:1", "text 0", [(5, 6)]),
             ("d2", f"{path}:3", "text 2", [(5, 6)])]
         assert excerpts_around(documents, np.array([], np.int64), places()) == []

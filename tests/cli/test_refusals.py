@@ -21,10 +21,10 @@ from ndcore.human import printable
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--threshold", "1.5"], "'1.5' is not a number above 0 and at most 1"),
-        (["--threshold", "0"], "'0' is not a number above 0"),
-        (["--threshold", "nan"], "'nan' is not a number"),
-        (["--width", "0"], "'0' is not a whole number above 0"),
+        (["--threshold", "1.5"], "1.5 is above 1; give a number above 0 and at most 1"),
+        (["--threshold", "0"], "0 is not above 0; give a number above 0 and at most 1"),
+        (["--threshold", "nan"], "'nan' is not a number; give a number above 0"),
+        (["--width", "0"], "0 is below 1; give a whole number from 1"),
         (["--width", "100000"], "width must be 1 to 65536"),
         (["--unit", "token"], "'token' is none of word, char, grapheme, line, paragraph, sentence, byte"),
         (["--unit", "line", "--normalize", "NFKC"], "normalize='NFKC' is for the units word, char, grapheme"),
@@ -32,8 +32,8 @@ from ndcore.human import printable
         (["--keep", "score"], "'score' is none of first, longest, FIELD:desc, FIELD:asc"),
         (["--keep", "score:up"], "'score:up' is none of"),
         (["--memory", "lots"], "'lots' is not a size; write for instance 512M or 2G"),
-        (["--threads", "-1"], "'-1' is not a whole number above 0"),
-        (["--seed", "1.5"], "'1.5' is not a whole number from 0"),
+        (["--threads", "-1"], "-1 is below 1; give a whole number from 1"),
+        (["--seed", "1.5"], "'1.5' is not a whole number; give a whole number from 0 to 2^64 - 1"),
         (["--clustering", "best"], "'best' is none of star, components, greedy"),
         (["--threshold", "0.001"], "give num_perm of at least"),
     ],
@@ -101,7 +101,7 @@ def test_output_streams_that_are_not_text(corpus: Path, tmp_path: Path, monkeypa
 
 def test_one_holder_is_refused_before_a_run_and_before_a_dry_one(corpus: Path, tmp_path: Path, capsys: Any) -> None:
     for more in ((), ("--dry-run",)):
-        assert "'1' is not a whole number of at least 2" in refused(
+        assert "1 is below 2; give a whole number from 2" in refused(
             capsys, 2, "dedup", corpus, "-o", tmp_path / "out", "--max-holders", 1, *more)
 
 

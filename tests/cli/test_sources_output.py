@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore.cli.sources import DOCUMENTS, PASSAGES, QUOTED, Sources, print_report
+from ndcore.cli.account import Account
+from ndcore.cli.sources import DOCUMENTS, PASSAGES, QUOTED, TextSources, tell
 from ndcore.spans.token_places import TokenPlaces
 
 TEXT = "a\x1b[31m red word " + 30 * "and so on " + "until the end"
@@ -18,9 +19,9 @@ def printed(documents: int, passages: int, page: str | None = None) -> list[str]
     """Return the lines for so many documents and passages, of one token each and all of the text."""
     ends = np.full(passages, len(TEXT))
     columns = TokenPlaces(0 * ends, ends, 0 * ends, ends)
-    shown: Any = SimpleNamespace(name="draft", text=TEXT, columns=lambda: columns, documents=SimpleNamespace(rejected=[]))
+    shown: Any = SimpleNamespace(name="draft", text=TEXT, places=lambda: columns)
     source = {"source_file": "in.jsonl", "source_line": 7, "start": 0, "end": 1000, "copies": 2}
-    account = {
+    data = {
         "tokens": {"all": 1000, "found": 1}, "min_tokens": 1,
         "counts": {"with_passages": documents, "documents": 1, "passages": passages},
         "documents": documents * [{"file": "in.txt", "line": None, "shared": 1, "tokens": 1}],
@@ -28,7 +29,7 @@ def printed(documents: int, passages: int, page: str | None = None) -> list[str]
         "pages_by_tags": [],
     }
     stream = io.StringIO()
-    print_report(shown, account, page, stream)
+    Account(data, tell(data, shown, page)).print_text(stream)
     return stream.getvalue().splitlines()
 
 
@@ -54,7 +55,7 @@ def test_places_are_in_the_text_and_in_the_collection():
     result: Any = SimpleNamespace(columns=columns, sources=np.array([2, 1, 2]))
     nothing: Any = None
     holders: Any = SimpleNamespace(document=np.array([40, 50]))
-    found = Sources("draft", TEXT, nothing, 60, holders, result, nothing)
-    assert found.sources.tolist() == [50, 40, 50]
-    assert [column.tolist() for column in found.columns()] == [[0], [1], [2], [3]]
-    assert [column.tolist() for column in found.columns("source_")] == [[10], [11], [12], [13]]
+    sources = TextSources("draft", TEXT, nothing, 60, holders, result, nothing)
+    assert sources.sources.tolist() == [50, 40, 50]
+    assert [column.tolist() for column in sources.places()] == [[0], [1], [2], [3]]
+    assert [column.tolist() for column in sources.places("source_")] == [[10], [11], [12], [13]]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import io
 from pathlib import Path
 
 import pytest
 from commands import run
 
-from ndcore.cli.store_access import as_json, check_key, find_key, print_table, shown_date, shown_key, unit_of
+from ndcore.cli.store_access import as_json, check_key, find_key, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError
 from ndcore.store.store import Store
@@ -48,17 +47,8 @@ def test_the_unit(tmp_path: Path) -> None:
 
 
 def test_what_is_shown() -> None:
-    assert shown_date(MAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))) == "2024-05-01 10:00:00"
-    assert shown_date(datetime.datetime(1, 1, 1, tzinfo=datetime.UTC)) == "0001-01-01T00:00:00+00:00"
-    assert [shown_key(key) for key in ("a\x1b", b"\xff\n", -1, None)] == ["a\\x1b", "\\xff\\n", "-1", "None"]
+    assert show_date(MAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))) == "2024-05-01 10:00:00"
+    assert show_date(datetime.datetime(1, 1, 1, tzinfo=datetime.UTC)) == "0001-01-01T00:00:00+00:00"
+    assert [show_key(key) for key in ("a\x1b", b"\xff\n", -1, None)] == ["a\\x1b", "\\xff\\n", "-1", "None"]
     assert as_json({"key": b"a\xff", "list": [MAY, (1, None)]}) == {
         "key": "a\ufffd", "list": ["2024-05-01T10:00:00+00:00", [1, None]]}
-
-
-def test_a_table_in_columns() -> None:
-    out = io.StringIO()
-    print_table(("date", "n", "key"), [("2024", "1", "a" * 200), ("2", "10,000", "")], out)
-    assert out.getvalue() == f"date  n       key\n2024  1       {'a' * 200}\n2     10,000\n"
-    out = io.StringIO()
-    print_table(("date", "key"), [], out)
-    assert out.getvalue() == "date  key\n"

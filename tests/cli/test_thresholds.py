@@ -125,7 +125,7 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["dedup", "a.jsonl", "--threshold", "0.6,0.9", *options]) == 2
         assert message in capsys.readouterr().err
     for wrong, message in (
-        ("0.6,1.5", "'1.5' is not a number above 0"), ("0.6,,0.7", "'' is not a number"),
+        ("0.6,1.5", "1.5 is above 1; give a number above 0 and at most 1"), ("0.6,,0.7", "'' is not a number"),
         ("0.6,0.60", "names a threshold twice"),
     ):
         with pytest.raises(SystemExit):

@@ -196,7 +196,7 @@ def test_a_report_that_was_interrupted_is_written_by_the_same_command(records, t
         anew(tmp_path / "c")
         with pytest.MonkeyPatch.context() as patch:
             if place == "report":
-                patch.setattr("ndcore.cli.cluster._pages", lambda *_: interrupted())
+                patch.setattr("ndcore.cli.cluster._write_page", lambda *_: interrupted())
             else:
                 stopped_after_sketching(patch)
             assert command(records, tmp_path, "--report", str(page), "-q") == 130
@@ -219,7 +219,7 @@ def test_a_finished_collection_is_taken_for_the_same_command_only(records, tmp_p
         assert "--overwrite" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("at", ["cluster_build._find_finished", "cluster._pages"])
+@pytest.mark.parametrize("at", ["cluster_build._take_up_finished", "cluster._write_page"])
 def test_copies_of_streams_are_removed(tmp_path, monkeypatch, at):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -351,7 +351,7 @@ def test_an_error_leaves_what_can_be_gone_on_with(tmp_path, capsys, monkeypatch)
     assert command([str(file)], tmp_path, "-q") == 0
 
 
-@pytest.mark.parametrize("place", ["cluster._pages", "cluster_build.keep_places"])
+@pytest.mark.parametrize("place", ["cluster._write_page", "cluster_build.keep_places"])
 def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, capsys, monkeypatch, place):
     """Stop anywhere: its documents have their places afterwards."""
     page, old = tmp_path / "page.html", tmp_path / "c"
@@ -373,7 +373,7 @@ def test_another_collection_of_the_same_sketches_goes_on_too(records, tmp_path, 
 def test_new_clusters_are_told_where_their_report_was_interrupted(records, tmp_path, capsys, monkeypatch):
     assert command(records, tmp_path, "-q") == 0
     assert "rejected" in capsys.readouterr().err
-    monkeypatch.setattr("ndcore.cli.cluster._pages", lambda *_: interrupted())
+    monkeypatch.setattr("ndcore.cli.cluster._write_page", lambda *_: interrupted())
     assert main(["cluster", str(tmp_path / "c"), "--threshold", "0.7", "--report", str(tmp_path / "page.html"), "-q"]) == 130
     assert capsys.readouterr().err == f"ndcore: interrupted; the collection {tmp_path / 'c'} has its new clusters\n"
     assert nd.Collection.open(tmp_path / "c").clustering.threshold == 0.7
@@ -407,7 +407,7 @@ def test_weights_that_were_learned_are_told_when_the_sketches_are_not_made(tmp_p
     weights = str(tmp_path / "w.ndw")
     sketch = ["sketch", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "s.nds"), "--kind", "simhash", "--on-error", "skip"]
     with monkeypatch.context() as patch:
-        patch.setattr("ndcore.cli.sketch._sketched", lambda *_: interrupted())
+        patch.setattr("ndcore.cli.sketch._sketch_all", lambda *_: interrupted())
         assert main([*sketch, "--learn", weights, "-q"]) == 130
     told = capsys.readouterr().err
     assert f"--weights {weights}, without --learn" in told and "nothing was written" not in told

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from browser import HOSTILE, Tree
 
-from ndcore.report.marked_passages import Marked, MarkedPage, MarkedText, Standing, excerpt, marked_page
+from ndcore.report.marked_passages import DocumentWithPassage, Marked, MarkedText, excerpt, marked_page
 from ndcore.report.model import Figure, ReportTable
 
 
 def page_of(*texts: MarkedText, total: int = 1) -> str:
     table = ReportTable("T", "about it", ("Name", "Number"), ((HOSTILE, 3),), 1)
     figures = (Figure(1234, "items"),)
-    return marked_page(MarkedPage("Title", "Subtitle", figures, (table,), "Texts", texts, total, [("rule", "any")]))
+    return marked_page("Title", "Subtitle", figures, (table,), "Texts", texts, total, [("rule", "any")])
 
 
-def of(marked: Marked, standing: tuple[Standing, ...] = (), total: int = 0) -> MarkedText:
-    return MarkedText("name", "note", marked, standing, total)
+def of(marked: Marked, documents: tuple[DocumentWithPassage, ...] = (), total: int = 0) -> MarkedText:
+    return MarkedText("name", "note", marked, documents, total)
 
 
 @pytest.mark.parametrize("text", ["one two three four", b"one two three four"])
@@ -28,7 +28,7 @@ def test_marks_stand_where_they_are_given(text):
 
 def test_hostile_texts_and_names_are_escaped():
     marked = Marked(HOSTILE, [(0, len(HOSTILE))])
-    page = page_of(MarkedText(HOSTILE, HOSTILE, marked, (Standing(HOSTILE, HOSTILE, marked),), 1))
+    page = page_of(MarkedText(HOSTILE, HOSTILE, marked, (DocumentWithPassage(HOSTILE, HOSTILE, marked),), 1))
     tree = Tree(page)
     assert "<script>alert" not in page and "\u202e" not in page and "\x1b" not in page and "\ud800" not in page
     assert [name for name, _ in tree.elements].count("mark") == 2
@@ -51,9 +51,9 @@ def test_long_texts_are_cut_and_say_so():
 
 
 def test_other_places_are_counted():
-    standing = Standing("doc", "file:3", Marked("a b", [(0, 1)]))
-    assert "2 more places" in page_of(of(Marked("x", []), (standing,), 3))
-    assert "more place" not in page_of(of(Marked("x", []), (standing,), 1))
+    document = DocumentWithPassage("doc", "file:3", Marked("a b", [(0, 1)]))
+    assert "2 more places" in page_of(of(Marked("x", []), (document,), 3))
+    assert "more place" not in page_of(of(Marked("x", []), (document,), 1))
     assert "There are none." in page_of(total=0)
 
 

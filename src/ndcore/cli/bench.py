@@ -68,7 +68,7 @@ def run_bench(options: BenchOptions) -> int:
         return 1
     if options.json:
         figures = measure(list(cases(threads)), texts, options.seconds)
-        print(json.dumps(_account(figures, checked, size), indent=2))
+        print(json.dumps(_make_account(figures, checked, size), indent=2))
         return 0
     print(f"{checked} sketches agree with ndcore.reference in every variant")
     print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, 5 words to a shingle\n")
@@ -78,7 +78,7 @@ def run_bench(options: BenchOptions) -> int:
     return 0
 
 
-def _account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
+def _make_account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
     """Make what ``--json`` prints."""
     return {
         "ndcore": nd.__version__,

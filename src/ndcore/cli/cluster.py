@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 import math
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.account import Account, Figures, Listing, Note, Notes, TextBlock, files_written, present, recipe_data
 from ndcore.cli.cluster_build import (
     Built,
     CollectionOutput,
@@ -27,9 +29,8 @@ from ndcore.cli.cluster_build import (
 )
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import repeated, with_settings
-from ndcore.cli.outputs import PageFile, print_account, report_file
-from ndcore.collection.clustering import Clustering
+from ndcore.cli.inputs import count_repeated, with_settings
+from ndcore.cli.outputs import PageFile, report_file
 from ndcore.collection.collection import Collection
 from ndcore.collection.shelf import CLASSES
 from ndcore.files.errors import UsageError
@@ -41,119 +42,96 @@ from ndcore.report.page import render
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
 
-__all__ = ["describe", "print_report", "run_cluster"]
+__all__ = ["cluster_account", "run_cluster"]
 
 
-# ---- the account, for programs, for people and as a page
+# ---- the account, and the page
 
 LARGEST = 5  # clusters on the terminal
 OF_VERSIONS = "after another with the same value of --one-per: not compared"
 
 
-def describe(built: Built) -> dict[str, Any]:
-    """Make what ``--json`` prints; equal runs give equal bytes."""
-    collection, found, documents = built.collection, built.collection.clustering, built.documents
+def cluster_account(built: Built, page: str | None = None) -> Account:
+    """Make the account of a collection; `page` is the page of ``--report``."""
+    collection, clustering, documents = built.collection, built.collection.clustering, built.documents
     rejected = [] if documents is None else documents.rejected
-    sizes = np.bincount(np.bincount(found.labels, minlength=len(found)))
-    return {
+    sizes = np.bincount(np.bincount(clustering.labels, minlength=len(clustering)))
+    counts = np.bincount(clustering.codes, minlength=len(CLASSES)).tolist()
+    if built.earlier:
+        names = collection.names
+        with_known_id = len(names) - len({names[position] for position in range(len(names))})
+    else:
+        with_known_id = 0 if documents is None else count_repeated(documents)
+    data: dict[str, Any] = {
         "ndcore": __version__,
         "counts": {
-            "read": len(found) + len(rejected), "rejected": len(rejected), "documents": len(found), "earlier": built.earlier,
-            "alone": int(sizes[1]) if len(sizes) > 1 else 0, "clusters": int(sizes[2:].sum()),
-            "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])), "by_class": _count_classes(found),
-            "without_sample": found.without_sample,
+            "read": len(clustering) + len(rejected), "rejected": len(rejected), "documents": len(clustering),
+            "earlier": built.earlier, "alone": int(sizes[1]) if len(sizes) > 1 else 0, "clusters": int(sizes[2:].sum()),
+            "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])),
+            "by_class": {name: count for name, count in zip(CLASSES, counts, strict=True)
+                         if name != "kept" and (count or name != "version")},
+            "without_sample": clustering.without_sample,
         },
         "cluster_sizes": {str(size): int(count) for size, count in enumerate(sizes) if size > 1 and count},
-        "common": len(found.common.value), "chains": len(found.chains.representative),
-        "parameters": {
-            "threshold": found.threshold, "policy": found.policy, "cluster": found.cluster, "guard": found.guard,
-            **found.parameters,
-        },
-        "recipe": {"id": collection.recipe.id, "parameters": json.loads(collection.recipe.to_json())},
+        "common": len(clustering.common.value), "chains": len(clustering.chains.representative),
+        "parameters": {"threshold": clustering.threshold, "policy": clustering.policy, "cluster": clustering.cluster,
+                       "guard": clustering.guard, **clustering.parameters},
+        "recipe": recipe_data(collection.recipe),
         "rejected": summary.rejected_list(rejected),
         "pages_without_main_content": 0 if documents is None else documents.without_main,
         "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
-        "repeated_ids": _count_repeated(built),
+        "repeated_ids": with_known_id,
         "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
         "excluded": 0 if documents is None else documents.excluded,
     }
+    notes = (
+        Note(built.earlier, "document", "of the collection that was extended"),
+        Note(clustering.without_sample, "document",
+             "without a sample (too short for the modulus, or without words), in clusters only if identical to another"),
+        Note(len(clustering.common.value), "shingle", "in too many documents (--max-holders) to propose pairs"),
+        Note(len(clustering.chains.representative), "cluster",
+             "held together by chains: some members do not resemble their representative enough"),
+        Note(0 if documents is None else documents.without_main, "page", summary.NO_MAIN),
+        summary.by_tags_note(data),
+        Note(with_known_id, "document", "with the id of an earlier one"),
+        *summary.left_out(data),
+    )
+    return Account(data, itertools.chain(_tell(built, data["counts"], notes), files_written(page)), notes)
 
 
-def _count_classes(found: Clustering) -> dict[str, int]:
-    """Count the documents of each class, except the representatives; of versions only if there are some."""
-    counts = np.bincount(found.codes, minlength=len(CLASSES)).tolist()
-    return {name: count for name, count in zip(CLASSES, counts, strict=True)
-            if name != "kept" and (count or name != "version")}
-
-
-def _count_repeated(built: Built) -> int:
-    """Count the documents whose id an earlier document has."""
-    if built.earlier:
-        names = built.collection.names
-        return len(names) - len({names[position] for position in range(len(names))})
-    return 0 if built.documents is None else repeated(built.documents)
-
-
-# ---- on the terminal
-
-
-def print_report(built: Built, stream: TextIO) -> None:
-    """Print a report for people."""
-    account, found = describe(built), built.collection.clustering
-    counts = account["counts"]
-    word = "resemblance" if found.policy == "resemblance" else "containment"
-    print(f"Clusters at {word} {found.threshold:g} or more ({found.cluster}, estimated from sketches)", file=stream)
-    rows = [
+def _tell(built: Built, counts: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
+    """Tell people of a collection: counts, notes, the largest clusters, where it is, and what to do next."""
+    clustering = built.collection.clustering
+    word = "resemblance" if clustering.policy == "resemblance" else "containment"
+    yield f"Clusters at {word} {clustering.threshold:g} or more ({clustering.cluster}, estimated from sketches)"
+    yield Figures([
         ("read", counts["read"], ""), ("alone", counts["alone"], "in no cluster"),
         ("in clusters", counts["in_clusters"], f"in {counted(counts['clusters'], 'cluster')} of two or more"),
         *((name, number, OF_VERSIONS if name == "version" else "to the representative of the cluster")
           for name, number in counts["by_class"].items() if number),
         ("rejected", counts["rejected"], "could not be read" if counts["rejected"] else ""),
-    ]
-    summary.print_rows(rows, stream, 11)
-    for note in _notes(account, found):
-        print(f"  note: {note}", file=stream)
-    _print_largest(built, stream)
+    ])
+    yield Notes(notes)
+    if total := len(clustering.representatives):
+        yield "The only cluster" if total == 1 else f"Largest of {total:,} clusters"
+        yield Listing(_list_largest(built.collection))
     size = sum(file.stat().st_size for file in built.collection.path.rglob("*") if file.is_file())
     path = str(built.collection.path)
     place = pasted([path])
-    print(f"The collection is {printable(path)} ({human_bytes(size)})", file=stream)
-    print(f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8", file=stream)
+    yield f"The collection is {printable(path)} ({human_bytes(size)})"
+    yield f"Next: ndcore query {place} FILE; other clusters of it: ndcore cluster {place} --threshold 0.8"
 
 
-def _notes(account: dict[str, Any], found: Clustering) -> list[str]:
-    """Return the notes below the table of counts."""
-    ignored = Counter(item["kind"] for item in account["ignored"])
-    listed = (
-        (account["counts"]["earlier"], "document", "of the collection that was extended"),
-        (found.without_sample, "document",
-         "without a sample (too short for the modulus, or without words), in clusters only if identical to another"),
-        (account["common"], "shingle", "in too many documents (--max-holders) to propose pairs"),
-        (account["chains"], "cluster",
-         "held together by chains: some members do not resemble their representative enough"),
-        (account["pages_without_main_content"], "page", summary.NO_MAIN),
-        summary.by_tags_note(len(account["pages_by_tags"])),
-        (account["repeated_ids"], "document", "with the id of an earlier one"),
-        *summary.left_out(account["excluded"], ignored, "--json lists"),
-    )
-    return [f"{counted(number, noun)} {what}" for number, noun, what in listed if number]
-
-
-def _print_largest(built: Built, stream: TextIO) -> None:
-    """Print the largest clusters, a line each."""
-    found, names = built.collection.clustering, built.collection.names
-    total = len(found.representatives)
-    if not total:
-        return
-    places = places_of(built.collection)
-    print("The only cluster" if total == 1 else f"Largest of {total:,} clusters", file=stream)
-    for label, members in largest_clusters(found.labels, LARGEST):
-        classes = Counter(CLASSES[code] for code in found.codes[members].tolist())
+def _list_largest(collection: Collection) -> Iterator[str]:
+    """Yield a line for each of the largest clusters."""
+    clustering, places = collection.clustering, places_of(collection)
+    for label, members in largest_clusters(clustering.labels, LARGEST):
+        classes = Counter(CLASSES[code] for code in clustering.codes[members].tolist())
         counts = ", ".join(f"{classes[name]:,} {name}" for name in CLASSES if classes[name])
-        name = _name_document(str(names[label]), None if places is None else places.place(label))
-        known = found.resemblance[members][~np.isnan(found.resemblance[members])]  # nan: without shingles
+        name = _name_document(str(collection.names[label]), None if places is None else places.place(label))
+        known = clustering.resemblance[members][~np.isnan(clustering.resemblance[members])]  # nan: without shingles
         lowest = f"; lowest {known.min():.3f}" if len(known) else ""
-        print(f"  {len(members) + 1:>6,} with {name}: {counts}{lowest}", file=stream)
+        yield f"{len(members) + 1:>6,} with {name}: {counts}{lowest}"
 
 
 def _name_document(ident: str, place: Place | None) -> str:
@@ -163,16 +141,12 @@ def _name_document(ident: str, place: Place | None) -> str:
     return f"{printable(str(place))} ({printable(ident, 60)})"
 
 
-# ---- for a browser
-
-
-def render_page(built: Built, command_line: str) -> str:
+def render_page(built: Built, account: Account, command_line: str) -> str:
     """Render the page of ``--report``."""
-    account, names = describe(built), built.collection.names
-    repeats = account["repeated_ids"]
+    names, repeats = built.collection.names, account.data["repeated_ids"]
     return render(from_clustering(
         built.collection.clustering, corpora=None if built.documents is None else (built.documents,),
-        starts=(built.earlier,), name=lambda position: str(names[position]), rejected=account["counts"]["rejected"],
+        starts=(built.earlier,), name=lambda position: str(names[position]), rejected=account.data["counts"]["rejected"],
         notes=[f"{counted(repeats, 'document has', 'documents have')} the id of an earlier one."] if repeats else [],
         command=command_line,
     ))
@@ -186,72 +160,65 @@ def run_cluster(options: ClusterOptions) -> int:
     options = with_settings(options, "collection")
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
-        return _dry_run(options)
+        return _estimate(options)
     with contextlib.ExitStack() as stack:
         if page is not None:
             stack.enter_context(page)
         built = _make_collection(options, page, stack)
         options.outcome.written = True
-        if page is not None and not options.quiet and not options.json:
-            summary.print_files(page.path, (), sys.stdout)
     if built.documents is not None:
         summary.print_rejected(built.documents.rejected, sys.stderr)  # no other file lists them
-    print_account(options, describe(built), lambda: print_report(built, sys.stdout))
-    return 0
+    return present(options, cluster_account(built, options.report))
 
 
 def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
-    """Make what the inputs and the output ask for, and its page; what `stack` closes may be read afterwards."""
+    """Make the collection that inputs and output ask for, and its page; the caller may read what `stack` will close."""
     first = options.inputs[0]
     alone = len(options.inputs) == 1 and COLLECTION.is_in(first)
     old = Collection.open(first) if alone else None
     if old is not None and (options.output is None or Path(options.output).resolve() == Path(first).resolve()):
         built = regroup(options, old)
-        commit_together(_pages(options, built, page))
+        commit_together(_write_page(options, built, page))
         return built
-    output = _output(options)
+    output = _open_output(options)
     output.check()
-    staging = stack.enter_context(Staging(output.name))  # one job on this output at a time
+    staging = stack.enter_context(Staging(output.name))  # keeps other jobs away from this output
     stack.enter_context(output.say_what_is_left())
     built = build(options, output, stack) if old is None else rebuild(options, old, output)
-    if not output.commit(staging, _pages(options, built, page)):
+    if not output.commit(staging, _write_page(options, built, page)):
         return built
     return built._replace(collection=Collection.open(output.name))
 
 
-def _output(options: ClusterOptions) -> CollectionOutput:
+def _open_output(options: ClusterOptions) -> CollectionOutput:
     """Return the output directory. Raises UsageError where none is named."""
     if options.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
-def _pages(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
-    """Write the page of ``--report``, if there is one, beside its final name; return what commits it."""
+def _write_page(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
+    """Write the page of ``--report``, if one was asked for, beside its final name; return what commits it."""
     if page is None:
         return []
-    page.write(render_page(built, options.command_line))
+    page.write(render_page(built, cluster_account(built), options.command_line))
     return [page.staging]
 
 
-def _dry_run(options: ClusterOptions) -> int:
+def _estimate(options: ClusterOptions) -> int:
     """Estimate what a collection of these inputs would take."""
     collection = next((path for path in options.inputs if COLLECTION.is_in(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")
-    output = _output(options)
-    found = find_documents(options, output)
+    output = _open_output(options)
+    inputs = find_documents(options, output)
     method = options.method or "shingles"
     sketcher = plan_sketcher(options, method)
     check_grouping_options(options, None, method)
     limit = math.inf if options.memory_limit is None else options.memory_limit
-
-    def memory(documents: float, stored: float, each: float) -> float:
-        """Estimate the bytes of memory: sketches and their sorted entries, bounded by --memory."""
-        return min(documents * 5 * each, limit) + 100 * documents
-
-    def disk(documents: float, stored: float, each: float) -> Range:
-        """Estimate the bytes of the collection."""
-        return Range(documents * 2 * each, documents * (2.6 * each + 200))
-
-    return dry_run(options, found, sketcher, Costs(memory, disk, Range(0.1, 1.0), 75), output.name)
+    costs = Costs(
+        memory=lambda documents, stored, each: min(documents * 5 * each, limit) + 100 * documents,  # sketches and entries
+        disk=lambda documents, stored, each: Range(documents * 2 * each, documents * (2.6 * each + 200)),
+        again=Range(0.1, 1.0), entries=75,
+    )
+    return dry_run(options, inputs, sketcher, costs, output.name)

@@ -218,17 +218,18 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
     check_grouping_options(options, None, method)
     choose_settings(options, [old.clustering.segments.parts[0]], modulus=options.modulus, seed=options.seed)
     output.claim(_describe_source(options, old, Inputs([])))
-    collection = _find_finished(options, output, None, None)
+    collection = _take_up_finished(options, output, None, None)
     if collection is None:
         with output.refuse_others():
-            collection = Collection.build(output.path, old, method=method, source=output.source, **_parameters(options))
+            collection = Collection.build(
+                output.path, old, method=method, source=output.source, **_collect_parameters(options))
     keep_places(collection, old, None)
     return Built(collection)
 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
     """Raise UsageError for an option that means nothing for a collection alone, which `does` something else."""
-    for name, names in options.given():
+    for name, names in options.list_given():
         if not takes(name) and (name != "overwrite" or options.report is None):
             raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
 
@@ -238,37 +239,37 @@ def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does:
 
 def find_documents(options: ClusterOptions, output: CollectionOutput) -> Inputs:
     """Find the inputs, and check that the output can be written. Raises UsageError."""
-    (found,) = find_inputs(options, (options.inputs, {SKETCHES, COLLECTION}))
-    if not found.sources:
-        raise summary.nothing_found(options.inputs[0], found.ignored)
-    output.check(found.sources)
-    return found
+    (inputs,) = find_inputs(options, (options.inputs, {SKETCHES, COLLECTION}))
+    if not inputs.sources:
+        raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
+    output.check(inputs.sources)
+    return inputs
 
 
 def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.ExitStack) -> Built:
     """Build a collection of documents or sketches, extend one, or go on with one; `stack` closes the documents."""
-    found = find_documents(options, output)
-    old = _take_collection(options, found)
+    inputs = find_documents(options, output)
+    old = _take_collection(options, inputs)
     before = None if old is None else old.clustering
     fields = {name: GroupingField(field, option_of(name)) for name in LABELLED if (field := getattr(options, name))}
-    _check_apart(options, old, found)
+    _check_apart(options, old, inputs)
     texts: FileDocuments | Sketches
-    if all_sketches(found.sources, "IN"):
-        texts = load_sketches([source.path for source in found.sources])
-        method = _method(options, old, texts)
+    if all_sketches(inputs.sources, "IN"):
+        texts = load_sketches([source.path for source in inputs.sources])
+        method = _choose_method(options, old, texts)
         check_grouping_options(options, before, method)
         choose_settings(options, [texts], modulus=options.modulus, seed=options.seed)
     else:
-        texts = stack.enter_context(open_documents(options, found, memory_limit=options.memory_limit, **fields))
-        method = _method(options, old, texts)
+        texts = stack.enter_context(open_documents(options, inputs, memory_limit=options.memory_limit, **fields))
+        method = _choose_method(options, old, texts)
         check_grouping_options(options, before, method)
         texts.spool()
-    output.claim(_describe_source(options, old, found))
-    collection = _find_finished(options, output, before, texts)
+    output.claim(_describe_source(options, old, inputs))
+    collection = _take_up_finished(options, output, before, texts)
     if collection is None:
         with output.refuse_others():
-            labels = {name: partial(_labels, grouping) for name, grouping in fields.items()}
-            collection = _build(options, output, old, texts, method, labels, _text_bytes(found))
+            labels = {name: partial(_list_labels, grouping) for name, grouping in fields.items()}
+            collection = _build(options, output, old, texts, method, labels, _count_text_bytes(inputs))
     keep_places(collection, old, texts)
     return Built(collection, texts)
 
@@ -279,7 +280,7 @@ def _build(
 ) -> Collection:
     """Build a collection of new texts, or of an old collection and new texts."""
     with reporting(not options.quiet) as report:
-        how = {**_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
+        how = {**_collect_parameters(options), **labels, "source": output.source, "text_bytes": text_bytes}
         ids: Any = texts.ids
         if isinstance(texts, FileDocuments):
             how["progress"] = by_position(report, "sketching", texts.position)
@@ -297,15 +298,15 @@ def _build(
         return old.extend(output.path, texts, ids, **{**how, **as_before, "run": options.run_length})
 
 
-def _check_apart(options: ClusterOptions, old: Collection | None, found: Inputs) -> None:
+def _check_apart(options: ClusterOptions, old: Collection | None, inputs: Inputs) -> None:
     """Raise UsageError for options that keep documents apart otherwise than `old`, or that the inputs have nothing for."""
     there = {} if old is None else old.clustering.parameters
     for name in _APART:
         option, given, known = option_of(name), getattr(options, name), there.get(name)
-        if given and name != "min_shingles" and all_sketches(found.sources, "IN"):
+        if given and name != "min_shingles" and all_sketches(inputs.sources, "IN"):
             raise UsageError(f"{option} needs the documents; saved sketches do not hold what it asks for")
         if given and name in LABELLED:
-            refuse_bare(option, found.sources)
+            refuse_bare(option, inputs.sources)
         if old is None:
             continue
         if name in LABELLED and known and not given:
@@ -320,33 +321,33 @@ def option_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _labels(grouping: GroupingField) -> list[str]:
+def _list_labels(grouping: GroupingField) -> list[str]:
     """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
     names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
     return [names[code] for code in grouping.codes().tolist()]
 
 
-def _take_collection(options: ClusterOptions, found: Inputs) -> Collection | None:
+def _take_collection(options: ClusterOptions, inputs: Inputs) -> Collection | None:
     """Take the collection to extend out of the inputs, if there is one."""
-    collections = [source for source in found.sources if source.kind == COLLECTION]
+    collections = [source for source in inputs.sources if source.kind == COLLECTION]
     if not collections:
         return None
     if len(collections) > 1:
         raise UsageError(f"one collection can be extended at a time, not {' and '.join(x.path for x in collections)}")
-    found.sources.remove(collections[0])
-    if not found.sources:
+    inputs.sources.remove(collections[0])
+    if not inputs.sources:
         raise DocumentError(options.inputs[0], None, "there are no documents beside the collection")
     return Collection.open(collections[0].path)
 
 
-def _find_finished(
+def _take_up_finished(
     options: ClusterOptions, output: CollectionOutput, before: Clustering | None, texts: FileDocuments | Sketches | None
 ) -> Collection | None:
     """Return the collection that an earlier run of the same command finished before it was interrupted, or None."""
     collection = output.finished()
     if collection is None:
         return None
-    wanted = _grouping(options, before)
+    wanted = _choose_grouping(options, before)
     if any(getattr(collection.clustering, name) != value for name, value in wanted.items()):
         if options.overwrite:
             output.remove()
@@ -378,7 +379,7 @@ class _LaterIds:
 # ---- parameters
 
 
-def _grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
+def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
     """Return the parameters of the clusters: of the options, else of earlier clusters, else by default."""
     asked = {name: getattr(options, name) for name in DEFAULTS}
     return {
@@ -399,32 +400,32 @@ def check_grouping_options(
     floor : float, optional
         The lowest resemblance of the pairs of `before`, where no other pairs are counted.
     """
-    asked = _grouping(options, before)
+    asked = _choose_grouping(options, before)
     if floor is not None:
         asked["guard"] = options.guard  # as in `Clustering.rethreshold`
     else:
         floor = min(FLOOR, asked["threshold"])
     try:
-        ClusterGrouping(**asked, least=LEAST).check(method, floor, _apart_of(options, before))
+        ClusterGrouping(**asked, least=LEAST).check(method, floor, _choose_apart(options, before))
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _apart_of(options: ClusterOptions, before: Clustering | None) -> list[str]:
+def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:
     """Return the names of the options that keep documents apart, as given or as of earlier clusters."""
     return [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
 
 
-def _parameters(options: ClusterOptions) -> dict[str, Any]:
+def _collect_parameters(options: ClusterOptions) -> dict[str, Any]:
     """Return the parameters of `Collection.build` that the options give, except method and sketcher."""
     return {
-        **_grouping(options, None),
+        **_choose_grouping(options, None),
         "max_holders": options.max_holders or MAX_HOLDERS, "run": options.run_length or RUN,
         "memory_limit": options.memory_limit, "threads": options.threads, "progress": not options.quiet,
     }
 
 
-def _method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
+def _choose_method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
     """Choose the method: of the options, of the old collection, or what suits the kind of sketches."""
     if options.method is not None:
         return options.method
@@ -448,7 +449,7 @@ def plan_sketcher(options: ClusterOptions, method: str) -> Sketcher:
 # ---- inputs
 
 
-def _describe_source(options: ClusterOptions, old: Collection | None, found: Inputs) -> dict[str, Any]:
+def _describe_source(options: ClusterOptions, old: Collection | None, inputs: Inputs) -> dict[str, Any]:
     """Describe the inputs, and how they are read and sketched, so that an interrupted run is recognised.
 
     A collection is described by its description, the others as by `stamps_of`.
@@ -456,14 +457,14 @@ def _describe_source(options: ClusterOptions, old: Collection | None, found: Inp
     known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / COLLECTION_JOB.file)]}
     names = ["threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
              "stop_words", *(name for name in _APART if getattr(options, name))]
-    return {**known, "inputs": stamps_of(found), "reading": reading_of(options),
+    return {**known, "inputs": stamps_of(inputs), "reading": reading_of(options),
             "options": {name: getattr(options, name) for name in names}}
 
 
-def _text_bytes(found: Inputs) -> int:
+def _count_text_bytes(inputs: Inputs) -> int:
     """Estimate how much text the inputs hold; compressed ones four times their size."""
     sizes = 0
-    for source in found.sources:
+    for source in inputs.sources:
         if source.kind != "sketches" and source.location:
             packed = source.stored or source.kind == "parquet"
             sizes += Path(source.location).stat().st_size * (4 if packed else 1)

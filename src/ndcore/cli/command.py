@@ -90,12 +90,12 @@ class Options:
     outcome: Outcome
 
     @classmethod
-    def parsed(cls, args: argparse.Namespace) -> Self:
+    def parse(cls, args: argparse.Namespace) -> Self:
         """Take the parsed arguments that have the names of the fields."""
         as_dataclass(cls)
         return cls(**{each.name: getattr(args, each.name) for each in fields(cls)})
 
-    def given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def list_given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the options that were given: the name of the field, and the names of the option."""
         for each, spec in specs(type(self)):
             if spec.group and getattr(self, each.name) != default_of(each):
@@ -183,7 +183,7 @@ class Command(NamedTuple):
     def begin(self, arguments: argparse.Namespace) -> int:
         """Import the module that does the work, do it, and return the exit code."""
         module, _, function = self.run.partition(".")
-        done: int = getattr(importlib.import_module(f"ndcore.cli.{module}"), function)(self.options.parsed(arguments))
+        done: int = getattr(importlib.import_module(f"ndcore.cli.{module}"), function)(self.options.parse(arguments))
         return done
 
 
@@ -247,14 +247,14 @@ def fill(parser: argparse.ArgumentParser, options: type[Options]) -> None:
         if spec.excludes:
             key = f"{spec.group} {spec.excludes}"
             place = made.get(key) or made.setdefault(key, place.add_mutually_exclusive_group())
-        place.add_argument(*_names(each, spec), **dict(_told(each, spec)))
+        place.add_argument(*_list_names(each, spec), **dict(_describe(each, spec)))
 
 
-def _names(each: Field[Any], spec: Spec) -> Iterable[str]:
+def _list_names(each: Field[Any], spec: Spec) -> Iterable[str]:
     return option_names(each, spec) if spec.group else (each.name,)
 
 
-def _told(each: Field[Any], spec: Spec) -> Iterator[tuple[str, Any]]:
+def _describe(each: Field[Any], spec: Spec) -> Iterator[tuple[str, Any]]:
     """Yield what argparse is told of a field."""
     yield "help", spec.help
     if spec.group:

@@ -694,7 +694,7 @@ class ServeOptions(Options):
         "largest text that may be sent (default 16M; G is 1024^3 bytes)", metavar="SIZE",
         parse=values.memory, default=16 << 20)
     timeout: float = option("limits",
-        "longest time for an answer (default 30)", metavar="SECONDS", parse=values.bounded(0.1, 3600), default=30.0)
+        "longest time for an answer (default 30)", metavar="SECONDS", parse=values.numbers(0.1, 3600), default=30.0)
     json: bool = option(OUTPUT, "print the address as a JSON object, once it answers")
 
 
@@ -767,7 +767,7 @@ class HammingPlanOptions(HammingOptions):
 
     json: bool = option(OUTPUT, "print one JSON object")
     log2_count: float = option("tables",
-        "2^D fingerprints (default 34)", metavar="D", parse=values.bounded(0, 64), default=34)
+        "2^D fingerprints (default 34)", metavar="D", parse=values.numbers(0, 64), default=34)
     min_prefix: int | None = option("tables",
         "fewest tables whose prefixes have P bits or more", metavar="P", parse=values.whole, excludes="one")
     tables: int | None = option("tables",

@@ -1,9 +1,8 @@
-"""``ndcore compare``: two documents side by side."""
+"""``ndcore compare``: show two documents side by side."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import sys
 from collections.abc import Iterable
@@ -13,14 +12,15 @@ from ndcore.alignment.passages import Passage
 from ndcore.alignment.rows import AlignedRow, elided, rows
 from ndcore.checks import missing
 from ndcore.choices import NORMALIZED
+from ndcore.cli.account import Account, present
 from ndcore.cli.commands import CompareOptions
-from ndcore.cli.inputs import checked_shingling, load_document, refuse_stdin_twice
+from ndcore.cli.inputs import load_document, make_shingling, refuse_stdin_twice
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare
 from ndcore.report.comparison_page import compare_page
 
-__all__ = ["report", "run_compare"]
+__all__ = ["print_comparison", "run_compare"]
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +32,7 @@ SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of anoth
 STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "=": "dim cyan", "-": "yellow", "+": "green"}
 
 
-def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
+def print_comparison(comparison: DocumentComparison, stream: TextIO, every: bool) -> None:
     """Write a comparison to a terminal in colours, or to another stream as plain text; `every` passage in full.
 
     Raises
@@ -46,54 +46,54 @@ def report(found: DocumentComparison, stream: TextIO, every: bool) -> None:
         raise ImportError(f"{missing('rich', 'this view')}; --json and --report do without") from error
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as capture:
-        _figures(found, console)
-        if found.verdict != "identical":
-            _passages(found, console, every)
+        _print_figures(comparison, console)
+        if comparison.verdict != "identical":
+            _print_passages(comparison, console, every)
     stream.write(re.sub(r" +$", "", capture.get(), flags=re.MULTILINE))
 
 
-def _figures(found: DocumentComparison, console: Any) -> None:
+def _print_figures(comparison: DocumentComparison, console: Any) -> None:
     """Print both documents, the verdict, and the table of figures."""
     from rich.table import Table
     from rich.text import Text
 
-    for letter, document in (("A", found.a), ("B", found.b)):
+    for letter, document in (("A", comparison.a), ("B", comparison.b)):
         console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {document.sizes}"))
-    console.print(Text.assemble("Verdict: ", (found.sentence, "bold"), f" (threshold {found.threshold:g})"))
-    if found.verdict == "none":
+    console.print(Text.assemble("Verdict: ", (comparison.sentence, "bold"), f" (threshold {comparison.threshold:g})"))
+    if comparison.verdict == "none":
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("", "exact", *(estimate.sketch for estimate in found.estimates)):
+    for name in ("", "exact", *(estimate.sketch for estimate in comparison.estimates)):
         table.add_column(name, overflow="fold")
-    estimated = [_with_interval(e.resemblance, e.interval) for e in found.estimates]
-    table.add_row("resemblance", Text(f"{found.exact.resemblance:.4f}", "bold"), *estimated)
+    estimated = [_format_interval(e.resemblance, e.interval) for e in comparison.estimates]
+    table.add_row("resemblance", Text(f"{comparison.exact.resemblance:.4f}", "bold"), *estimated)
     for side, name in enumerate(("A in B", "B in A")):
-        values = (_with_interval(e.containment[side], e.containment_intervals[side]) for e in found.estimates)
-        table.add_row(name, f"{found.containment[side]:.4f}", *values)
+        values = (_format_interval(e.containment[side], e.containment_intervals[side]) for e in comparison.estimates)
+        table.add_row(name, f"{comparison.containment[side]:.4f}", *values)
     console.print(table)
     console.print(
-        f"{found.exact.common:,} of {found.exact.union:,} shingles are in both. A in B: containment, the share of A's "
-        "shingles that B has. Estimates with intervals of 95 % confidence."
+        f"{comparison.exact.common:,} of {comparison.exact.union:,} shingles are in both. A in B: containment, the share of "
+        "A's shingles that B has. Estimates with intervals of 95 % confidence."
     )
 
 
-def _with_interval(value: float, interval: tuple[float, float]) -> str:
+def _format_interval(value: float, interval: tuple[float, float]) -> str:
     """Format an estimate with its interval."""
     low, high = interval
     return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
 
-def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
+def _print_passages(comparison: DocumentComparison, console: Any, every: bool) -> None:
     """Print the passages of both documents side by side."""
     from rich.table import Table
 
-    listed = rows(found.passages)
+    listed = rows(comparison.passages)
     shown = listed if every else listed[:SHOWN_ROWS]
     table = Table.grid(expand=True, padding=(0, 0, 0, 0))
     for _ in range(2):
         table.add_column(ratio=1)
     for row in shown:
-        table.add_row(*(_cell(found, side, row, every) for side in (0, 1)))
+        table.add_row(*(_build_cell(comparison, side, row, every) for side in (0, 1)))
     console.print()
     console.print("[n] shared; = equal, too short to be a shared shingle; - in A, not at this place in B; + in B, not at "
                   "this place in A; moved: elsewhere in the other document; again: repeated")
@@ -103,12 +103,12 @@ def _passages(found: DocumentComparison, console: Any, every: bool) -> None:
         console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
 
 
-def _cell(found: DocumentComparison, side: int, row: AlignedRow, every: bool) -> Table:
+def _build_cell(comparison: DocumentComparison, side: int, row: AlignedRow, every: bool) -> Table:
     """Build one side of a row of passages."""
     from rich.table import Table
     from rich.text import Text
 
-    document = (found.a, found.b)[side]
+    document = (comparison.a, comparison.b)[side]
     cell = Table.grid(padding=(0, 1, 0, 0), expand=True)
     cell.add_column(no_wrap=True, min_width=4, justify="right")
     cell.add_column(ratio=1, overflow="fold")
@@ -116,15 +116,15 @@ def _cell(found: DocumentComparison, side: int, row: AlignedRow, every: bool) ->
         note = "again" if passage.repeat else "" if row.aligned else "moved"
         mark = "=" if passage.short else f"[{passage.number}]" if passage.number else "-+"[side]
         style = STYLES[note if passage.number and not passage.short else mark]
-        cell.add_row(Text(mark, style), _styled(document, passage, note, style, found.shingling.unit, every))
+        cell.add_row(Text(mark, style), _style(document, passage, note, style, comparison.shingling.unit, every))
     return cell
 
 
-def _styled(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
+def _style(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
     """Build the styled text of a passage; a long one is elided unless `every` passage is shown in full."""
     from rich.text import Text
 
-    text = _one_line(document.text[p.start : p.end], unit)
+    text = _make_printable(document.text[p.start : p.end], unit)
     limit = len(text) if every else SHOWN_CHARACTERS[p.number > 0]
     head, middle, tail = elided(text, limit)
     styled = Text(f"({note}) " if p.number and note else "", "italic")
@@ -134,7 +134,7 @@ def _styled(document: ComparedDocument, p: Passage, note: str, style: str, unit:
     return styled
 
 
-def _one_line(text: str | bytes, unit: Any) -> str:
+def _make_printable(text: str | bytes, unit: Any) -> str:
     """Make a text printable; in words, which are compared without them, runs of blanks become one blank."""
     decoded = as_text(text)
     if unit == "word":
@@ -155,22 +155,21 @@ def run_compare(options: CompareOptions) -> int:
 
 
 def _compare(options: CompareOptions, page: PageFile | None) -> int:
-    """Compare the documents; write the page, or print what was found."""
-    shingling = checked_shingling(
+    """Compare the documents; write the page, or print the result."""
+    shingling = make_shingling(
         unit=options.unit, width=options.width, labelled=options.labelled, normalize=options.normalize,
         stop_words=options.stop_words,
     )
     advice = "" if options.unit == "byte" else ", or compare with --unit byte"
     a, b = (load_document(name, options, options.unit, advice) for name in (options.a, options.b))
-    found = compare(a, b, (options.a, options.b), shingling, options.threshold)
+    comparison = compare(a, b, (options.a, options.b), shingling, options.threshold)
     if page is not None:
-        page.write(compare_page(found))
+        page.write(compare_page(comparison))
         page.commit()
         options.outcome.written = True
-    if options.json:
-        print(json.dumps(as_json(found), indent=2))
-    elif page is not None:
-        print(f"{found.sentence[:1].upper()}{found.sentence[1:]}; the page is {printable(page.path)}")
-    else:
-        report(found, sys.stdout, options.all)
-    return 0
+    if page is None and not options.json:
+        print_comparison(comparison, sys.stdout, options.all)
+        return 0
+    sentence = f"{comparison.sentence[:1].upper()}{comparison.sentence[1:]}"
+    text = [] if page is None else [f"{sentence}; the page is {printable(page.path)}"]
+    return present(options, Account(as_json(comparison), text))

@@ -1,12 +1,11 @@
-"""The search of ``ndcore dedup``, and what it says and writes: verdicts, the account, what the filter costs."""
+"""The search of ``ndcore dedup``, and what it writes: documents, verdicts, and ``summary.json``."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,14 +16,16 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.account import recipe_data
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import (
     all_sketches,
     choose_settings,
+    count_repeated,
     ids_of,
     open_documents,
+    ranking_of,
     refuse_nothing_read,
-    repeated,
     say_how_ordered,
     text_field,
 )
@@ -32,7 +33,7 @@ from ndcore.collection.collection import Collection
 from ndcore.dedup.classes import CLASSES
 from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.dedup.result import NearDuplicates
-from ndcore.files.document_fields import GroupingField, Ids, RankingField
+from ndcore.files.document_fields import GroupingField, Ids
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import write_lines
@@ -59,7 +60,7 @@ from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["DedupFindings", "DedupRun", "Side", "cost_of_completeness", "describe_filter"]
+__all__ = ["DedupFindings", "DedupRun", "Side", "check_threshold", "cost_of_completeness", "describe_filter"]
 
 
 # ---- the search
@@ -67,41 +68,41 @@ __all__ = ["DedupFindings", "DedupRun", "Side", "cost_of_completeness", "describ
 
 @dataclass(frozen=True)
 class Side:
-    """What is deduplicated, or what it is deduplicated against: documents, or saved sketches."""
+    """The documents or the saved sketches that are deduplicated, or that they are compared against."""
 
     corpus: FileDocuments | Sketches
     sources: list[Source]
 
     @property
     def documents(self) -> FileDocuments | None:
-        """The documents, None of saved sketches."""
+        """The documents; None where only sketches were saved."""
         return self.corpus if isinstance(self.corpus, FileDocuments) else None
 
     @property
     def sketched(self) -> bool:
-        """Whether it is saved sketches, so that resemblance is estimated."""
+        """Whether only sketches were saved, so that resemblances are estimates."""
         return self.documents is None
 
     @property
     def ids(self) -> Sequence[str | int] | Ids:
-        """Ids of the documents."""
+        """The ids of the documents."""
         return ids_of(self.corpus)
 
     @property
     def places(self) -> PlaceColumns | None:
-        """The function from positions to where these documents stand, as columns; None of saved sketches."""
+        """The function from positions to the places of documents, as columns; None where only sketches were saved."""
         return None if self.documents is None else self.documents.places
 
 
 class DedupRun:
-    """Inputs and parameters of one deduplication, and the search itself.
+    """The inputs of one deduplication, and the search itself.
 
     Parameters
     ----------
     options : DedupOptions
-        With these inputs nothing refuses them.
-    found, known : Inputs
-        What to deduplicate, and what it is deduplicated against (no sources: nothing).
+        Checked together with these inputs.
+    inputs, known : Inputs
+        What to deduplicate, and what to compare it against (no sources: nothing).
     stack : ExitStack
         Closes the documents at the end.
 
@@ -110,25 +111,24 @@ class DedupRun:
     texts : Side
     known : Side or None
     ranking : RankingField or None
-        Values of the field of --keep.
+        The values of the field of --keep.
     saved : dict or None
         The rejected records that are in the output; None where they are not written.
     """
 
-    def __init__(self, options: DedupOptions, found: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
+    def __init__(self, options: DedupOptions, inputs: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
         self.options = options
         self.saved: SavedRecords | None = None
-        rule, order = options.keep
-        self.ranking = RankingField(rule, order == "desc") if order else None
+        self.ranking = ranking_of(options.keep)
         self._groups = GroupingField(options.by, "--by") if options.by else None
         self._versions = GroupingField(options.one_per, "--one-per") if options.one_per else None
         fields = {"keep": self.ranking, "by": self._groups, "one_per": self._versions, "annotate": options.annotate}
-        self.texts = _side(options, found, "IN", stack, **fields)
+        self.texts = _side(options, inputs, "IN", stack, **fields)
         self.known = _side(options, known, "--against", stack) if known.sources else None
 
     @property
     def sides(self) -> list[Side]:
-        """The inputs and, if there is one, the side of --against."""
+        """The inputs, and the documents of --against if there are any."""
         return [self.texts] if self.known is None else [self.texts, self.known]
 
     @property
@@ -150,7 +150,7 @@ class DedupRun:
         saved = [side.corpus for side in self.sides if side.sketched]
         self.shingling, numbers = choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
         if options.filter != "complete" and options.drop != "contained":
-            _check_threshold(threshold, numbers.get("num_perm", 84))
+            check_threshold(threshold, numbers.get("num_perm", 84))
         codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
         with reporting(not options.quiet) as report:
             result = near_duplicates(
@@ -188,30 +188,31 @@ class DedupRun:
 
     def _position(self) -> tuple[int, int] | None:
         """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""
-        places = [side.documents.position() for side in self.sides if side.documents is not None]
-        if not places or None in places:
+        positions = [side.documents.position() for side in self.sides if side.documents is not None]
+        known = [position for position in positions if position is not None]
+        if not known or len(known) < len(positions):
             return None
-        read, total = (sum(column) for column in zip(*filter(None, places), strict=True))
-        return read, total
+        return sum(read for read, _ in known), sum(total for _, total in known)
 
 
-def _side(options: DedupOptions, found: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
-    if all_sketches(found.sources, what):
-        return Side(_signatures(found.sources), found.sources)
-    documents = open_documents(options, found, memory_limit=options.memory_limit, **fields)
-    return Side(stack.enter_context(documents), found.sources)
+def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
+    """Load saved sketches, or open documents; `what` names the inputs in messages."""
+    if all_sketches(inputs.sources, what):
+        return Side(_signatures(inputs.sources), inputs.sources)
+    documents = open_documents(options, inputs, memory_limit=options.memory_limit, **fields)
+    return Side(stack.enter_context(documents), inputs.sources)
 
 
-def _check_threshold(threshold: float, num_perm: int) -> None:
-    """Raise UsageError, before anything is read, where no filter finds pairs at `threshold`."""
+def check_threshold(threshold: float, num_perm: int) -> int:
+    """Return the length of the signatures. Raises UsageError, before anything is read, where no filter finds pairs."""
     try:
-        design_filter(threshold, num_perm=num_perm)
+        return design_filter(threshold, num_perm=num_perm).num_perm
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
 def _signatures(sources: Sequence[Source]) -> Sketches:
-    """Load the signatures of files and collections, one after another; raise UsageError for sketches of other kinds."""
+    """Load the signatures of files and collections, one after another. Raises UsageError for other sketches."""
     joined: Sketches | None = None
     for source in sources:
         sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
@@ -226,25 +227,25 @@ def _signatures(sources: Sequence[Source]) -> Sketches:
     return joined
 
 
-# ---- what was found
+# ---- parts of summary.json
 
 LARGEST = 20  # losses that are listed
-SAMPLED = 10_000  # signatures that an estimate reads: one of all would take longer than the search
+SAMPLED = 10_000  # signatures that an estimate reads: to read all would take longer than the search
 
 
 def describe_filter(result: NearDuplicates) -> dict[str, Any]:
     """Return the parameters of the filter, the probability that it misses a pair at the threshold, and why it was chosen."""
-    found, choice = result.filter, result.filter_choice
-    described: dict[str, Any] = plain(found)
-    return {"kind": "lsh" if isinstance(found, FilterDesign) else "prefix", **described, "miss": found.miss,
-            "choice": None if choice is None else plain(choice)}
+    design = result.filter
+    described: dict[str, Any] = plain(design)
+    return {"kind": "lsh" if isinstance(design, FilterDesign) else "prefix", **described, "miss": design.miss,
+            "choice": plain(result.filter_choice)}
 
 
 def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
 
-    Sizes of shingle sets come from at most `SAMPLED` documents, estimated where they have signatures, so no text is read
-    again.
+    The sizes of at most `SAMPLED` shingle sets are looked at. Where documents have signatures these tell the sizes, so no
+    text is read again.
     """
     documents = result.sources
     if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
@@ -273,14 +274,8 @@ def _spread(n: int, most: int) -> Ints:
     return np.random.default_rng(n).integers(ends[:-1], ends[1:])
 
 
-def describe_pairs_below(result: NearDuplicates) -> list[dict[str, float]] | None:
-    """Describe the estimated pairs below the threshold for ``summary.json``."""
-    steps = result.pairs_below
-    return None if steps is None else [step._asdict() for step in steps]
-
-
 def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
-    """Count the shingles that the drops cost, and list the largest losses; None where they were not counted."""
+    """Count the shingles that no kept document has, and list the largest losses; None where they were not counted."""
     lost = verdicts.lost
     if lost is None:
         return None
@@ -291,37 +286,23 @@ def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
     }
 
 
-DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # which differ from their representative
+DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # whose texts differ in words
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
 
 
 class DedupFindings:
     """The near-duplicates of a run at one threshold.
 
-    Positions of documents count the inputs from 0 on, and the documents of --against after them.
-
-    Attributes
-    ----------
-    run : Run
-    result : NearDuplicates
-    verdicts : NamedVerdicts
-    verified_at : float
-        The threshold that pairs were verified at: the lowest of the run.
+    Positions count the documents of the inputs, from 0 on, then the documents of --against. Pairs were verified at the
+    threshold `verified_at`, the lowest of the run.
     """
 
     def __init__(self, run: DedupRun, result: Any, verified_at: float) -> None:
         self.run, self.result, self.verified_at = run, result, verified_at
         texts, known = run.texts, run.known
-        self.verdicts = NamedVerdicts(
-            result,
-            texts.ids,
-            () if known is None else known.ids,
-            texts.sketched,
-            known is not None and known.sketched,
-            known is not None,
-            texts.places,
-            None if known is None else known.places,
-        )
+        against: dict[str, Any] = {} if known is None else {
+            "against": known.ids, "against_sketched": known.sketched, "against_places": known.places, "has_against": True}
+        self.verdicts = NamedVerdicts(result, texts.ids, sketched=texts.sketched, places=texts.places, **against)
 
     @classmethod
     def of(cls, run: DedupRun) -> DedupFindings:
@@ -329,11 +310,11 @@ class DedupFindings:
         return cls(run, run.near_duplicates(), run.options.thresholds[0])
 
     def at(self, threshold: float) -> DedupFindings:
-        """Return the findings at a threshold; the pairs that were verified at the lowest answer for higher ones."""
-        found = self.result
-        if threshold == found.threshold:
+        """Return the findings at a higher threshold, from the pairs that were verified at the lowest one."""
+        result = self.result
+        if threshold == result.threshold:
             return self
-        result = dataclasses.replace(found.rethreshold(threshold), filter=_filter_at(found.filter, threshold))
+        result = dataclasses.replace(result.rethreshold(threshold), filter=_filter_at(result.filter, threshold))
         return DedupFindings(self.run, result, self.verified_at)
 
     def locate(self, position: int) -> tuple[Side, int]:
@@ -341,9 +322,7 @@ class DedupFindings:
         n, known = len(self.verdicts), self.run.known
         return (self.run.texts, position) if position < n or known is None else (known, position - n)
 
-    # ---- words
-
-    def shown(self, position: int) -> str:
+    def name_document(self, position: int) -> str:
         """Name a document for people: its place and its own id."""
         side, inside = self.locate(position)
         if side.documents is None:
@@ -353,7 +332,7 @@ class DedupFindings:
         return f"{printable(str(side.documents.place(inside)))}{more}"
 
     def example(self) -> str:
-        """Return the line that says how to look at a pair, empty where the texts of none are at hand."""
+        """Return the line that says how to look at a pair; empty where no pair has both its texts at hand."""
         n, labels, known = len(self.verdicts), self.result.labels, self.run.known
         readable = (labels < n) | (known is None or not known.sketched)
         dropped = self.verdicts.by_loss()
@@ -379,7 +358,7 @@ class DedupFindings:
         return f"Look at a pair with: ndcore compare {pasted([*map(str, places), *words])}"
 
     def _lasting_place(self, position: int) -> Place | None:
-        """Return where a document stands; None in a stream, which cannot be read again."""
+        """Return the place of a document; None in a stream, which cannot be read again."""
         side, inside = self.locate(position)
         assert side.documents is not None
         place = side.documents.place(inside)
@@ -400,14 +379,14 @@ class DedupFindings:
             else:
                 write_kept(output, documents, self.verdicts.kept, report)
         write_clusters(output, self.verdicts)
-        account = self.account()
-        write_summary(output, account)
-        return account
+        data = self.summary()
+        write_summary(output, data)
+        return data
 
     def print(self, stdout: IO[bytes]) -> dict[str, Any]:
-        """Write the kept records (of --annotate, all) to standard output as lines of JSON, and return the summary.
+        """Write the kept records (with --annotate, all) to standard output as lines of JSON, and return the summary.
 
-        FileDocuments that could not be read, and paths that were passed over, are listed on standard error.
+        Documents that could not be read, and paths that were passed over, are listed on standard error.
         """
         documents, kept, options = self.run.texts.documents, self.verdicts.kept, self.run.options
         replaced, options.outcome.printed = 0, True
@@ -419,29 +398,30 @@ class DedupFindings:
             else:
                 replaced = write_lines(stdout, documents, kept, None, report)
         stdout.flush()
-        account = self.account() | {"replaced_bytes": replaced}
+        data = self.summary() | {"replaced_bytes": replaced}
         for side in self.run.sides:
             if side.documents is not None:
                 summary.print_unread(side.documents, sys.stderr)
-        return account
+        return data
 
-    def _kept_ids(self) -> Any:
+    def _kept_ids(self) -> Iterator[str | int]:
+        """Iterate over the ids of the kept documents."""
         return (self.verdicts.name(int(position)) for position in np.flatnonzero(self.verdicts.kept))
 
-    # ---- the account
+    # ---- summary.json
 
-    def account(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         run, result, documents = self.run, self.result, self.run.texts.documents
         rejected = [] if documents is None else documents.rejected
         recipe = result.sources.recipe
         return {
             "ndcore": __version__,
-            "counts": summary.counts(len(self.verdicts) + len(rejected), len(rejected), self.verdicts),
+            "counts": self._counts(len(rejected)),
             "clusters": self.verdicts.clusters(),
             "parameters": self._parameters(recipe),
-            "recipe": {"id": recipe.id, "parameters": json.loads(recipe.to_json())} if recipe is not None else None,
-            "verdict": {"id": result.recipe.id, "parameters": json.loads(result.recipe.to_json())},
+            "recipe": None if recipe is None else recipe_data(recipe),
+            "verdict": recipe_data(result.recipe),
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
             "filter": describe_filter(result),
@@ -449,7 +429,7 @@ class DedupFindings:
             "common": plain(result.common),
             "common_shingles": result.common_shingles,
             "lost": describe_losses(self.verdicts),
-            "pairs_below": describe_pairs_below(result),
+            "pairs_below": None if result.pairs_below is None else [step._asdict() for step in result.pairs_below],
             "pairs_verified_at": self.verified_at,
             "without_shingles": int(np.count_nonzero(~np.asarray(result.valid[: len(self.verdicts)], bool))),
             "pages_without_main_content": 0 if documents is None else documents.without_main,
@@ -457,77 +437,71 @@ class DedupFindings:
             "invalid_utf8_bytes": int(result.invalid_bytes),
             "blank_lines": 0 if documents is None else documents.blank,
             "without_keep_field": run.ranking.missing if run.ranking is not None else 0,
-            "repeated_ids": repeated(run.texts.corpus),
+            "repeated_ids": count_repeated(run.texts.corpus),
             **({} if documents is None else summary.archive_counts(documents)),
-            "inputs": _sketch_counts(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
+            "inputs": _count_sketches(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
-            "against": None if run.known is None else _against(run.known),
+            "against": None if run.known is None else _describe_against(run.known),
             "rejected": summary.rejected_list(rejected, run.saved),
             "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
             "excluded": 0 if documents is None else documents.excluded,
         }
 
+    def _counts(self, rejected: int) -> dict[str, Any]:
+        """Count read, kept, dropped and rejected documents. Raises AssertionError, a bug of ndcore, if the sum is wrong."""
+        read, kept, dropped = len(self.verdicts) + rejected, int(self.verdicts.kept.sum()), self.verdicts.counts()
+        if read != kept + sum(dropped.values()) + rejected:
+            raise AssertionError(f"{read} read, {kept} kept, {dropped} dropped and {rejected} rejected do not add up")
+        return {"read": read, "kept": kept, "dropped": sum(dropped.values()), "dropped_by_class": dropped,
+                "rejected": rejected}
+
     def _parameters(self, recipe: Any) -> dict[str, Any]:
+        """Return the parameters that decide the result, as the command line gave them or by default."""
         options, shingling = self.run.options, self.run.shingling
         html = options.html_part
         if html is None and any(source.kind in ("html", "archive") for source in self.run.texts.sources):
             html = "page"
         return {
-            "inputs": options.inputs,
-            "against": options.against,
+            **_pick_options(options, "inputs", "against"),
             "threshold": self.result.threshold,
-            "unit": shingling.unit,
-            "width": shingling.width,
-            "normalize": shingling.normalize,
+            **{name: getattr(shingling, name) for name in ("unit", "width", "normalize")},
             **{name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe},
-            "filter": options.filter,
-            "drop": options.drop,
-            "must_agree": options.must_agree,
-            "min_shingles": options.min_shingles,
-            "drop_common": options.drop_common,
-            "cluster": options.cluster,
-            "reassign": options.reassign,
-            "lost": options.lost,
-            "max_lost": options.max_lost,
-            "max_holders": options.max_holders,
+            **_pick_options(options, "filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign",
+                            "lost", "max_lost", "max_holders"),
             "keep": ":".join(filter(None, options.keep)),
-            "by": options.by,
-            "one_per": options.one_per,
+            **_pick_options(options, "by", "one_per"),
             "text_field": text_field(options),
             "id_field": options.id_field or "id",
-            "include": options.include,
-            "exclude": options.exclude,
-            "hidden": options.hidden,
-            "on_error": options.on_error,
-            "annotate": options.annotate,
+            **_pick_options(options, "include", "exclude", "hidden", "on_error", "annotate"),
             "html": html,
-            "encoding": options.encoding,
-            "delimiter": options.delimiter,
+            **_pick_options(options, "encoding", "delimiter"),
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
 
 
-def _filter_at(found: FilterDesign | PrefixFilter, threshold: float) -> FilterDesign | PrefixFilter:
+def _pick_options(options: DedupOptions, *names: str) -> dict[str, Any]:
+    """Return the values of some options by their names."""
+    return {name: getattr(options, name) for name in names}
+
+
+def _filter_at(design: FilterDesign | PrefixFilter, threshold: float) -> FilterDesign | PrefixFilter:
     """Describe a filter at a higher threshold than the one it was made for."""
-    if isinstance(found, PrefixFilter):
-        return dataclasses.replace(found, threshold=threshold)
-    return FilterDesign.of(found.groups, found.group_size, found.need, threshold=threshold, num_perm=found.num_perm,
-                           documents=found.documents)
+    if isinstance(design, PrefixFilter):
+        return dataclasses.replace(design, threshold=threshold)
+    return FilterDesign.of(design.groups, design.group_size, design.need, threshold=threshold, num_perm=design.num_perm,
+                           documents=design.documents)
 
 
-def _sketch_counts(side: Side) -> list[dict[str, Any]]:
+def _count_sketches(side: Side) -> list[dict[str, Any]]:
+    """Name the files of sketches; count the documents of a single one."""
     if len(side.sources) > 1:
         return [{"name": source.name} for source in side.sources]
     return [{"name": side.sources[0].name, "read": len(side.corpus)}]
 
 
-def _against(known: Side) -> dict[str, Any]:
+def _describe_against(known: Side) -> dict[str, Any]:
+    """Say what was read of --against."""
     if known.documents is None:
         return {"read": len(known.corpus), "sketches": True}
-    return {
-        "read": known.documents.read,
-        "inputs": summary.input_counts(known.documents, None),
-        "rejected": summary.rejected_list(known.documents.rejected),
-        "ignored": summary.ignored_list(known.documents.ignored),
-        "excluded": known.documents.excluded,
-    }
+    read = summary.what_was_read(known.documents)
+    return {"read": known.documents.read, **{name: read[name] for name in ("inputs", "rejected", "ignored", "excluded")}}

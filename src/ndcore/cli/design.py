@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from typing import Any
 
 import numpy as np
 
+from ndcore.cli.account import Account, Figures, present
 from ndcore.cli.commands import DesignOptions
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputFile
@@ -28,9 +27,9 @@ RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 def run_design(options: DesignOptions) -> int:
     """Run ``ndcore design``."""
-    picture = None if options.plot is None else _picture(options.plot, options.overwrite)
+    picture = None if options.plot is None else _check_picture(options.plot, options.overwrite)
     try:
-        chosen = _given(options) or _search(options)
+        chosen = _read_design(options) or _search(options)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if picture is not None:
@@ -39,14 +38,10 @@ def run_design(options: DesignOptions) -> int:
                 plot_filter(chosen).save(new)
             picture.commit()
         options.outcome.written = True
-    if options.json:
-        print(json.dumps(plain(_account(chosen)), indent=2))
-    else:
-        _report(chosen, options.plot)
-    return 0
+    return present(options, _make_account(chosen, options.plot))
 
 
-def _picture(name: str, overwrite: bool) -> OutputFile:
+def _check_picture(name: str, overwrite: bool) -> OutputFile:
     """Return the file of the picture. Raises UsageError where it cannot be written, or should not be."""
     picture = OutputFile(name, "picture", overwrite=overwrite)
     try:
@@ -56,10 +51,10 @@ def _picture(name: str, overwrite: bool) -> OutputFile:
     return picture
 
 
-def _given(options: DesignOptions) -> FilterDesign | None:
-    """Return the filter that the options name, or None where they name none."""
-    parts = {"--groups": options.groups, "--group-size": options.group_size, "--need": options.need}
-    named = [name for name, value in parts.items() if value is not None]
+def _read_design(options: DesignOptions) -> FilterDesign | None:
+    """Return the filter that the options describe, or None where they describe none."""
+    shapes = {"--groups": options.groups, "--group-size": options.group_size, "--need": options.need}
+    named = [name for name, value in shapes.items() if value is not None]
     bounds = {"--miss": options.miss, "--false-candidates": options.false_candidates, "--bytes": options.bytes}
     bounded = [name for name, value in bounds.items() if value is not None]
     if options.preset is not None and named:
@@ -80,7 +75,7 @@ def _given(options: DesignOptions) -> FilterDesign | None:
 
 
 def _search(options: DesignOptions) -> FilterDesign:
-    """Search the cheapest filter within the bounds of the options."""
+    """Search for the cheapest filter within the bounds of the options."""
     length = {} if options.num_perm is None else {"num_perm": options.num_perm, "max_num_perm": options.num_perm}
     return design_filter(
         options.threshold or THRESHOLD, miss=options.miss, documents=options.collection or DOCUMENTS,
@@ -88,53 +83,35 @@ def _search(options: DesignOptions) -> FilterDesign:
     )
 
 
-def _rows(chosen: FilterDesign) -> list[tuple[float, float, float]]:
-    """Return (resemblance, probability to pass, probability to be missed) at usual resemblances and at the threshold."""
-    at = sorted({*RESEMBLANCES, chosen.threshold})
+def _make_account(chosen: FilterDesign, picture: str | None) -> Account:
+    """Make the account of a filter: its fields, what follows from them, the complete filter, and a table."""
     shape = chosen.groups, chosen.group_size, chosen.need
-    return [(rho, float(chosen.pass_probability(rho)), float(miss_probability(rho, *shape))) for rho in at]
-
-
-def _account(chosen: FilterDesign) -> dict[str, Any]:
-    """Make what ``--json`` prints: the fields of the design, what follows from them, the complete filter, the table."""
+    rows = [(rho, float(chosen.pass_probability(rho)), float(miss_probability(rho, *shape)))
+            for rho in sorted({*RESEMBLANCES, chosen.threshold})]
     named = ("bands", "rows", "half", "steepest", "inflection", "feature_bits", "bytes_per_document",
              "collisions_per_document", "candidates_per_document", "spurious")
-    account = dataclasses.asdict(chosen) | {name: getattr(chosen, name) for name in named}
-    account["complete"] = {"threshold": chosen.threshold, "looked_up_of_100": _looked_up(chosen),
-                           "miss": chosen.complete.miss, "bytes_per_shingle": SHINGLE_BYTES}
-    account["probabilities"] = [
-        {"resemblance": rho, "candidate": passed, "missed": missed} for rho, passed, missed in _rows(chosen)]
-    return account
+    looked_up = int(chosen.complete.probe_length(np.array([100]))[0])
+    data = {
+        **dataclasses.asdict(chosen), **{name: getattr(chosen, name) for name in named},
+        "complete": {"threshold": chosen.threshold, "looked_up_of_100": looked_up, "miss": chosen.complete.miss,
+                     "bytes_per_shingle": SHINGLE_BYTES},
+        "probabilities": [{"resemblance": rho, "candidate": passed, "missed": missed} for rho, passed, missed in rows],
+    }
+    return Account(plain(data), [
+        f"Filter for pairs at resemblance {chosen.threshold:g} or more in {chosen.documents:,} documents",
+        Figures(_list_parameters(chosen), 11, 9),
+        "Expected",
+        Figures(_list_expectations(chosen), 11, 9),
+        "  resemblance  candidate     missed",
+        *(f"  {rho:11g}  {passed:9.3g}  {missed:9.3g}{'  <- threshold' if rho == chosen.threshold else ''}"
+          for rho, passed, missed in rows),
+        f"With --filter complete, ndcore dedup {chosen.complete}.",
+        f"  It takes {SHINGLE_BYTES} bytes a shingle in a temporary file.",
+        *([] if picture is None else [f"Curve in {printable(picture)}"]),
+    ])
 
 
-def _report(chosen: FilterDesign, picture: str | None) -> None:
-    """Print the design for people."""
-    print(f"Filter for pairs at resemblance {chosen.threshold:g} or more in {chosen.documents:,} documents")
-    _print_lines(_parameters(chosen))
-    print("Expected")
-    _print_lines(_expectations(chosen))
-    print("  resemblance  candidate     missed")
-    for rho, passed, missed in _rows(chosen):
-        mark = "  <- threshold" if rho == chosen.threshold else ""
-        print(f"  {rho:11g}  {passed:9.3g}  {missed:9.3g}{mark}")
-    print(f"With --filter complete, ndcore dedup {chosen.complete}.\n"
-          f"  It takes {SHINGLE_BYTES} bytes a shingle in a temporary file.")
-    if picture is not None:
-        print(f"Curve in {printable(picture)}")
-
-
-def _looked_up(chosen: FilterDesign) -> int:
-    """Return how many of the 100 shingles of a document the complete filter looks up."""
-    return int(chosen.complete.probe_length(np.array([100]))[0])
-
-
-def _print_lines(lines: list[tuple[str, str, str]]) -> None:
-    """Print lines of name, value and meaning."""
-    for name, value, meaning in lines:
-        print(f"  {name:<11} {value:>9}  {meaning}")
-
-
-def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+def _list_parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     """Return the lines that describe the filter."""
     used, bits = chosen.groups * chosen.group_size, fingerprint_bits(chosen.documents)
     length = f"2 log2(documents) + 20 = {bits}" + (f", but a feature has {chosen.feature_bits}" if bits > 64 else "")
@@ -148,7 +125,7 @@ def _parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     ]
 
 
-def _expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
+def _list_expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
     """Return the lines that describe what the filter does."""
     return [
         ("miss", f"{chosen.miss:.2g}", f"of the pairs at {chosen.threshold:g} are missed, fewer above it"),

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import math
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 
 from ndcore._batch import Batch
+from ndcore.cli.account import Account, Properties, TextBlock, print_json
 from ndcore.cli.inputs import open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
@@ -29,6 +29,7 @@ from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT
+from ndcore.files.provenance import Place
 from ndcore.files.sources import Inputs, Source, get_sizes
 from ndcore.human import counted, human_bytes, printable
 from ndcore.parallel import thread_count
@@ -130,41 +131,41 @@ class _Sample:
     complete: bool = True
 
 
-def dry_run(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
+def dry_run(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
     """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
-    estimate = _estimated(options, found, sketcher, costs)
+    account = estimate_account(_estimate(options, inputs, sketcher, costs), options, output)
     if options.json:
-        print(json.dumps(plain(estimate), indent=2))
-    else:
-        _report(estimate, output, options.on_error, sys.stdout)
+        print_json(account.data)
+    else:  # also with --quiet, and on standard output, whose records are not written
+        account.print_text(sys.stdout)
     return 0
 
 
-def _estimated(options: DocumentOptions, found: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
+def _estimate(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
     """Read a sample of the inputs, for about `SAMPLING_SECONDS`, and scale it up.
 
     Raises UsageError for inputs that cannot be sampled: streams, sketches and collections.
     """
-    for source in found.sources:
+    for source in inputs.sources:
         if not source.location:
             whole = f"{source.path} would be copied as a whole; save it first"
             raise UsageError(f"--dry-run reads a sample of files, and {whole}")
         if source.kind in (SKETCHES, COLLECTION):
             what = "holds sketches" if source.kind == SKETCHES else "is a collection"
             raise UsageError(f"--dry-run estimates what documents take, and {source.path} {what}")
-    process = _process_bytes() + BATCHES
+    process = _measure_process() + BATCHES
     strata: dict[tuple[str, str], list[tuple[Source, int]]] = {}
-    for source, size in zip(found.sources, get_sizes(found.sources), strict=True):
+    for source, size in zip(inputs.sources, get_sizes(inputs.sources), strict=True):
         strata.setdefault((source.kind, source.compression), []).append((source, size))
     total = sum(size for files in strata.values() for _, size in files)
     samples = {
-        key: _sampled(options, files, sketcher, SAMPLING_SECONDS * sum(size for _, size in files) / max(total, 1))
+        key: _take_sample(options, files, sketcher, SAMPLING_SECONDS * sum(size for _, size in files) / max(total, 1))
         for key, files in strata.items()
     }
-    return _scaled(strata, samples, costs, thread_count(options.threads), process)
+    return _scale_up(strata, samples, costs, thread_count(options.threads), process)
 
 
-def _sampled(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
+def _take_sample(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
     """Read a sample of files. At least one batch of the first file is read, however long that takes."""
     sample = _Sample()
     chosen = random.Random(1).sample(files, min(MAX_FILES, len(files)))
@@ -191,9 +192,9 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
             if batch is None:
                 ended = True
                 break
-            sketches = _sketched(batch, sketcher, options.threads)
+            sketches = _sketch(batch, sketcher, options.threads)
             sample.sketching += time.perf_counter() - between
-            sample.sketch_bytes += _nbytes(sketches)
+            sample.sketch_bytes += _count_bytes(sketches)
             sample.shingles += 0.0 if sketches.sizes is None else float(np.nansum(sketches.sizes))
             documents_read += len(batch)
             text_bytes += int(Batch(batch).lengths().sum())
@@ -207,19 +208,19 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
     return ended
 
 
-def _sketched(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
+def _sketch(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
     """Sketch a batch as a run would: signatures together with digests."""
     if isinstance(sketcher, MinHasher):
         return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
     return sketcher.sketch_many(batch, threads=threads)
 
 
-def _nbytes(sketches: Sketches) -> int:
+def _count_bytes(sketches: Sketches) -> int:
     arrays = (sketches.values, sketches.offsets, getattr(sketches, "positions", None))
     return sum(int(array.nbytes) for array in arrays if array is not None)
 
 
-def _scaled(
+def _scale_up(
     strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
     threads: int, process: int,
 ) -> CostEstimate:
@@ -234,10 +235,10 @@ def _scaled(
             rejected = len(sample.rejected) / max(1, len(sample.read))
             documents = (len(files) * (1 - rejected),) * 2 if sample.rejected else (float(len(files)),) * 2
         else:
-            documents = _total(sample, stored, 1)
-        counts, text = _sum(counts, documents), _sum(text, _total(sample, stored, 2))
+            documents = _estimate_total(sample, stored, 1)
+        counts, text = _add(counts, documents), _add(text, _estimate_total(sample, stored, 2))
         slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
-        once = _sum(once, (factor * faster, factor * slower))
+        once = _add(once, (factor * faster, factor * slower))
         sketch_bytes += sample.sketch_bytes
         shingles += sample.shingles
         sampled_documents += sum(number for _, number, _ in sample.read)
@@ -261,11 +262,11 @@ def _scaled(
     )
 
 
-def _sum(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+def _add(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
     return a[0] + b[0], a[1] + b[1]
 
 
-def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
+def _estimate_total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
     """Estimate a column for all stored bytes: the ratio to bytes, two standard errors each way, at least a tenth.
 
     It is exact where everything was read. The standard error belongs to a ratio of two sums over files, with the
@@ -283,7 +284,7 @@ def _total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
     return stored * ratio * (1 - relative), stored * ratio * (1 + relative)
 
 
-def _process_bytes() -> int:
+def _measure_process() -> int:
     """Return the peak memory of this process: before anything is read, mostly its modules."""
     with contextlib.suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as file:
         for line in file:
@@ -295,59 +296,63 @@ def _process_bytes() -> int:
 # ---- the report
 
 
-def _report(found: CostEstimate, output: str, on_error: str, stream: TextIO) -> None:
-    whole = found.sampled_bytes >= found.stored_bytes
-    share = "all of it was read" if whole else f"{found.sampled_bytes / max(1, found.stored_bytes):.0%} of it was read"
+def estimate_account(estimate: CostEstimate, options: DocumentOptions, output: str) -> Account:
+    """Make the account of an estimate."""
+    return Account(plain(estimate), _tell(estimate, output, options.on_error))
+
+
+def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | TextBlock]:
+    """Tell people what the run would take, and what could not be read."""
+    rejected = estimate.rejected
+    whole = estimate.sampled_bytes >= estimate.stored_bytes
+    share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"
     rows = [
-        ("input", f"{human_bytes(found.stored_bytes)} in {counted(found.files, 'file')}; {share}"),
-        ("documents", _number_range(found.documents)),
-        ("text", _size_range(found.text_bytes)),
-        ("time", f"{_time_range(found.seconds)} with {counted(found.threads, 'thread')}"),
-        ("memory", _size_range(found.memory)),
+        ("input", f"{human_bytes(estimate.stored_bytes)} in {counted(estimate.files, 'file')}; {share} was read"),
+        ("documents", _format_numbers(estimate.documents)),
+        ("text", _format_sizes(estimate.text_bytes)),
+        ("time", f"{_format_times(estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
+        ("memory", _format_sizes(estimate.memory)),
     ]
     if output != STDOUT:
-        rows.append(("disk", f"{_size_range(found.disk)} for {printable(output)}"))
-    if found.temporary.high:
-        rows.append(("temporary", f"{_size_range(found.temporary)} in {printable(tempfile.gettempdir())}"))
-    print("A dry run: nothing was written", file=stream)
-    for name, value in rows:
-        print(f"  {name:<10} {value}", file=stream)
-    for item in found.rejected[:3]:
-        place = item.path if item.number is None else f"{item.path}:{item.number}"
-        print(f"  note: cannot be read: {printable(place)}: {printable(item.reason)}", file=stream)
-    if len(found.rejected) > 3:
-        print(f"  note: nor can {counted(len(found.rejected) - 3, 'other document')} of the sample", file=stream)
-    if found.rejected and on_error == "stop":
-        print("  note: this would end the run; --on-error skip lists such documents and goes on", file=stream)
+        rows.append(("disk", f"{_format_sizes(estimate.disk)} for {printable(output)}"))
+    if estimate.temporary.high:
+        rows.append(("temporary", f"{_format_sizes(estimate.temporary)} in {printable(tempfile.gettempdir())}"))
+    yield "A dry run: nothing was written"
+    yield Properties(rows)
+    for item in rejected[:3]:
+        yield f"  note: cannot be read: {printable(str(Place(item.path, item.number)))}: {printable(item.reason)}"
+    if len(rejected) > 3:
+        yield f"  note: nor can {counted(len(rejected) - 3, 'other document')} of the sample"
+    if rejected and on_error == "stop":
+        yield "  note: this would end the run; --on-error skip lists such documents and goes on"
     how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
-    print(f"{how}; time and memory, of this machine, by rule of thumb.", file=stream)
-    if found.seconds.high > 2 * found.seconds.low:
-        print("How many near-duplicates there are, which are read once more, decides where in the range the time lies.",
-              file=stream)
+    yield f"{how}; time and memory, of this machine, by rule of thumb."
+    if estimate.seconds.high > 2 * estimate.seconds.low:
+        yield "How many near-duplicates there are, which are read once more, decides where in the range the time lies."
 
 
-def _number_range(found: Range) -> str:
-    low, high = round(found.low), round(found.high)
-    return f"{high:,}" if low == high else f"{_rounded(low):,} to {_rounded(high):,}"
+def _format_numbers(span: Range) -> str:
+    low, high = round(span.low), round(span.high)
+    return f"{high:,}" if low == high else f"{_round(low):,} to {_round(high):,}"
 
 
-def _rounded(number: float) -> int:
+def _round(number: float) -> int:
     """Round to two digits: an estimate has no more."""
     digits = max(0, len(str(round(number))) - 2)
     return int(round(number, -digits))
 
 
-def _size_range(found: Range) -> str:
-    low, high = human_bytes(found.low), human_bytes(found.high)
-    return high if low == high else f"{low} to {high}" if round(found.low) else f"at most {high}"
+def _format_sizes(span: Range) -> str:
+    low, high = human_bytes(span.low), human_bytes(span.high)
+    return high if low == high else f"{low} to {high}" if round(span.low) else f"at most {high}"
 
 
-def _time_range(found: Range) -> str:
-    low, high = (_duration(value) for value in found)
+def _format_times(span: Range) -> str:
+    low, high = (_format_duration(value) for value in span)
     return f"about {high}" if low == high else f"{low} to {high}"
 
 
-def _duration(value: float) -> str:
+def _format_duration(value: float) -> str:
     if value < 120:
         return f"{max(1, round(value))} s"
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

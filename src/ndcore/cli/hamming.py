@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from ndcore._types import UInts
+from ndcore.cli.account import Account, present
 from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
@@ -84,7 +85,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     ValueError, DocumentError
         The content is not fingerprints; the message names the place.
     """
-    kind = _kind(path, column)
+    kind = _choose_kind(path, column)
     if kind == "parquet":
         return _load_parquet(path, column)
     if kind not in ("npy", "raw", "sketches"):
@@ -100,7 +101,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
 
 
-def _kind(path: str, column: FingerprintColumns) -> str:
+def _choose_kind(path: str, column: FingerprintColumns) -> str:
     """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
@@ -121,11 +122,11 @@ def _map_raw(path: str, column: FingerprintColumns) -> UInts:
 
 def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
-    if _kind(path, column) != "parquet":
+    if _choose_kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
     gathered: list[UInts] = []
-    for values, _ in _parquet_batches(path, column._replace(id=None)):
+    for values, _ in _read_parquet(path, column._replace(id=None)):
         gathered.append(values)
         if sum(map(len, gathered)) >= ROWS:
             yield np.concatenate(gathered)
@@ -175,13 +176,13 @@ def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
     """Load the columns of a Parquet file."""
     values: list[UInts] = []
     ids: list[Any] = []
-    for part, part_ids in _parquet_batches(path, column):
+    for part, part_ids in _read_parquet(path, column):
         values.append(part)
         ids += part_ids
-    return Loaded(np.concatenate(values), None if column.id is None else _checked_ids(path, column.id, ids))
+    return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, ids))
 
 
-def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
+def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     """Return the ids of a column. Raises ValueError where they cannot be ids."""
     try:
         as_ids(listed)
@@ -190,48 +191,48 @@ def _checked_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
     return listed
 
 
-def _parquet_batches(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
+def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
     """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
-        names = _column_names(path, column, file.schema.names)
+        names = _choose_columns(path, column, file.schema.names)
         batches = file.batches(dict.fromkeys(names))
         for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
             ids = [] if column.id is None else batch.column(column.id).to_pylist()
-            yield _values(path, names[0], batch.column(names[0])), ids
+            yield _check_values(path, names[0], batch.column(names[0])), ids
 
 
-def _column_names(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
+def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
     """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     there = ", ".join(names) or "none"
     if chosen is None:
         raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
-    found = [chosen, *filter(None, [column.id])]
-    for name in found:
+    wanted = [chosen, *filter(None, [column.id])]
+    for name in wanted:
         if names.count(name) != 1:
             many = "no column" if name not in names else "several columns"
             raise UsageError(f"{path} has {many} {name!r}; it has {there}")
-    return found
+    return wanted
 
 
-def _values(path: str, name: str, values: Any) -> UInts:
+def _check_values(path: str, name: str, values: Any) -> UInts:
     """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
                          "bits as int64) without nulls")
-    found: UInts = values.to_numpy().view(np.uint64)
-    return found
+    fingerprints: UInts = values.to_numpy().view(np.uint64)
+    return fingerprints
 
 
 def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
     """Load the columns of a text file."""
-    at, id_at = _position("--field", column.fingerprint or "1"), _position("--id-field", column.id)
+    at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
     with _open_text(path) as file:
-        for number, fields in _rows(path, file):
+        for number, fields in _read_rows(path, file):
             try:
                 values.append(parse_fingerprint(fields[at], kind))
                 if id_at is not None:
@@ -241,7 +242,7 @@ def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return Loaded(np.array(values, np.uint64), None if id_at is None else _checked_ids(path, column.id or "", ids))
+    return Loaded(np.array(values, np.uint64), None if id_at is None else _check_ids(path, column.id or "", ids))
 
 
 def _open_text(path: str) -> TextIO:
@@ -251,7 +252,7 @@ def _open_text(path: str) -> TextIO:
     return Path(path).open(encoding="utf-8-sig")
 
 
-def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
+def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
     """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
     number = 0
     try:
@@ -264,7 +265,7 @@ def _rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
 
 
-def _position(option: str, name: str | None) -> Any:
+def _parse_position(option: str, name: str | None) -> Any:
     """Return the position of a column from its number in an option; None where it is not given."""
     if name is None:
         return None
@@ -335,13 +336,13 @@ def run_pairs(options: HammingPairsOptions) -> int:
             if getattr(options, name) is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
                                  f"leave --{name.replace('_', '-')} out")
-        found = open_index(options.input).pairs(options.threads)
+        pairs = open_index(options.input).pairs(options.threads)
     else:
         distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
         check_search(distance, bits)
         values, ids, _ = load(options.input, columns_of(options))
-        found = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
-    _print_rows(options, found, None)
+        pairs = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+    _print_rows(options, pairs, None)
     return 0
 
 
@@ -377,12 +378,12 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         matches = matches_in(read.fingerprints)
         names = read.ids or []
         return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
-    found, before = [matches_in(np.empty(0, np.uint64))], 0
+    pieces, before = [matches_in(np.empty(0, np.uint64))], 0
     for piece in read_pieces(path, column):
         part = matches_in(piece)
-        found.append(part._replace(id=part.id + before))
+        pieces.append(part._replace(id=part.id + before))
         before += len(piece)
-    query, ids, distance = (np.concatenate(column) for column in zip(*found, strict=True))
+    query, ids, distance = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((ids, distance, query))
     return Matches(query[order], ids[order], distance[order])
 
@@ -390,14 +391,14 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
 # ---- output
 
 
-def _print_rows(options: FingerprintOptions, found: Matches | Pairs, names: Iterable[Any] | None) -> None:
+def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Iterable[Any] | None) -> None:
     """Print the columns as lines with tabs, or as one JSON object a line; `names` are printed for positions of queries."""
-    columns: dict[str, Any] = dict(zip(found._fields, found, strict=True))
+    columns: dict[str, Any] = dict(zip(result._fields, result, strict=True))
     if names is not None:
         listed = list(names)
         columns["query"] = [listed[i] for i in columns["query"]]
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
-        rows = zip(*(_plain(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        rows = zip(*(_list_column(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
         if options.json:
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
@@ -406,13 +407,10 @@ def _print_rows(options: FingerprintOptions, found: Matches | Pairs, names: Iter
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _plain(column: Any) -> list[Any]:
+def _list_column(column: Any) -> list[Any]:
     """Return a column as a list; bytes are decoded."""
     listed = column if isinstance(column, list) else column.tolist()
     return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
-
-
-# ---- index and tables
 
 
 # ---- build
@@ -429,22 +427,20 @@ def run_build(options: HammingBuildOptions) -> int:
     with Staging(options.output):
         check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
         read = load(options.input, columns_of(options))
-        plan = _planned_tables(options, len(read.fingerprints))
+        plan = _plan_tables(options, len(read.fingerprints))
         index = HammingIndex(
             read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
             read.recipe,
         )
         index.save(options.output)
     options.outcome.written = True
-    if options.json:
-        print(json.dumps(_describe_index(options.output, index), indent=2))
-    elif not options.quiet:
-        size = Path(options.output).stat().st_size
-        print(f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)")
-    return 0
+    data = _describe_index(options.output, index)
+    size = data["file_bytes"]
+    return present(options, Account(data, [
+        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)"]))
 
 
-def _planned_tables(options: HammingBuildOptions, count: int) -> Any:
+def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
@@ -465,8 +461,7 @@ def run_plan(options: HammingPlanOptions) -> int:
                              max_tables=options.tables, splits=options.splits, memory=options.memory)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(json.dumps(_describe_plan(chosen), indent=2) if options.json else chosen)
-    return 0
+    return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 
 # ---- info
@@ -475,19 +470,16 @@ def run_plan(options: HammingPlanOptions) -> int:
 def run_info(options: HammingInfoOptions) -> int:
     """Run ``ndcore hamming info``."""
     index = open_index(options.index)
-    if options.json:
-        print(json.dumps(_describe_index(options.index, index), indent=2))
-        return 0
-    print(f"{printable(options.index)} ({Path(options.index).stat().st_size:,} bytes)\n{index}")
-    if index.tables is not None:
-        print(index.tables)
-    if index.recipe is not None:
-        print(f"Simhashes of the recipe {index.recipe.id}")
-    return 0
+    data = _describe_index(options.index, index)
+    return present(options, Account(data, [
+        f"{printable(options.index)} ({data['file_bytes']:,} bytes)", str(index),
+        *([] if index.tables is None else [str(index.tables)]),
+        *([] if index.recipe is None else [f"Simhashes of the recipe {index.recipe.id}"]),
+    ]))
 
 
 def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
-    """Make what ``--json`` prints of an index."""
+    """Return what an account says of an index."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -501,8 +493,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
-    """Make what ``--json`` prints of tables and their cost."""
-    parts = dataclasses.asdict(chosen)
-    parts["tables"] = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
-    return parts | {"matches": chosen.matches, "candidates": chosen.candidates, "memory": chosen.memory,
-                    "nanoseconds": chosen.nanoseconds}
+    """Return what an account says of tables and their cost."""
+    tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
+    return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
+            "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}

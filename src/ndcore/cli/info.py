@@ -1,16 +1,17 @@
-"""``ndcore info``: the installation, or a file of sketches."""
+"""``ndcore info``: describe the installation, or a file of sketches."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
 from ndcore.checks import EXTRAS, install_command
+from ndcore.cli.account import Account, Properties, present, recipe_data
 from ndcore.cli.commands import InfoOptions
 from ndcore.cli.inputs import ids_of, load_sketches
 from ndcore.files.ndcore_files import SKETCHES, refuse_own
@@ -18,60 +19,34 @@ from ndcore.human import printable
 from ndcore.kernels import variants
 from ndcore.parallel import thread_count
 from ndcore.report.plain_values import plain
-from ndcore.sketch.sketches import Sketches
 
-__all__ = ["processor"]
+__all__ = ["processor", "run_info"]
 
 
 def run_info(options: InfoOptions) -> int:
     """Run ``ndcore info``, and return the exit code."""
-    if options.file is None:
-        found = _installation()
-        lines = [] if options.json else _installation_lines(found)
-    else:
-        refuse_own(options.file, {SKETCHES})
-        sketches = load_sketches([options.file])
-        found = _description(options.file, sketches)
-        lines = [] if options.json else _description_lines(found, sketches)
-    if options.json:
-        print(json.dumps(plain(found), indent=2))
-    width = max((len(name) for name, _ in lines), default=0)
-    for name, value in lines:
-        print(f"{name:<{width}}  {value}")
-    return 0
+    return present(options, _describe_installation() if options.file is None else _describe_sketches(options.file))
 
 
-# ---- the installation
-
-
-def _installation() -> dict[str, Any]:
+def _describe_installation() -> Account:
     """Describe the installation; the version of a package that is missing is None."""
     versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
     for package in EXTRAS:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-    return {
-        "ndcore": __version__,
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "processor": processor(),
-        "cores": thread_count(None),
-        "kernels": variants(),
+    data = {
+        "ndcore": __version__, "python": platform.python_version(), "system": platform.system(),
+        "machine": platform.machine(), "processor": processor(), "cores": thread_count(None), "kernels": variants(),
         "packages": versions,
     }
-
-
-def _installation_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    kernels = ((f"kernel {name}", states) for name, states in found["kernels"].items())
-    packages = found["packages"].items()
-    return [
-        ("ndcore", f"{found['ndcore']} (Python {found['python']}, {found['system']} {found['machine']})"),
-        ("processor", found["processor"]),
-        ("cores", str(found["cores"])),
-        *((name, ", ".join(f"{variant} {state}" for variant, state in states.items())) for name, states in kernels),
-        *((package, version or f"not installed: {install_command(package)}") for package, version in packages),
-    ]
+    return Account(plain(data), [Properties([
+        ("ndcore", f"{__version__} (Python {data['python']}, {data['system']} {data['machine']})"),
+        ("processor", processor()),
+        ("cores", f"{data['cores']}"),
+        *((f"kernel {name}", ", ".join(f"{variant} {state}" for variant, state in states.items()))
+          for name, states in variants().items()),
+        *((package, version or f"not installed: {install_command(package)}") for package, version in versions.items()),
+    ], indent="")])
 
 
 def processor() -> str:
@@ -83,40 +58,31 @@ def processor() -> str:
     return platform.processor() or platform.machine() or "unknown"
 
 
-# ---- a file of sketches
-
-
-def _description(path: str, sketches: Sketches) -> dict[str, Any]:
-    return {
-        "path": path,
-        "file_bytes": Path(path).stat().st_size,
-        "documents": len(sketches),
-        "without_shingles": int((~sketches.valid).sum()),
-        "ids": sketches.ids is not None,
-        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+def _describe_sketches(path: str) -> Account:
+    """Describe a file of sketches."""
+    refuse_own(path, {SKETCHES})
+    sketches = load_sketches([path])
+    size, ids, without = Path(path).stat().st_size, ids_of(sketches), int((~sketches.valid).sum())
+    data = {
+        "path": path, "file_bytes": size, "documents": len(sketches), "without_shingles": without,
+        "ids": sketches.ids is not None, "recipe": recipe_data(sketches.recipe),
     }
-
-
-def _description_lines(found: dict[str, Any], sketches: Sketches) -> list[tuple[str, str]]:
-    ids = ids_of(sketches)
-    return [
-        ("file", f"{printable(found['path'])} ({found['file_bytes']:,} bytes)"),
-        ("documents", f"{found['documents']:,}"),
-        ("without shingles", f"{found['without_shingles']:,}"),
+    return Account(plain(data), [Properties([
+        ("file", f"{printable(path)} ({size:,} bytes)"),
+        ("documents", f"{len(sketches):,}"),
+        ("without shingles", f"{without:,}"),
         ("ids", f"{printable(str(ids[0]), 60)} to {printable(str(ids[-1]), 60)}" if len(ids) else "none"),
-        ("recipe id", found["recipe"]["id"]),
-        *((f"  {name}", value) for name, value in _flattened(sketches.recipe.parameters)),
-    ]
+        ("recipe id", sketches.recipe.id),
+        *((f"  {name}", value) for name, value in _flatten(sketches.recipe.parameters)),
+    ], indent="")])
 
 
-def _flattened(parameters: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Flatten the parameters of a recipe to dotted names and printed values; a set is its words."""
-    found: list[tuple[str, str]] = []
+def _flatten(parameters: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a recipe as dotted names and printed values; a set is its words."""
     for name, value in parameters.items():
         if isinstance(value, dict) and all(item is True for item in value.values()):
-            found.append((f"{prefix}{name}", printable(" ".join(value), 60)))
+            yield f"{prefix}{name}", printable(" ".join(value), 60)
         elif isinstance(value, dict):
-            found += _flattened(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
-            found.append((f"{prefix}{name}", hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)))
-    return found
+            yield f"{prefix}{name}", hex(value) if isinstance(value, int) and abs(value) >= 1 << 32 else str(value)

@@ -21,7 +21,7 @@ from ndcore.cli.options import (
     SettingsOptions,
     ShingleOptions,
 )
-from ndcore.cli.summary import BY_TAGS, nothing_found, print_readings
+from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
 from ndcore.dedup.settings import settings_beside
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
@@ -53,9 +53,9 @@ from ndcore.text.inputs import is_by_tags
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "checked_shingling", "choose_settings", "find_inputs",
-    "ids_of", "load_document", "load_sketches", "only_rejected", "open_documents", "path_of", "refuse_bare",
-    "refuse_nothing_read", "refuse_stdin_twice", "repeated", "select_inputs", "text_field", "uniform", "with_settings",
+    "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "choose_settings", "count_repeated", "find_inputs",
+    "ids_of", "load_document", "load_sketches", "make_shingling", "only_rejected", "open_documents", "path_of",
+    "refuse_bare", "refuse_nothing_read", "refuse_stdin_twice", "select_inputs", "text_field", "uniform", "with_settings",
 ]
 
 RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
@@ -101,13 +101,13 @@ def select_inputs(
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
-    found = [find(paths, accept, selection, binary, text_form(options)) for paths, accept in groups]
-    for inputs in found:
+    selected = [find(paths, accept, selection, binary, text_form(options)) for paths, accept in groups]
+    for inputs in selected:
         inputs.limit(options.max_record)
-    refuse_overlaps([path for inputs in found for path in inputs.paths])
+    refuse_overlaps([path for inputs in selected for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
-    return found
+    return selected
 
 
 def refuse_bare(option: str, sources: Sequence[Source]) -> None:
@@ -124,7 +124,7 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
-def open_documents(options: ReadingOptions, found: Inputs, **more: Any) -> FileDocuments:
+def open_documents(options: ReadingOptions, inputs: Inputs, **more: Any) -> FileDocuments:
     """Open documents to be read as the options say; `more` are other parameters of `FileDocuments`, or replace these."""
     reading = {
         "text_field": text_field(options),
@@ -135,13 +135,13 @@ def open_documents(options: ReadingOptions, found: Inputs, **more: Any) -> FileD
         "threads": options.threads,
         "told": None if options.quiet else print_readings,
     }
-    return FileDocuments(found, **{**reading, **more})
+    return FileDocuments(inputs, **{**reading, **more})
 
 
 def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
     """Raise DocumentError where no document was read; `path` is the first input."""
     if not documents.read and documents.ignored:
-        raise nothing_found(path, documents.ignored)
+        raise nothing_to_read(path, documents.ignored)
     error = only_rejected(documents)
     if error is not None:
         raise error
@@ -159,6 +159,12 @@ def only_rejected(documents: FileDocuments) -> DocumentError | None:
 # ---- ids
 
 
+def ranking_of(keep: tuple[str, str]) -> RankingField | None:
+    """Return the field of --keep that ranks the documents; None where another rule does."""
+    field, order = keep
+    return RankingField(field, order == "desc") if order else None
+
+
 def say_how_ordered(ranking: RankingField | None) -> None:
     """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
     if ranking is not None and ranking.strings:
@@ -172,7 +178,7 @@ def ids_of(collection: FileDocuments | Sketches) -> Sequence[str | int] | Ids:
     return range(len(collection)) if collection.ids is None else collection.ids
 
 
-def repeated(collection: FileDocuments | Sketches) -> int:
+def count_repeated(collection: FileDocuments | Sketches) -> int:
     """Count the documents with the id of an earlier one."""
     if isinstance(collection, FileDocuments):
         return collection.ids.repeated()
@@ -228,7 +234,7 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
     given = {"unit": options.unit, "width": options.width, "normalize": options.normalize}
     if not saved:
         known = {name: value for name, value in numbers.items() if value is not None}
-        return checked_shingling(**given, stop_words=options.stop_words), known
+        return make_shingling(**given, stop_words=options.stop_words), known
     recipe = saved[0].recipe
     what = "the saved weights" if recipe["kind"] == "idf" else "the saved sketches"
     for other in saved[1:]:
@@ -241,7 +247,7 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
             raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
-        asked = checked_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
+        asked = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
         if asked.stop_words != shingling.stop_words:
             raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
     return shingling, {name: recipe[name] for name in numbers if name in recipe}
@@ -258,7 +264,7 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
     if options.settings is None:
         return options
     fields = {"thresholds": "threshold"}
-    given = {fields.get(name, name): names[-1] for name, names in options.given()}
+    given = {fields.get(name, name): names[-1] for name, names in options.list_given()}
     try:
         taken = settings_beside(options.settings, given, caller)
     except ValueError as error:
@@ -270,7 +276,7 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
     return replace(options, **taken)
 
 
-def checked_shingling(**parameters: Any) -> Shingling:
+def make_shingling(**parameters: Any) -> Shingling:
     """Make a Shingling of the parameters that are not None. Raises UsageError where there is none."""
     try:
         return Shingling(**{name: value for name, value in parameters.items() if value is not None})
@@ -361,13 +367,13 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
         refuse_own(name)
         if Path(name).is_dir():
             raise DocumentError(name, None, "is a directory; name one document")
-        found = find([name], binary=in_bytes, form=text_form(options))
-        source = found.sources[0]
+        inputs = find([name], binary=in_bytes, form=text_form(options))
+        source = inputs.sources[0]
         _refuse(name, source.problem, advice)
         if source.kind not in WHOLE:
             raise UsageError(f"{name} holds many documents; name one of them: {name}:LINE or {name}#ID")
-        found.limit(options.max_record)
-        with FileDocuments(found, html=options.html_part, told=print_readings) as documents:
+        inputs.limit(options.max_record)
+        with FileDocuments(inputs, html=options.html_part, told=print_readings) as documents:
             return next(documents.batches())[0]
     data = read_path(name, options.max_record)
     format_ = recognise("stdin.txt", io.BytesIO(data), encoding=options.encoding or "")
@@ -395,7 +401,7 @@ def _refuse(name: str, problem: str, advice: str) -> None:
 
 def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by: tuple[str, str]) -> Text:
     """Find the document with this id (str), or at this line (int). Raises DocumentError unless there is exactly one."""
-    found: list[tuple[Place, Text]] = []
+    records: list[tuple[Place, Text]] = []
     inputs = find([path], form=text_form(options))
     inputs.limit(options.max_record)
     with FileDocuments(
@@ -415,14 +421,14 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
                 if place.line == wanted:
                     return text
                 if str(documents.ids[position]) == wanted:
-                    found.append((place, text if not found else ""))
+                    records.append((place, text if not records else ""))
                 position += 1
         examples = ", ".join(printable(str(documents.ids[i]), 60) for i in range(min(3, len(documents.ids))))
-    if len(found) == 1:
-        return found[0][1]
-    if found:
-        names = ", ".join(str(place) for place, _ in found[:5]) + (", …" if len(found) > 5 else "")
-        raise DocumentError(path, None, f"{len(found):,} records have the id {wanted!r}; name one of them: {names}")
+    if len(records) == 1:
+        return records[0][1]
+    if records:
+        names = ", ".join(str(place) for place, _ in records[:5]) + (", …" if len(records) > 5 else "")
+        raise DocumentError(path, None, f"{len(records):,} records have the id {wanted!r}; name one of them: {names}")
     unread = next((item for item in documents.rejected if item.number == wanted or not examples), None)
     if unread is not None:
         raise DocumentError(str(Place(unread.path, unread.number)), None, unread.reason)  # no number: --on-error has no part

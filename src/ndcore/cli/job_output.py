@@ -1,4 +1,4 @@
-"""The directory of a long run: what an earlier run left there, and what an interrupted one leaves to go on with."""
+"""The directory in which a long run keeps its work, so that the same command resumes it after an interruption."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def unfinished_beside(output: str) -> Path:
 class JobOutput:
     """The directory of one run.
 
-    An interrupted run leaves what it has finished there, and the same command goes on with it. What is there is of the same
-    command if its description has the same source: inputs, how they are read, and options.
+    An interrupted run leaves its finished work there, and the same command resumes it. A description in the directory tells
+    whether the work is of the same command: it has the same `source`, that is inputs, how they are read, and options.
 
     Attributes
     ----------
@@ -41,22 +41,19 @@ class JobOutput:
     source : dict or None
         What this run works on; None until it has claimed the directory.
     others : str
-        What is said of a directory of something else.
+        The message about a directory that holds something else.
     """
 
     others = "{name} {fault}"
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome, description: JobDescription) -> None:
-        """Name the directory; nothing is checked or written yet."""
+        """Name the directory, and check and write nothing yet."""
         self.name, self.path, self.overwrite, self.outcome = name, Path(name), overwrite, outcome
         self.description = description
         self.source: dict[str, Any] | None = None
 
     def claim(self, source: dict[str, Any]) -> None:
-        """Take the directory for this run.
-
-        With ``--overwrite``, what is there of another run, or of a finished one, is removed.
-        """
+        """Take the directory for this run; with ``--overwrite``, remove the work of another run, or of a finished one."""
         source = json.loads(json.dumps(source))
         if self.overwrite and self.description.is_in(self.path):
             try:
@@ -68,12 +65,12 @@ class JobOutput:
         self.source = source
 
     def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
-        """Tell whether this run of `source` goes on with what is there, instead of removing it with ``--overwrite``."""
+        """Tell whether this run of `source` resumes the work described as `there`; otherwise ``--overwrite`` removes it."""
         return not there["finished"] and there["source"] == source
 
     @contextlib.contextmanager
     def refuse_others(self) -> Iterator[None]:
-        """Raise UsageError where the directory holds something else; where it holds another job, say what to do."""
+        """Raise UsageError where the directory holds something else; say how to replace it where it holds another job."""
         try:
             yield
         except FileExistsError as error:
@@ -90,7 +87,7 @@ class JobOutput:
 
     @contextlib.contextmanager
     def say_what_is_left(self) -> Iterator[None]:
-        """Tell `main` at an interruption or an error what there is to go on with."""
+        """Tell `main`, at an interruption or an error, what the same command can resume."""
         try:
             yield
         except BlockingIOError:  # another process works there
@@ -101,9 +98,9 @@ class JobOutput:
             raise
 
     def _left(self, error: BaseException) -> str:
-        """Return what to say of what is left; remove it if no step has an outcome.
+        """Return the message about the work that is left; remove the directory if no step was finished.
 
-        Say nothing of another source, or where the description cannot be read: this run did not make it.
+        It is empty for work of another source, or with a damaged description: this run did not make it.
         """
         try:
             there = self.description.read(self.path)
@@ -120,17 +117,17 @@ class JobOutput:
         return f"what was done so far is in {self.path}: {same} goes on from there"
 
     def _finished(self) -> str:
-        """Return what to say where the run ended early after everything was finished."""
+        """Return the message of a run that ended early although all its work was finished."""
         return ""
 
 
-# ---- inputs, described so that an interrupted run is recognised
+# ---- the source of a run
 
 
-def stamps_of(found: Inputs) -> list[list[Any]]:
+def stamps_of(inputs: Inputs) -> list[list[Any]]:
     """Describe each source: a file by size and date; a stream, which has been copied, by a digest."""
     stamps: list[list[Any]] = []
-    for source in found.sources:
+    for source in inputs.sources:
         if not source.location:  # a stream that is not a document
             continue
         if source.location == source.path:
@@ -157,51 +154,52 @@ def reading_of(options: FieldOptions) -> dict[str, Any]:
 
 Value = TypeVar("Value")
 
-DECIDING = ("min_tokens", "unit", "normalize", "stop_words", "min_copies", "max_copies", "keep", "by")  # what is found
+# Options that decide what is found.
+DECIDING = ("min_tokens", "unit", "normalize", "stop_words", "min_copies", "max_copies", "keep", "by")
 
 
 class UnfinishedSearch(JobOutput):
-    """The directory of one run, which goes when the output is complete."""
+    """The directory of one search for repeats; it is removed when the output is complete."""
 
     others = "{name}, where an interrupted run leaves its work, {fault}; give another OUTDIR, or remove it yourself"
 
     def __init__(self, output: str, overwrite: bool, outcome: Outcome) -> None:
-        """Name the directory of an output; nothing is checked or written yet."""
+        """Name the directory of an output, and check and write nothing yet."""
         super().__init__(str(unfinished_beside(output)), overwrite, outcome, REPEATS)
         self._futile = False
 
-    def begin(self, options: DocumentOptions, found: Sequence[Inputs], documents: Sequence[FileDocuments]) -> WorkPlace:
-        """Copy streams, and take the directory for a search in these inputs.
+    def begin(self, options: DocumentOptions, inputs: Sequence[Inputs], documents: Sequence[FileDocuments]) -> WorkPlace:
+        """Copy streams, and take the directory for a search with these options.
 
         Parameters
         ----------
         options : RepeatsOptions
-        found : sequence of Inputs
+        inputs : sequence of Inputs
             What is searched, what --against names, and what --exceptions names.
         documents : sequence of FileDocuments
-            Of each of them.
+            The documents of each of the inputs.
         """
         for each in documents:
             each.spool()
-        stamps = dict(zip(("inputs", "against", "exceptions"), map(stamps_of, found), strict=True))
+        stamps = dict(zip(("inputs", "against", "exceptions"), map(stamps_of, inputs), strict=True))
         chosen = {name: getattr(options, name) for name in DECIDING}
         self.claim({"ndcore": __version__, **stamps, "reading": reading_of(options), "options": chosen})
         return WorkPlace(self.path, self.source)
 
-    def asked(self, values: Callable[[], Value]) -> Callable[[], Value]:
-        """Return what asks for values of the documents. Where they are refused, the same command would fail again."""
+    def watch(self, values: Callable[[], Value]) -> Callable[[], Value]:
+        """Return `values` as a function that notes whether they were refused: then the same command would fail again."""
 
         def answer() -> Value:
             self._futile = True
-            found = values()
+            values_read = values()
             self._futile = False
-            return found
+            return values_read
 
         return answer
 
     @contextlib.contextmanager
     def say_what_is_left(self) -> Iterator[None]:
-        """Tell `main` what there is to go on with, as the base class does; leave nothing where values are refused."""
+        """Tell `main` what can be resumed, as the base class does; remove everything where values were refused."""
         try:
             with super().say_what_is_left():
                 yield
@@ -211,7 +209,7 @@ class UnfinishedSearch(JobOutput):
             raise
 
     def refuse_nothing(self, documents: FileDocuments, path: str) -> None:
-        """Raise DocumentError as `refuse_nothing_read` does, and leave no search in nothing."""
+        """Raise DocumentError as `refuse_nothing_read` does, and remove the search."""
         try:
             refuse_nothing_read(documents, path)
         except DocumentError:

@@ -1,4 +1,4 @@
-"""``ndcore judge``: pairs of a collection, judged in the browser or in the terminal."""
+"""``ndcore judge``: let a person judge pairs of a collection, in the browser or in the terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TextIO
 
 from ndcore.cli.commands import JudgeOptions
-from ndcore.cli.compare import report as show_comparison
+from ndcore.cli.compare import print_comparison
 from ndcore.cli.inputs import ids_of, open_documents, refuse_nothing_read, select_inputs
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
@@ -32,8 +32,8 @@ def run_judge(options: JudgeOptions) -> int:
         from ndcore.serve.server import check_installed
 
         check_installed()
-    (found,) = select_inputs(options, (options.inputs, ()))
-    with open_documents(options, found) as documents:
+    (inputs,) = select_inputs(options, (options.inputs, ()))
+    with open_documents(options, inputs) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         refuse_nothing_read(documents, options.inputs[0])
         try:
@@ -97,7 +97,7 @@ def ask(session: Session, person: str, answers: TextIO, stream: TextIO) -> None:
             return
         if word == "u":
             if session.undo(person) is None:
-                print("there is not an answer to undo", file=stream)
+                print("there is no answer to undo", file=stream)
         elif word in KEYS:
             print(session.answer(KEYS[word], note.strip(), person, question.number), file=stream)
         else:
@@ -110,4 +110,4 @@ def _show(question: Question, stream: TextIO) -> None:
     """Print the two texts with their differences."""
     names = str(question.id_a), str(question.id_b)
     measure = Measure(width=3)
-    show_comparison(compare(question.text_a, question.text_b, names, measure.shingling, 1.0, SHOWN), stream, False)
+    print_comparison(compare(question.text_a, question.text_b, names, measure.shingling, 1.0, SHOWN), stream, False)

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else list(argv)
     arguments = argparse.Namespace(command_line=shlex.join(["ndcore", *given]), outcome=Outcome())
     try:
-        with _signals():
+        with _watch_signals():
             try:
                 parser(given).parse_args(as_option(given), arguments)
             except SystemExit:
@@ -46,9 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stopped:
-        return _failed(f"interrupted; {arguments.outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
+        return _report(f"interrupted; {arguments.outcome}", 128 + getattr(stopped, "signal", signal.SIGINT))
     except UsageError as error:
-        return _failed(str(error), 2)
+        return _report(str(error), 2)
     except BrokenPipeError:
         return 1
     except OSError as error:
@@ -57,17 +57,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not error.filename and error.errno in (*FULL, errno.EBADF, errno.EIO):
             error.filename = "standard output"  # every other place is named where it is written
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}", 1, arguments.outcome)
+        return _report(f"{place}{error.strerror or error}", 1, arguments.outcome)
     except MemoryError:
         bound = "give --memory, or " if hasattr(arguments, "memory_limit") else ""
-        return _failed(f"out of memory; {bound}make the inputs smaller", 1, arguments.outcome)
+        return _report(f"out of memory; {bound}make the inputs smaller", 1, arguments.outcome)
     except DocumentError as error:
         skips = error.number is not None and getattr(arguments, "on_error", None) == "stop"
         if skips and not arguments.outcome.message:
             arguments.outcome.message = "with --on-error skip, what cannot be read is left out and listed"
-        return _failed(str(error), 1, arguments.outcome)
+        return _report(str(error), 1, arguments.outcome)
     except (ValueError, ImportError) as error:
-        return _failed(str(error), 1, arguments.outcome)
+        return _report(str(error), 1, arguments.outcome)
     finally:
         _drop_unwritable()
 
@@ -78,14 +78,14 @@ def _open_closed_streams() -> None:
     Otherwise the first file that a command opens would be its standard output.
     """
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(_closed(0, os.O_WRONLY), "r")), "utf-8")
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(_fill(0, os.O_WRONLY), "r")), "utf-8")
     if sys.stdout is None:
-        sys.stdout = io.TextIOWrapper(io.FileIO(_closed(1, os.O_RDONLY), "w"), "utf-8", write_through=True)
+        sys.stdout = io.TextIOWrapper(io.FileIO(_fill(1, os.O_RDONLY), "w"), "utf-8", write_through=True)
     if sys.stderr is None:
-        sys.stderr = io.TextIOWrapper(io.FileIO(_closed(2, os.O_WRONLY), "w"), "utf-8", write_through=True)
+        sys.stderr = io.TextIOWrapper(io.FileIO(_fill(2, os.O_WRONLY), "w"), "utf-8", write_through=True)
 
 
-def _closed(number: int, flags: int) -> int:
+def _fill(number: int, flags: int) -> int:
     """Open nothing under the number of a closed stream, where no file has it yet, and return the number."""
     opened = os.open(os.devnull, flags)
     with contextlib.suppress(OSError):
@@ -107,7 +107,7 @@ def _drop_unwritable() -> None:
         pass
 
 
-def _failed(message: str, code: int, outcome: Outcome | None = None) -> int:
+def _report(message: str, code: int, outcome: Outcome | None = None) -> int:
     """Print a message and, on its own line, the outcome of the command if it has a message; return the exit code."""
     lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
     if outcome is not None and outcome.message:
@@ -134,7 +134,7 @@ _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") i
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[None]:
+def _watch_signals() -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP end the command by an exception, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield

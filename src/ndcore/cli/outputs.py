@@ -1,18 +1,15 @@
-"""The outputs of a command: standard output as bytes, pages for a browser, and the columns of its tables.
+"""The outputs of a command: standard output as bytes, the page of ``--report``, and columns that its tables share.
 
-The formats of tables stand in `files.table_files`.
+`files.table_files` has the formats of tables.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from ndcore.cli.options import DocumentOptions
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import STDOUT, OutputDirectory, OutputFile, lies_in
@@ -21,11 +18,10 @@ from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
 
 __all__ = [
-    "ASSIGNED", "PageFile", "id_and_place", "place_columns", "print_account", "report_file", "standard_output",
-    "write_table",
+    "ASSIGNED", "NamedDocuments", "PageFile", "place_columns", "report_file", "standard_output", "write_table",
 ]
 
-# The columns of every table of documents that say how a document stands in its cluster.
+# The columns about a document in its cluster, of every table of documents.
 ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
 
 
@@ -81,27 +77,40 @@ def report_file(path: str | None, overwrite: bool, inputs: Sequence[str], output
 
 
 def place_columns(archives: bool) -> list[Column]:
-    """Return the columns of a table that say where a document stands; in archives the offset and the date too."""
+    """Return the columns of a table that say where a document is; in archives the offset and the date too."""
     columns = [Column("file", "string"), Column("line", "integer")]
     return columns + ([Column("offset", "integer"), Column("date", "time")] if archives else [])
 
 
-def id_and_place(documents: FileDocuments, position: int, places: int) -> tuple[Any, ...]:
-    """Return the id of a document, and the first `places` values of `place_columns`."""
-    return documents.ids[position], *tuple(documents.place(position))[:places]
+class NamedDocuments:
+    """The columns of a table that name documents: the id, and where the document is.
+
+    Positions count the documents of the first collection, then the documents of the next.
+    """
+
+    def __init__(self, *collections: FileDocuments) -> None:
+        self._collections = collections
+        self._places = place_columns(any(source.kind == "archive" for each in collections for source in each.sources))
+
+    def columns(self, name: str = "id") -> list[Column]:
+        """Return the columns; their names begin with `name` for a document that is not the subject of the row."""
+        prefix = "" if name == "id" else f"{name}_"
+        return [Column(name, "id"), *(Column(prefix + column.name, column.kind) for column in self._places)]
+
+    def row(self, position: int) -> tuple[Any, ...]:
+        """Return the values of the columns for a document."""
+        for documents in self._collections:
+            if position < len(documents.ids):
+                return documents.ids[position], *tuple(documents.place(position))[: len(self._places)]
+            position -= len(documents.ids)
+        raise IndexError(position)
+
+    def are_numbers(self) -> bool:
+        """Tell whether all ids are integers of 64 bits."""
+        return all(each.ids.are_numbers() for each in self._collections)
 
 
 def write_table(output: OutputDirectory, name: str, table: Table) -> None:
     """Write a table as JSON lines below the output."""
     with output.below(name).open("xb", buffering=1 << 20) as file:
         write_json_lines(file, table)
-
-
-def print_account(options: DocumentOptions, account: dict[str, Any], report: Callable[[], None]) -> None:
-    """Print the account as JSON for programs, or call `report`, which prints it for people."""
-    if options.json:
-        print(json.dumps(account, indent=2))
-    elif not options.quiet:
-        report()
-        if sys.stderr.isatty():
-            print(f"ndcore: {time.monotonic() - options.outcome.begun:.1f} seconds", file=sys.stderr)

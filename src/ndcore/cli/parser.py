@@ -153,8 +153,8 @@ def nearest(name: str, among: Iterable[str]) -> str:
     bare = {other.lstrip("-"): other for other in sorted(among)}
     word = name.lstrip("-").lower()
     begun = [other for other in bare if len(word) > 1 and other.startswith(word)]
-    found = begun or difflib.get_close_matches(word, bare, 1)
-    return f"; did you mean {bare[found[0]]}?" if found else ""
+    near = begun or difflib.get_close_matches(word, bare, 1)
+    return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -1,55 +1,39 @@
-"""Passages of documents: texts without them, and what a page of ``--report`` shows around them."""
+"""Passages of documents: texts without them, and what a page of ``--report`` shows of the text around them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple, TextIO
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ndcore._types import Bools, Ints, Text
+from ndcore.cli.account import Note, Notes
 from ndcore.cli.options import RecordOptions
-from ndcore.cli.summary import print_notes
+from ndcore.cli.summary import by_tags_note, lists
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.outputs import OutputDirectory
 from ndcore.progress import Progress
-from ndcore.report.marked_passages import Standing, excerpt
+from ndcore.report.marked_passages import DocumentWithPassage, excerpt
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.shingling import Shingling
 
 __all__ = [
-    "Cleaned",
-    "cut_documents",
-    "excerpts_around",
-    "print_faults",
-    "range_in",
-    "the_text_field",
-    "united",
-    "write_cleaned",
+    "Cleaned", "cut_documents", "excerpts_around", "fault_notes", "range_in", "the_text_field", "unite", "write_cleaned",
     "write_empty",
 ]
 
 
 class Cleaned(NamedTuple):
-    """What is left of documents.
+    """What is left of documents after passages were cut."""
 
-    Attributes
-    ----------
-    texts : iterator of str or bytes
-        The text of each document, in order.
-    cut : ndarray of int
-        FileDocuments that something was cut from.
-    empty : ndarray of int
-        FileDocuments of which nothing is left.
-    """
-
-    texts: Iterator[Text]
-    cut: Ints
-    empty: Ints
+    texts: Iterator[Text]  # of each document, in order
+    cut: Ints  # documents that lost something
+    empty: Ints  # documents of which nothing is left
 
 
 def the_text_field(options: RecordOptions, instead: str) -> str:
@@ -61,20 +45,20 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
 
 
 def cut_documents(shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges) -> Iterator[Text]:
-    """Yield each document without ranges of its tokens. Bytes are cut at whole characters, for they are written as text."""
-    left = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
-    return (joined(pieces, of_str) for of_str, pieces in left)
+    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text."""
+    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
+    return (joined(pieces, of_str) for of_str, pieces in rest)
 
 
 def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress) -> int:
-    """Write the documents that are not empty; return how many of them are not UTF-8. Raises as `write_lines` does."""
+    """Write the documents that are not empty, as `write_lines` does; return how many of them are not UTF-8."""
     wanted = np.ones(len(documents.ids), np.bool_)
     wanted[cleaned.empty] = False
     return write_lines(file, documents, wanted, None, report, Edited(field, _Texts(cleaned, len(wanted))))
 
 
 class _Texts:
-    """Cleaned texts, asked for in ascending order; None for a document that nothing was cut from."""
+    """The cleaned texts, which `write_lines` takes in ascending order; None for a document that lost nothing."""
 
     def __init__(self, cleaned: Cleaned, n: int) -> None:
         self._texts = enumerate(cleaned.texts)
@@ -95,38 +79,42 @@ def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) 
             file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
 
 
-def print_faults(rejected: int, repaired: int, by_tags: tuple[int, str, str], stream: TextIO) -> None:
-    """Print how many documents could not be read, and how many were not UTF-8; `by_tags` as of `by_tags_note`."""
-    print_notes(((rejected, "document", "could not be read"),
-                 (repaired, "document", "had bytes that are not UTF-8"), by_tags), stream)
+def fault_notes(data: dict[str, Any], output: str) -> Notes:
+    """Return the notes of an account on documents that could not be read, or not as they should be."""
+    pages = [*data["pages_by_tags"], *data.get("items", {"pages_by_tags": ()})["pages_by_tags"]]
+    return Notes([
+        Note(data["counts"]["rejected"], "document", "could not be read"),
+        Note(data["not_utf8"], "document", "had bytes that are not UTF-8"),
+        by_tags_note({"pages_by_tags": pages}, lists(output)),
+    ])
 
 
 def range_in(text: Text, places: TokenPlaces, at: int) -> tuple[int, int]:
-    """Return where range number `at` begins and ends, in the characters or bytes of its text."""
+    """Return the bounds of range number `at`, in the characters or bytes of its text."""
     if isinstance(text, str):
         return int(places.start_char[at]), int(places.end_char[at])
     return int(places.start_byte[at]), int(places.end_byte[at])
 
 
-def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Unite ranges that overlap or touch; ascending."""
-    found: list[tuple[int, int]] = []
+def unite(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Unite ranges that overlap or touch, and sort them."""
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
-def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[Standing]:
-    """Return the document of each range, with what stands around it. The documents are read again."""
+def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[DocumentWithPassage]:
+    """Return the document of each range with the text around the range. The documents are read again."""
     wanted = np.zeros(len(corpus.ids), np.bool_)
     wanted[documents] = True
-    made: dict[int, Standing] = {}
+    made: dict[int, DocumentWithPassage] = {}
     for positions, texts in corpus.selected(wanted):
         for position, text in zip(positions.tolist(), texts, strict=True):
             for at in np.flatnonzero(documents == position).tolist():
                 part = excerpt(text, *range_in(text, places, at))
-                made[at] = Standing(str(corpus.ids[position]), str(corpus.place(position)), part)
+                made[at] = DocumentWithPassage(str(corpus.ids[position]), str(corpus.place(position)), part)
     return [made[at] for at in range(len(documents))]

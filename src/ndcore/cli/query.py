@@ -1,15 +1,14 @@
-"""``ndcore clusters`` and ``ndcore query``: what a collection tells, as a table and of one text."""
+"""``ndcore clusters`` and ``ndcore query``: the clusters of a collection as a table, and its documents like a text."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from typing import Any, TextIO
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from ndcore._version import __version__ as version
+from ndcore._version import __version__
+from ndcore.cli.account import Account, TextBlock, present
 from ndcore.cli.cluster_build import places_of
 from ndcore.cli.commands import ClustersOptions, QueryOptions
 from ndcore.cli.inputs import load_document
@@ -31,42 +30,41 @@ def run_clusters(options: ClustersOptions) -> int:
     if options.output == STDOUT:
         stream = standard_output(options.json, "name a file")
         options.outcome.printed = True
-        write_json_lines(stream, _table(Collection.open(options.collection)))
+        write_json_lines(stream, _tabulate(Collection.open(options.collection)))
         stream.flush()
         return 0
     with TableFile(options.output, options.overwrite, [options.collection]) as file:
-        rows = file.write(_table(Collection.open(options.collection)))
+        rows = file.write(_tabulate(Collection.open(options.collection)))
         file.commit()
     options.outcome.written = True
-    if options.json:
-        print(json.dumps({"ndcore": version, "output": options.output, "documents": rows}, indent=2))
-    elif not options.quiet:
-        print(f"{counted(rows, 'document')} in {printable(options.output)}")
-    return 0
+    return present(options, Account({"ndcore": __version__, "output": options.output, "documents": rows},
+                                    [f"{counted(rows, 'document')} in {printable(options.output)}"]))
 
 
-def _table(made: Collection) -> Table:
+def _tabulate(collection: Collection) -> Table:
     """Make a row for each document of a collection."""
-    places = places_of(made)
+    places = places_of(collection)
     kinds = [] if places is None else place_columns(places.of_archives)
     others = [Column(f"representative_{column.name}", column.kind) for column in kinds]
     columns = [Column("id", "id"), *kinds, Column("cluster", "integer"), Column("representative", "id"), *others, *ASSIGNED]
-    return Table(columns, _rows(made, places, len(kinds)), len(made) == 0 or isinstance(made.names[0], int))
+    numbers = len(collection) == 0 or isinstance(collection.names[0], int)
+    return Table(columns, _iterate_rows(collection, places, len(kinds)), numbers)
 
 
-def _rows(made: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
-    found, names = made.clustering, made.names
-    sizes = found.cluster_sizes
+def _iterate_rows(collection: Collection, places: SavedPlaces | None, width: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `_tabulate`; a place has `width` columns."""
+    clustering, names = collection.clustering, collection.names
+    sizes = clustering.cluster_sizes
 
     def place_of(position: int) -> tuple[Any, ...]:
         place: tuple[Any, ...] | None = None if places is None else places.place(position)
         return ((None,) * 4 if place is None else place)[:width]
 
-    for start in range(0, len(found), 1 << 16):
-        part = slice(start, start + (1 << 16))
-        labels, classes = found.labels[part].tolist(), np.array(CLASSES)[found.codes[part]].tolist()
-        rest = zip(labels, classes, np.asarray(found.resemblance[part]).tolist(), sizes[part].tolist(), strict=True)
-        for position, (label, verdict, resemblance, size) in enumerate(rest, start):
+    for start in range(0, len(clustering), 1 << 16):
+        rows = slice(start, start + (1 << 16))
+        labels, classes = clustering.labels[rows].tolist(), np.array(CLASSES)[clustering.codes[rows]].tolist()
+        columns = zip(labels, classes, np.asarray(clustering.resemblance[rows]).tolist(), sizes[rows].tolist(), strict=True)
+        for position, (label, verdict, resemblance, size) in enumerate(columns, start):
             own, others = place_of(position), place_of(label)
             yield names[position], *own, label, names[label], *others, verdict, finite(resemblance), size
 
@@ -80,33 +78,20 @@ def run_query(options: QueryOptions) -> int:
     collection = Collection.open(options.collection, verify=options.verify)
     if options.file is not None:
         text = load_document(options.file, options, collection.recipe["shingling"]["unit"])
-        found = collection.query(text, options.threshold, options.policy, options.limit)
-    else:
-        ident = _find_id(collection, options.id or "")
-        if options.members:
-            _print_members(collection, ident, options.json)
-            return 0
-        found = collection.resembling(ident, options.threshold, options.policy, options.limit)
-    if options.json:
-        print(json.dumps([match._asdict() for match in found], indent=2))
-    else:
-        _print_matches(found, collection, options, sys.stdout)
-    return 0
-
-
-def _print_members(collection: Collection, ident: Any, as_json: bool) -> None:
-    """Print the cluster of a document."""
+        return present(options, _make_account(collection, options, collection.query(
+            text, options.threshold, options.policy, options.limit)))
+    ident = _find_id(collection, options.id or "")
+    if not options.members:
+        return present(options, _make_account(collection, options, collection.resembling(
+            ident, options.threshold, options.policy, options.limit)))
     label, members = collection.cluster_of(ident), collection.members(ident)
-    if as_json:
-        print(json.dumps({"cluster": label, "members": members}, indent=2))
-        return
-    print(f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}")
-    for member in members:
-        print(printable(str(member)))
+    return present(options, Account({"cluster": label, "members": members}, [
+        f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}",
+        *(printable(str(member)) for member in members)]))
 
 
 def _find_id(collection: Collection, word: str) -> Any:
-    """Find the id of the collection that a word of the command line stands for: a str, or else an int."""
+    """Find the id of the collection that a word of the command line names: a str, or else an int."""
     for ident in (word, int(word) if word.lstrip("-").isascii() and word.lstrip("-").isdigit() else None):
         try:
             if ident is not None:
@@ -118,14 +103,17 @@ def _find_id(collection: Collection, word: str) -> Any:
     raise UsageError(f"no document of the collection has the id {word!r}; ids are like {example}")
 
 
-def _print_matches(found: list[Resembling], collection: Collection, options: QueryOptions, stream: TextIO) -> None:
-    """Print a table of the documents that were found, for people."""
-    lowest = collection.clustering.threshold if options.threshold is None else options.threshold
-    word = "resembles it" if options.policy == "resemblance" else "contains it, or is contained in it,"
-    if not found:
-        print(f"None of {len(collection):,} documents {word} at {lowest:g} or more", file=stream)
-        return
-    print(f"resemblance  {'text in document':>19}  {'document in text':>19}  id  [cluster]", file=stream)
-    for match in found:
-        print(f"{match.resemblance:11.3f}  {match.text_in_document:19.3f}  {match.document_in_text:19.3f}  "
-              f"{printable(str(match.id))}  [{printable(str(match.cluster))}]", file=stream)
+def _make_account(collection: Collection, options: QueryOptions, matches: Sequence[Resembling]) -> Account:
+    """Make the account of the documents that resemble a text."""
+    def tell() -> Iterator[str | TextBlock]:
+        if not matches:
+            lowest = collection.clustering.threshold if options.threshold is None else options.threshold
+            word = "resembles it" if options.policy == "resemblance" else "contains it, or is contained in it,"
+            yield f"None of {len(collection):,} documents {word} at {lowest:g} or more"
+            return
+        yield f"resemblance  {'text in document':>19}  {'document in text':>19}  id  [cluster]"
+        for match in matches:
+            yield (f"{match.resemblance:11.3f}  {match.text_in_document:19.3f}  {match.document_in_text:19.3f}  "
+                   f"{printable(str(match.id))}  [{printable(str(match.cluster))}]")
+
+    return Account([match._asdict() for match in matches], tell())

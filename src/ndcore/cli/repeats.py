@@ -1,4 +1,4 @@
-"""``ndcore repeats``: passages that stand several times in a collection, and the documents without them."""
+"""``ndcore repeats``: find passages that a collection has several times, and write the documents without them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import IO, Any, TextIO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.account import Account, TextBlock, present
 from ndcore.cli.commands import WRITES, RepeatsOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import checked_shingling, find_inputs, open_documents, refuse_nothing_read, say_how_ordered
+from ndcore.cli.inputs import (
+    find_inputs,
+    make_shingling,
+    open_documents,
+    ranking_of,
+    refuse_nothing_read,
+    say_how_ordered,
+)
 from ndcore.cli.job_output import UnfinishedSearch
-from ndcore.cli.outputs import id_and_place, place_columns, print_account, standard_output, write_table
-from ndcore.cli.passages import Cleaned, cut_documents, print_faults, the_text_field, write_cleaned, write_empty
+from ndcore.cli.outputs import NamedDocuments, standard_output, write_table
+from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
 from ndcore.files.compression import open_writer
-from ndcore.files.document_fields import GroupingField, RankingField
+from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
@@ -40,7 +48,7 @@ from ndcore.spans.token_places import Ranges
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-__all__ = ["WrittenRepeats", "account_of", "print_report", "run_repeats", "write_result"]
+__all__ = ["WrittenRepeats", "repeats_account", "run_repeats", "write_result"]
 
 Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
 
@@ -50,35 +58,22 @@ PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
 
 @dataclass
 class WrittenRepeats:
-    """What was written.
+    """What was written."""
 
-    Attributes
-    ----------
-    kind : str
-        One of WRITES.
-    empty : ndarray of int64
-        FileDocuments of which nothing is left.
-    cut : int
-        Tokens that were cut, or would be.
-    rows : int
-    repaired : int
-        FileDocuments whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
-    """
-
-    kind: str
-    empty: Ints
-    cut: int
+    kind: str  # one of WRITES
+    empty: Ints  # documents of which nothing is left
+    cut: int  # tokens that were cut, or would be
     rows: int
-    repaired: int = 0
+    repaired: int = 0  # documents with bytes that are not UTF-8, which U+FFFD replaces
 
 
 def write_result(
     kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
     output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
 ) -> WrittenRepeats:
-    """Write the documents to standard output, or below a directory with a list of the empty ones.
+    """Write the documents to standard output, or below a directory with a list of the empty ones; see `write_lines`.
 
-    field: of records, that holds the text. cut: makes the texts without ranges of tokens. Raises as `write_lines` does.
+    `field` holds the text of records; `cut` makes the texts without ranges of tokens.
     """
     empty, ranges = result.empty(copies), result.cuts(copies)
     written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
@@ -106,13 +101,13 @@ def _write(
         cleaned = Cleaned(cut(documents, ranges), ranges[0], empty)
         return write_cleaned(file, documents, field, cleaned, report)
     if kind == "annotated":
-        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _annotations(result), report)
-    file.writelines(_attributes(result, documents, copies))
+        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _make_annotation(result), report)
+    file.writelines(_iterate_attributes(result, documents, copies))
     return 0
 
 
-def _annotations(result: Repeats) -> Annotation:
-    """Return what tells the field ``ndcore`` of a document by its position: its tokens, and its rows."""
+def _make_annotation(result: Repeats) -> Annotation:
+    """Return the function from the position of a document to its field ``ndcore``: its tokens, and its rows."""
     names = (*PLACED, "copies")
     columns = [result.columns[name] for name in names]
     bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1)).tolist()
@@ -126,15 +121,15 @@ def _annotations(result: Repeats) -> Annotation:
     return annotation
 
 
-def _attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
+def _iterate_attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
     """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
     for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
         yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
 
 
 def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
-    """Write the attributes of each file of JSON lines to a file of its name and compression, all others to one file."""
-    lines = _attributes(result, documents, copies)
+    """Write the attributes of each file of JSON lines to a file of its name and compression; all others to one file."""
+    lines = _iterate_attributes(result, documents, copies)
     with contextlib.ExitStack() as stack:
         others: IO[bytes] | None = None
         for index, source in enumerate(documents.sources):
@@ -147,57 +142,40 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileD
                 others.writelines(islice(lines, count))
 
 
-def row_table(result: Repeats, sides: list[FileDocuments]) -> Table:
+def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
     """Make a row for each repeated passage: ids and places of the document and of its source, copies."""
-    names = list(result.columns)
+    named, names = NamedDocuments(*sides[:2]), list(result.columns)
     split = names.index("source")
     here, there = names[1:split], names[split + 1 : -1]
-    archives = any(source.kind == "archive" for side in sides for source in side.sources)
-    places = place_columns(archives)
-    columns = [
-        Column("id", "id"), *places, *(Column(name, "integer") for name in here),
-        Column("source", "id"), *(Column(f"source_{column.name}", column.kind) for column in places),
-        *(Column(name, "integer") for name in there), Column("copies", "integer"),
-    ]
-    numbers = all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for side in sides[:2] for ident in side.ids)
-    return Table(columns, _rows(result, sides, here, there, len(places)), numbers)
+    columns = [*named.columns(), *(Column(name, "integer") for name in here), *named.columns("source"),
+               *(Column(name, "integer") for name in (*there, "copies"))]
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for start in range(0, len(result), 1 << 16):
+            listed = (result.columns[name][start : start + (1 << 16)].tolist()
+                      for name in ("document", "source", *here, *there, "copies"))
+            for document, source, *numbers in zip(*listed, strict=True):
+                yield *named.row(document), *numbers[: len(here)], *named.row(source), *numbers[len(here) :]
+
+    return Table(columns, rows(), named.are_numbers())
 
 
-def _rows(
-    result: Repeats, sides: list[FileDocuments], here: list[str], there: list[str], places: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `row_table`."""
-
-    def name_and_place(position: int) -> tuple[Any, ...]:
-        """Return the id of a document, and the columns that say where it stands."""
-        side, inside = (0, position) if position < len(result.sizes) else (1, position - len(result.sizes))
-        return id_and_place(sides[side], inside, places)
-
-    columns = result.columns
-    for start in range(0, len(result), 1 << 16):
-        names = ("document", "source", "copies", *here, *there)
-        part = [columns[name][start : start + (1 << 16)].tolist() for name in names]
-        for document, source, copies, *numbers in zip(*part, strict=True):
-            own, other = numbers[: len(here)], numbers[len(here) :]
-            yield (*name_and_place(document), *own, *name_and_place(source), *other, copies)
-
-
-def account_of(
+def repeats_account(
     result: Repeats, sides: Sequence[FileDocuments], written: WrittenRepeats, output: str, saved: SavedRecords | None
-) -> dict[str, Any]:
-    """Make the account of the run; equal runs, equal bytes.
+) -> Account:
+    """Make the account of a run.
 
     Parameters
     ----------
     sides : sequence of FileDocuments
-        Of the inputs, of --against and of --exceptions.
+        The documents of the inputs, of --against and of --exceptions.
     saved
         As in `summary.rejected_list`.
     """
     documents = sides[0]
     others = {name: {"read": side.read, **summary.what_was_read(side)}
               for name, side in zip(("against", "exceptions"), sides[1:], strict=True) if side.sources}
-    return {
+    data = {
         "ndcore": __version__,
         "output": output,
         "written": written.kind,
@@ -215,21 +193,21 @@ def account_of(
         **others,
         **summary.what_was_read(documents, saved),
     }
+    return Account(data, _tell(data))
 
 
-def print_report(account: dict[str, Any], written: WrittenRepeats, output: str, stream: TextIO) -> None:
-    """Print the account for people."""
-    counts, tokens = account["counts"], account["tokens"]
+def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
+    """Tell people what was repeated, and what was written."""
+    counts, tokens = data["counts"], data["tokens"]
     share = f" ({100 * tokens['repeated'] / tokens['all']:.1f} %)" if tokens["all"] else ""
-    print(f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(written.rows, 'passage')} "
-          f"of {counted(counts['with_passages'], 'document')}", file=stream)
-    if written.kind == "cleaned":
+    yield (f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(data['rows'], 'passage')} "
+           f"of {counted(counts['with_passages'], 'document')}")
+    if data["written"] == "cleaned":
         empty = f"; nothing is left of {counted(counts['empty'], 'document')}" if counts["empty"] else ""
-        print(f"{tokens['cut']:,} tokens were cut{empty}", file=stream)
-    by_tags = summary.by_tags_note(len(account["pages_by_tags"]), summary.lists(output))
-    print_faults(counts["rejected"], written.repaired, by_tags, stream)
-    if output != "-":
-        print(f"Written: {printable(output)}", file=stream)
+        yield f"{tokens['cut']:,} tokens were cut{empty}"
+    yield fault_notes(data, data["output"])
+    if data["output"] != STDOUT:
+        yield f"Written: {printable(data['output'])}"
 
 
 # ---- the command
@@ -237,27 +215,27 @@ def print_report(account: dict[str, Any], written: WrittenRepeats, output: str, 
 
 def run_repeats(options: RepeatsOptions) -> int:
     """Run ``ndcore repeats``, and return the exit code."""
-    field = _checked_field(options)
+    field = _check_field(options)
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
     every = (options.inputs, options.against, options.exceptions)
-    found = find_inputs(options, *((paths, ()) for paths in every))
+    inputs = find_inputs(options, *((paths, ()) for paths in every))
     if output is not None:
-        output.refuse_overlap([source for inputs in found for source in inputs.sources])
+        output.refuse_overlap([source for each in inputs for source in each.sources])
     named = [path for paths in every for path in paths]
     table = None if options.table is None else TableFile(options.table, options.overwrite, named)
-    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
     if options.dry_run:
-        return _dry_run(options, found[0], shingling)
+        return _estimate(options, inputs[0], shingling)
     with contextlib.ExitStack() as stack:
         outputs = [each for each in (table, output) if each is not None]
         for each in outputs:
             stack.enter_context(each)
         work = None
-        if output is not None:  # held by now, so no other command works in the directory of the work
+        if output is not None:  # this command holds it by now, so no other works in the directory beside it
             work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
             stack.enter_context(work.say_what_is_left())
-        result, sides = _search(options, found, shingling, work, stack)
+        result, sides = _search(options, inputs, shingling, work, stack)
         with reporting(not options.quiet) as report:
             cut = partial(cut_documents, shingling, options.threads)
             written = write_result(options.write, options.copies, field, result, sides[0], cut, output, stdout, report)
@@ -266,9 +244,9 @@ def run_repeats(options: RepeatsOptions) -> int:
         if table is not None:
             table.write(row_table(result, sides))
         saved = None if output is None else write_rejected(output, sides[0])
-        account = account_of(result, sides, written, options.output, saved)
+        account = repeats_account(result, sides, written, options.output, saved)
         if output is not None:
-            write_summary(output, account)
+            write_summary(output, account.data)
         commit_together([each.staging for each in outputs])
         options.outcome.written = True
         if work is not None:
@@ -276,12 +254,10 @@ def run_repeats(options: RepeatsOptions) -> int:
     if output is None:
         for side in sides:
             summary.print_unread(side, sys.stderr)
-    stream = sys.stderr if output is None else sys.stdout
-    print_account(options, account, lambda: print_report(account, written, options.output, stream))
-    return 0
+    return present(options, account)
 
 
-def _checked_field(options: RepeatsOptions) -> str:
+def _check_field(options: RepeatsOptions) -> str:
     """Return the field that cleaned texts go back to. Raises UsageError for options that exclude each other."""
     if options.by is not None and (options.against or options.exceptions):
         raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
@@ -291,21 +267,19 @@ def _checked_field(options: RepeatsOptions) -> str:
 
 
 def _search(
-    options: RepeatsOptions, found: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
+    options: RepeatsOptions, inputs: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
     stack: contextlib.ExitStack,
 ) -> tuple[Repeats, list[FileDocuments]]:
     """Find the repeated passages; return them, and the documents of the inputs, of --against and of --exceptions."""
-    rule, order = options.keep
-    ranking = RankingField(rule, order == "desc") if order else None
+    ranking = ranking_of(options.keep)
     groups = GroupingField(options.by, "--by") if options.by else None
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
-    limit = options.memory_limit
-    sides = [stack.enter_context(open_documents(options, inputs, memory_limit=limit, **(fields if i == 0 else {})))
-             for i, inputs in enumerate(found)]
+    sides = [stack.enter_context(open_documents(options, each, memory_limit=options.memory_limit,
+                                                **({} if i else fields))) for i, each in enumerate(inputs)]
     if options.write != WRITES[2]:
         check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])
-    place = None if work is None else work.begin(options, found, sides)
-    asked: Callable[[Any], Any] = (lambda values: values) if work is None else work.asked
+    place = None if work is None else work.begin(options, inputs, sides)
+    watch: Callable[[Any], Any] = (lambda values: values) if work is None else work.watch
     with reporting(not options.quiet) as report, contextlib.nullcontext() if work is None else work.refuse_others():
         result = repeats(
             sides[0],
@@ -313,8 +287,8 @@ def _search(
             shingling=shingling,
             against=sides[1] if options.against else None,
             exceptions=sides[2] if options.exceptions else None,
-            keep=rule if ranking is None else asked(ranking.priorities),
-            by=None if groups is None else asked(groups.codes),
+            keep=options.keep[0] if ranking is None else watch(ranking.priorities),
+            by=None if groups is None else watch(groups.codes),
             within=not options.other_documents,
             min_copies=options.min_copies,
             max_copies=options.max_copies,
@@ -331,14 +305,11 @@ def _search(
     return result, sides
 
 
-def _dry_run(options: RepeatsOptions, found: Inputs, shingling: Shingling) -> int:
+def _estimate(options: RepeatsOptions, inputs: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: texts are read again where passages may be repeated, and to be written."""
-
-    def memory(documents: float, stored: float, each: float) -> float:
-        return 100 * documents + 0.5 * stored
-
-    def disk(documents: float, stored: float, each: float) -> Range:
-        return Range(0.1 * stored, 2.5 * stored)  # a window that may be repeated takes 16 bytes until the search ends
-
-    reader = ModSketcher(1 << 40, shingling=shingling)
-    return dry_run(options, found, reader, Costs(memory, disk, Range(1.5, 5.0), 0), options.output)
+    costs = Costs(
+        memory=lambda documents, stored, each: 100 * documents + 0.5 * stored,
+        disk=lambda documents, stored, each: Range(0.1 * stored, 2.5 * stored),  # 16 bytes a window, until the search ends
+        again=Range(1.5, 5.0), entries=0,
+    )
+    return dry_run(options, inputs, ModSketcher(1 << 40, shingling=shingling), costs, options.output)

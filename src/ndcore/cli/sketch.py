@@ -1,28 +1,20 @@
-"""``ndcore sketch``: sketches of any kind, with ids, and digests by which equal documents are known."""
+"""``ndcore sketch``: save sketches of any kind, with ids, and with digests that tell which documents are equal."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import sys
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.account import Account, Note, Notes, TextBlock, present, recipe_data
 from ndcore.cli.commands import SketchOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
-from ndcore.cli.inputs import (
-    choose_settings,
-    find_inputs,
-    open_documents,
-    refuse_nothing_read,
-    uniform,
-)
-from ndcore.cli.outputs import print_account
+from ndcore.cli.inputs import choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
@@ -51,7 +43,7 @@ THRESHOLD = 0.8
 # kind of sketch -> the options that are for it alone
 OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn"),
            "winnow": ("window",)}
-_NEXT = {
+NEXT = {  # kind of sketch -> what to do with the file
     "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
     "bottom": "ndcore cluster {0} -o COLLECTION",
     "mod": "ndcore cluster {0} -o COLLECTION",
@@ -62,54 +54,54 @@ _NEXT = {
 
 def run_sketch(options: SketchOptions) -> int:
     """Run ``ndcore sketch``, and return the exit code."""
-    output, overwrite, inputs = options.output, options.overwrite, options.inputs
-    check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"), inputs=inputs)
+    output, overwrite, paths = options.output, options.overwrite, options.inputs
+    check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"), inputs=paths)
     if options.learn is not None:
         if options.weights is None and Path(options.learn).is_file() and not overwrite:
             advice = f"take its weights with --weights {options.learn}, or --overwrite it"
             raise UsageError(f"{options.learn} exists already: {advice}")
-        check_output(options.learn, "file of weights", overwrite=overwrite, ours=_is("idf"), inputs=inputs)
-    (found,) = find_inputs(options, (inputs, {SKETCHES}))
-    sketcher = _planned_sketcher(options, found)
+        check_output(options.learn, "file of weights", overwrite=overwrite, ours=_match("idf"), inputs=paths)
+    (inputs,) = find_inputs(options, (paths, {SKETCHES}))
+    sketcher = _plan_sketcher(options, inputs)
     if options.dry_run:
-        return _dry_run(options, found, sketcher)
+        return _estimate(options, inputs, sketcher)
     with contextlib.ExitStack() as stack:
         for path in filter(None, (output, options.learn)):
             stack.enter_context(Staging(path))
-        check_output(output, "file of sketches", overwrite=overwrite, ours=_is("sketches"))  # another job may have ended
-        documents, sketches = _save_sketches(options, found, sketcher)
+        check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"))  # another job may have ended
+        documents, sketches = _save_sketches(options, inputs, sketcher)
     options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    print_account(options, _account(output, documents, sketches), lambda: _report(options, documents, sketches))
-    return 0
+    return present(options, _make_account(options, documents, sketches))
 
 
-def _is(kind: str) -> Callable[[Path], bool]:
+def _match(kind: str) -> Callable[[Path], bool]:
+    """Return the function that tells whether a file of ndcore is of a kind."""
     return lambda path: kind_of(path) == kind
 
 
 # ---- sketching
 
 
-def _planned_sketcher(options: SketchOptions, found: Inputs) -> Sketcher:
-    """Make the sketcher that the options ask for, without weights that are yet to be learned.
+def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
+    """Make the sketcher that the options ask for; weights that are yet to be learned are missing.
 
     Raises
     ------
     UsageError
         The inputs are sketches, or options are for another kind of sketch.
     """
-    saved = next((source.path for source in found.sources if source.kind == SKETCHES), None)
+    saved = next((source.path for source in inputs.sources if source.kind == SKETCHES), None)
     if saved is not None:
         raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
     _refuse_options(options)
     weights = Idf.load(options.weights) if options.weights not in (None, "distinct") else options.weights
     shingling, numbers = choose_settings(options, [weights] if isinstance(weights, Idf) else [], seed=options.seed)
-    return _sketcher(options, numbers.get("seed", 1), shingling, weights)
+    return _make_sketcher(options, numbers.get("seed", 1), shingling, weights)
 
 
 def _refuse_options(options: SketchOptions) -> None:
-    """Raise UsageError for options of other kinds of sketch, and for weights that are both read and learned."""
+    """Raise UsageError for options of another kind of sketch, and for weights that are to be read and learned at once."""
     for kind, names in OPTIONS.items():
         given = next((name for name in names if getattr(options, name) is not None), None)
         if kind != options.kind and given is not None:
@@ -121,7 +113,8 @@ def _refuse_options(options: SketchOptions) -> None:
             raise UsageError(f"weights and sketches cannot both be written to {options.output}")
 
 
-def _sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -> Sketcher:
+def _make_sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -> Sketcher:
+    """Make the sketcher of the kind that the options name."""
     if options.kind == "bottom":
         return BottomSketcher(options.size or 200, seed=seed, shingling=shingling)
     if options.kind == "mod":
@@ -134,9 +127,9 @@ def _sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -
     return MinHasher(num_perm, seed=seed, shingling=shingling)
 
 
-def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> tuple[FileDocuments, Sketches]:
-    """Sketch all documents and save the sketches. They are kept in memory until then."""
-    with open_documents(options, found) as documents, reporting(not options.quiet) as counting:
+def _save_sketches(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> tuple[FileDocuments, Sketches]:
+    """Sketch all documents in memory, then save the sketches."""
+    with open_documents(options, inputs) as documents, reporting(not options.quiet) as counting:
         report = by_position(counting, "sketching", documents.position)
         if options.learn is not None:
             texts, shingling = itertools.chain.from_iterable(documents.batches()), sketcher.shingling
@@ -145,11 +138,11 @@ def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) ->
             options.outcome.message = (
                 f"the weights are learned: the same command with --weights {options.learn}, without --learn, goes on"
             )
-            sketcher = _sketcher(options, sketcher.recipe["seed"], shingling, weights)
+            sketcher = _make_sketcher(options, sketcher.recipe["seed"], shingling, weights)
         if isinstance(sketcher, MinHasher):
             sketches, _ = sketch_corpus(documents, sketcher, threads=options.threads, report=report)
         else:
-            sketches = _sketched(documents, sketcher, options.threads, report)
+            sketches = _sketch_all(documents, sketcher, options.threads, report)
         refuse_nothing_read(documents, options.inputs[0])
     sketches.ids = list(uniform(documents.ids))
     sketches.save(options.output)
@@ -157,7 +150,7 @@ def _save_sketches(options: SketchOptions, found: Inputs, sketcher: Sketcher) ->
     return documents, sketches
 
 
-def _sketched(documents: FileDocuments, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
+def _sketch_all(documents: FileDocuments, sketcher: Sketcher, threads: int | None, report: Progress) -> Sketches:
     """Sketch all documents, a batch at a time."""
     parts = (piece for batch in documents.batches() for piece in pieces(batch))
     done, count = [], 0
@@ -168,47 +161,38 @@ def _sketched(documents: FileDocuments, sketcher: Sketcher, threads: int | None,
     return sketcher.gather(done)
 
 
-def _dry_run(options: SketchOptions, found: Inputs, sketcher: Sketcher) -> int:
+def _estimate(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> int:
     """Estimate what the run would take: the file has the sketches, ids and, with signatures, digests."""
     fixed = 60 if isinstance(sketcher, MinHasher) else 26
-
-    def disk(documents: float, stored: float, each: float) -> Range:
-        return Range(documents * (each + fixed - 10), documents * (each + fixed + 40))
-
-    again = Range(1.0, 1.3) if options.learn is not None else Range(0.0, 0.3)
-    costs = Costs(lambda documents, stored, each: documents * (3 * each + 700), disk, again, 0)
-    return dry_run(options, found, sketcher, costs, options.output)
+    costs = Costs(
+        memory=lambda documents, stored, each: documents * (3 * each + 700),
+        disk=lambda documents, stored, each: Range(documents * (each + fixed - 10), documents * (each + fixed + 40)),
+        again=Range(1.0, 1.3) if options.learn is not None else Range(0.0, 0.3), entries=0,
+    )
+    return dry_run(options, inputs, sketcher, costs, options.output)
 
 
 # ---- the account
 
 
-def _account(output: str, documents: FileDocuments, sketches: Sketches) -> dict[str, Any]:
-    """Make the account of the run; equal runs, equal bytes."""
-    return {
+def _make_account(options: SketchOptions, documents: FileDocuments, sketches: Sketches) -> Account:
+    """Make the account of a run."""
+    size, empty = Path(options.output).stat().st_size, len(sketches) - int(sketches.valid.sum())
+    data = {
         "ndcore": __version__,
-        "output": output,
-        "file_bytes": Path(output).stat().st_size,
-        "counts": {
-            "read": documents.read,
-            "sketched": len(sketches),
-            "without_shingles": len(sketches) - int(sketches.valid.sum()),
-            "rejected": len(documents.rejected),
-        },
-        "recipe": {"id": sketches.recipe.id, "parameters": json.loads(sketches.recipe.to_json())},
+        "output": options.output,
+        "file_bytes": size,
+        "counts": {"read": documents.read, "sketched": len(sketches), "without_shingles": empty,
+                   "rejected": len(documents.rejected)},
+        "recipe": recipe_data(sketches.recipe),
         **summary.what_was_read(documents),
     }
+    notes = [*summary.left_out(data), Note(documents.without_main, "page", summary.NO_MAIN), summary.by_tags_note(data)]
 
+    def tell() -> Iterator[str | TextBlock]:
+        without = f", {empty:,} of them without shingles," if empty else ""
+        yield f"Sketched {counted(len(sketches), 'document')}{without} to {printable(options.output)} ({size:,} bytes)"
+        yield Notes(notes)
+        yield f"Next: {NEXT[options.kind].format(pasted([options.output]), options.output)}"
 
-def _report(options: SketchOptions, documents: FileDocuments, sketches: Sketches) -> None:
-    """Print the account for people, and the next command."""
-    size = Path(options.output).stat().st_size
-    empty = len(sketches) - int(sketches.valid.sum())
-    without = f", {empty:,} of them without shingles," if empty else ""
-    name = printable(options.output)
-    print(f"Sketched {counted(len(sketches), 'document')}{without} to {name} ({size:,} bytes)")
-    ignored = Counter(item.kind for item in documents.ignored)
-    notes = (*summary.left_out(documents.excluded, ignored, "--json lists"),
-             (documents.without_main, "page", summary.NO_MAIN), summary.by_tags_note(len(documents.by_tags)))
-    summary.print_notes(notes, sys.stdout)
-    print(f"Next: {_NEXT[options.kind].format(pasted([options.output]), options.output)}")
+    return Account(data, tell())

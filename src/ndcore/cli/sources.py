@@ -1,4 +1,4 @@
-"""``ndcore sources``: which passages of a text stand where in a collection."""
+"""``ndcore sources``: find the passages of a text in a collection."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,18 @@ from ndcore._types import Ints, Text
 from ndcore._version import __version__
 from ndcore.alignment.rows import decoded, elided
 from ndcore.cli import summary
+from ndcore.cli.account import Account, Listing, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import SourcesOptions
-from ndcore.cli.inputs import checked_shingling, find_inputs, load_document, open_documents, path_of, refuse_nothing_read
-from ndcore.cli.outputs import print_account, report_file
-from ndcore.cli.passages import excerpts_around, range_in, united
+from ndcore.cli.inputs import find_inputs, load_document, make_shingling, open_documents, path_of, refuse_nothing_read
+from ndcore.cli.outputs import report_file
+from ndcore.cli.passages import excerpts_around, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
+from ndcore.files.provenance import Place
 from ndcore.files.sources import STDIN
 from ndcore.human import counted, printable
 from ndcore.progress import Progress, by_position, reporting
-from ndcore.report.marked_passages import Marked, MarkedPage, MarkedText, marked_page
+from ndcore.report.marked_passages import Marked, MarkedText, marked_page
 from ndcore.report.model import ROWS, Figure, ReportTable
 from ndcore.spans.contamination import contamination
 from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
@@ -35,60 +38,47 @@ from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Sources", "account_of", "print_report", "run_sources"]
+__all__ = ["TextSources", "run_sources", "sources_account"]
 
 DOCUMENTS, PASSAGES = 10, 20  # on the terminal
 QUOTED = 120  # characters of a passage on the terminal
-STANDING = 100  # passages on the page whose source is shown, the longest
-PLACED = ("start", "end", *TokenPlaces._fields)
+EXCERPTS = 100  # passages on the page that are shown in their source, the longest
+RANGE = ("start", "end", *TokenPlaces._fields)
 
 
 @dataclass(frozen=True)
-class Sources:
-    """What was found.
+class TextSources:
+    """The passages of a text, and where a collection has them."""
 
-    Attributes
-    ----------
-    name : str
-        The text as the user named it.
-    text : str or bytes
-    documents : FileDocuments
-        The collection.
-    total : int
-        FileDocuments of the collection.
-    holders
-        The documents that have windows of the text, without the text itself.
-    result : Repeats
-        The rows of the text, with their sources among the holders.
-    shingling : Shingling
-    """
-
-    name: str
+    name: str  # of the text, as the user gave it
     text: Text
-    documents: FileDocuments
-    total: int
-    holders: Holders
-    result: Repeats
+    documents: FileDocuments  # the collection
+    total: int  # documents of the collection
+    holders: Holders  # the documents that have windows of the text, without the text itself
+    result: Repeats  # the passages, with their sources among the holders
     shingling: Shingling
 
-    def columns(self, prefix: str = "") -> TokenPlaces:
-        """Return where rows stand in the text, or, with the prefix "source_", in their sources."""
+    def places(self, prefix: str = "") -> TokenPlaces:
+        """Return the places of passages in the text or, with the prefix "source_", in their sources."""
         return TokenPlaces(*(self.result.columns[f"{prefix}{name}"] for name in TokenPlaces._fields))
 
     @property
     def sources(self) -> Ints:
-        """The position of the source of each row in the collection."""
-        found: Ints = self.holders.document[self.result.sources - 1]
-        return found
+        """The position of the source of each passage in the collection."""
+        positions: Ints = self.holders.document[self.result.sources - 1]
+        return positions
 
 
-def account_of(sources: Sources) -> dict[str, Any]:
-    """Return what --json prints; equal runs, equal bytes."""
+# ---- the account, and the page
+
+
+def sources_account(sources: TextSources, page: str | None) -> Account:
+    """Make the account of a run; `page` is the page of ``--report``."""
     result, documents = sources.result, sources.documents
-    listed = zip(*(part.tolist() for part in sources.holders), strict=True)
-    names = [*PLACED, *(f"source_{name}" for name in PLACED), "copies"]
-    columns = zip(sources.sources.tolist(), *(result.columns[name].tolist() for name in names), strict=True)
-    return {
+    holders = zip(*(column.tolist() for column in sources.holders), strict=True)
+    names = [*RANGE, *(f"source_{name}" for name in RANGE), "copies"]
+    passages = zip(sources.sources.tolist(), *(result.columns[name].tolist() for name in names), strict=True)
+    data = {
         "ndcore": __version__,
         "document": sources.name,
         "min_tokens": result.min_tokens,
@@ -97,64 +87,59 @@ def account_of(sources: Sources) -> dict[str, Any]:
                    "passages": len(result), "rejected": len(documents.rejected)},
         "documents": [
             {"id": documents.ids[position], **documents.place(position).fields(), "tokens": tokens, "shared": covered,
-             "longest": longest} for position, tokens, covered, longest in sorted(listed, key=lambda row: (-row[2], row[0]))
+             "longest": longest} for position, tokens, covered, longest in sorted(holders, key=lambda row: (-row[2], row[0]))
         ],
         "passages": [
             {"source": documents.ids[position], **documents.place(position).fields("source_"),
-             **dict(zip(names, values, strict=True))} for position, *values in columns
+             **dict(zip(names, values, strict=True))} for position, *values in passages
         ],
         **summary.what_was_read(documents),
     }
+    return Account(data, tell(data, sources, page))
 
 
-# ---- for people
-
-
-def print_report(sources: Sources, account: dict[str, Any], page: str | None, stream: TextIO) -> None:
-    """Print the account for people."""
-    tokens, counts = account["tokens"], account["counts"]
+def tell(data: dict[str, Any], sources: TextSources, page: str | None) -> Iterator[str | TextBlock]:
+    """Tell people which documents have passages of the text, and where."""
+    tokens, counts, documents, passages = data["tokens"], data["counts"], data["documents"], data["passages"]
     share = 100 * tokens["found"] / tokens["all"]
-    print(f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
-          f"{counts['with_passages']:,} of {counted(counts['documents'], 'document')}, in "
-          f"{counted(counts['passages'], 'passage')} of {counted(account['min_tokens'], 'token')} or more", file=stream)
-    for each in account["documents"][:DOCUMENTS]:
-        place = each["file"] if each["line"] is None else f"{each['file']}:{each['line']}"
-        print(f"  {each['shared']:8,} of {counted(each['tokens'], 'token')}  {printable(place, 80)}", file=stream)
-    _more(len(account["documents"]) - DOCUMENTS, "document", stream)
-    if account["passages"]:
-        print("Passages, where they stand first", file=stream)
-    for at, each in enumerate(account["passages"][:PASSAGES]):
-        start, end = range_in(sources.text, sources.columns(), at)
-        place = each["source_file"] if each["source_line"] is None else f"{each['source_file']}:{each['source_line']}"
-        print(f"  tokens {each['start']:,} to {each['end']:,}: {printable(place, 80)}, "
-              f"{counted(each['copies'], 'place')} with its own", file=stream)
+    yield (f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
+           f"{counts['with_passages']:,} of {counted(counts['documents'], 'document')}, in "
+           f"{counted(counts['passages'], 'passage')} of {counted(data['min_tokens'], 'token')} or more")
+    yield Listing([f"{each['shared']:8,} of {counted(each['tokens'], 'token')}  {_place(each)}"
+                   for each in documents[:DOCUMENTS]], len(documents) - DOCUMENTS, "document")
+    if passages:
+        yield "Passages, where they stand first"
+    places = sources.places()
+    lines = []
+    for at, each in enumerate(passages[:PASSAGES]):
+        start, end = range_in(sources.text, places, at)
         head, middle, tail = elided(" ".join(decoded(sources.text[start:end]).split()), QUOTED)
-        print(f'    "{printable(head)}{" … " if middle else ""}{printable(tail)}"', file=stream)
-    _more(len(account["passages"]) - PASSAGES, "passage", stream)
-    summary.print_notes([summary.by_tags_note(len(account["pages_by_tags"]))], stream)
-    summary.print_files(page, (), stream)
+        lines += [f"tokens {each['start']:,} to {each['end']:,}: {_place(each, 'source_')}, "
+                  f"{counted(each['copies'], 'place')} with its own",
+                  f'  "{printable(head)}{" … " if middle else ""}{printable(tail)}"']
+    yield Listing(lines, len(passages) - PASSAGES, "passage")
+    yield Notes([summary.by_tags_note(data)])
+    yield from files_written(page)
 
 
-def _more(number: int, noun: str, stream: TextIO) -> None:
-    """Print how many are not listed."""
-    if number > 0:
-        print(f"  and {counted(number, noun)} more; --json lists all", file=stream)
+def _place(fields: dict[str, Any], prefix: str = "") -> str:
+    """Show the place that fields of an account name."""
+    return printable(str(Place(fields[f"{prefix}file"], fields[f"{prefix}line"])), 80)
 
 
-def sources_page(sources: Sources, account: dict[str, Any], command: str) -> str:
-    """Render the page. `account`: of `account_of`."""
-    result, here = sources.result, sources.columns()
-    tokens, counts, documents = account["tokens"], account["counts"], account["documents"]
-    longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:STANDING])
-    there = TokenPlaces(*(column[longest] for column in sources.columns("source_")))
-    marks = united(range_in(sources.text, here, at) for at in range(len(result)))
+def sources_page(sources: TextSources, account: Account, command: str) -> str:
+    """Render the page of a run."""
+    result, here, unit = sources.result, sources.places(), sources.shingling.unit
+    tokens, counts, documents = (account.data[name] for name in ("tokens", "counts", "documents"))
+    longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:EXCERPTS])
+    there = TokenPlaces(*(column[longest] for column in sources.places("source_")))
+    marks = unite(range_in(sources.text, here, at) for at in range(len(result)))
     note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])
                  for each in documents[:ROWS])
-    table = ReportTable("FileDocuments", "FileDocuments with passages of the text, the most tokens in common first.",
+    table = ReportTable("Documents", "Documents with passages of the text, the most tokens in common first.",
                         ("Document", "File", "Tokens", "In the text", "Longest passage"), rows, len(documents))
-    unit = sources.shingling.unit
-    return marked_page(MarkedPage(
+    return marked_page(
         f"Sources of {sources.name}",
         f"Passages of {result.min_tokens} {unit}s or more, compared exactly. Marked is what stands in the collection.",
         (Figure(tokens["all"], "tokens"), Figure(tokens["found"], "in the collection"),
@@ -163,7 +148,7 @@ def sources_page(sources: Sources, account: dict[str, Any], command: str) -> str
         [MarkedText(sources.name, note, Marked(sources.text, marks),
                     excerpts_around(sources.documents, sources.sources[longest], there), len(result))], 1,
         [("command", command), ("min_tokens", str(result.min_tokens)), ("unit", str(unit))],
-    ))
+    )
 
 
 # ---- the command
@@ -175,9 +160,11 @@ def run_sources(options: SourcesOptions) -> int:
     page = report_file(options.report, options.overwrite, [path_of(name), *options.corpus])
     if name == STDIN and STDIN in options.corpus:
         raise UsageError("standard input (-) can be read once; name it once")
-    (found,) = find_inputs(options, (options.corpus, ()))
-    shingling = checked_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
-    text = load_document(name, _of_text(options), options.unit, "" if options.unit == "byte" else ", or give --unit byte",
+    (collection,) = find_inputs(options, (options.corpus, ()))
+    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    of_text = dataclasses.replace(options, text_field=options.item_field or options.text_field,
+                                  id_field=options.item_id_field or options.id_field)
+    text = load_document(name, of_text, options.unit, "" if options.unit == "byte" else ", or give --unit byte",
                          ("--item-field", "--item-id-field"))
     size = len(shingling.tokens(text))
     if size < options.min_tokens:
@@ -186,42 +173,35 @@ def run_sources(options: SourcesOptions) -> int:
     with contextlib.ExitStack() as stack:
         if page is not None:
             stack.enter_context(page)
-        documents = stack.enter_context(open_documents(options, found))
+        documents = stack.enter_context(open_documents(options, collection))
         with reporting(not options.quiet) as report:
             sources = _search(options, text, documents, shingling, report)
-        account = account_of(sources)
+        account = sources_account(sources, options.report)
         if page is not None:
             page.write(sources_page(sources, account, options.command_line))
             page.commit()
             options.outcome.written = True
     summary.print_rejected(documents.rejected, sys.stderr)  # no other file lists them
-    print_account(options, account, lambda: print_report(sources, account, options.report, sys.stdout))
-    return 0
-
-
-def _of_text(options: SourcesOptions) -> SourcesOptions:
-    """Return the options with the fields of FILE, where it has its own, instead of the collection's."""
-    return dataclasses.replace(options, text_field=options.item_field or options.text_field,
-                               id_field=options.item_id_field or options.id_field)
+    return present(options, account)
 
 
 def _search(
     options: SourcesOptions, text: Text, documents: FileDocuments, shingling: Shingling, report: Progress
-) -> Sources:
-    """Find the documents that have a window of the text, and then its rows against these documents."""
+) -> TextSources:
+    """Find the documents that have a window of the text, then its passages in these documents."""
     progress = by_position(report, "looking for the items", documents.position)
-    found = contamination([text], documents, options.min_tokens, shingling=shingling, threads=options.threads,
-                          progress=progress)
+    windows = contamination([text], documents, options.min_tokens, shingling=shingling, threads=options.threads,
+                            progress=progress)
     refuse_nothing_read(documents, options.corpus[0])
-    others = found.documents.document != _itself(options.inputs[0], text, documents, found.documents.document)
-    holders = type(found.documents)(*(part[others] for part in found.documents))
+    others = windows.documents.document != _find_position(options.inputs[0], text, documents, windows.documents.document)
+    holders = Holders(*(column[others] for column in windows.documents))
     result = repeats([text], options.min_tokens, shingling=shingling, threads=options.threads,
                      against=ChosenCorpus(documents, holders.document, len(documents.ids)))
-    return Sources(options.inputs[0], text, documents, found.corpus_documents, holders, result, shingling)
+    return TextSources(options.inputs[0], text, documents, windows.corpus_documents, holders, result, shingling)
 
 
-def _itself(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
-    """Return the position of the text in the collection, −1 where it is not there: the first equal one in its file."""
+def _find_position(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
+    """Find the text itself in the collection: the first equal document of the same file; −1 where there is none."""
     path = os.path.realpath(path_of(name)) if name != STDIN else ""
     inside = [index for index, source in enumerate(documents.sources) if os.path.realpath(source.path) == path]
     wanted = np.zeros(len(documents.ids), np.bool_)

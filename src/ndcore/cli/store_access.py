@@ -1,18 +1,16 @@
-"""What the commands of ``ndcore store`` share: opening a store, finding a key, and printing keys, dates and tables."""
+"""What the commands of ``ndcore store`` share: opening a store, finding a key, and showing keys and dates."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.util
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import Any
 
 from ndcore.files.errors import DocumentError
-from ndcore.files.json_values import to_json
 from ndcore.files.records import RecordError
 from ndcore.human import printable
 from ndcore.recipe import Recipe
@@ -22,10 +20,7 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "as_json", "check_key", "described", "find_key", "open_store", "print_json", "print_table", "shown_date", "shown_key",
-    "unit_of",
-]
+__all__ = ["as_json", "check_key", "describe_store", "find_key", "open_store", "show_date", "show_key", "unit_of"]
 
 
 @contextlib.contextmanager
@@ -71,11 +66,11 @@ def check_key(store: Store, key: Key) -> None:
         raise RecordError(str(error)) from None
 
 
-def described(store: Store) -> dict[str, Any]:
+def describe_store(store: Store) -> dict[str, Any]:
     """Return the counts and settings of a store for its user: the shingling as an object, without the key of hashes."""
-    found = store.stats()
-    settings = {name: value for name, value in found["settings"].items() if name != "secret"}
-    return {**found, "settings": {**settings, "shingling": json.loads(settings["shingling"])}}
+    stats = store.stats()
+    settings = {name: value for name, value in stats["settings"].items() if name != "secret"}
+    return {**stats, "settings": {**settings, "shingling": json.loads(settings["shingling"])}}
 
 
 def unit_of(store: Store) -> str | None:
@@ -84,12 +79,12 @@ def unit_of(store: Store) -> str | None:
     return unit if isinstance(unit, str) else None
 
 
-def shown_key(key: Key | None, limit: int | None = None) -> str:
+def show_key(key: Key | None, limit: int | None = None) -> str:
     """Return a key for a terminal."""
     return printable(key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else str(key), limit)
 
 
-def shown_date(date: datetime.datetime) -> str:
+def show_date(date: datetime.datetime) -> str:
     """Return a date in UTC to the second."""
     return date.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S") if date.year > 999 else date.isoformat()
 
@@ -103,36 +98,3 @@ def as_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(as_json(name)): as_json(item) for name, item in value.items()}
     return [as_json(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def print_json(value: Any) -> None:
-    """Print a value as indented JSON."""
-    print(to_json(as_json(value), indent=2).decode())
-
-
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], stream: TextIO | None = None) -> None:
-    """Print a table whose last column may be long: on a terminal by rich if it is installed, otherwise in plain columns."""
-    out, listed = sys.stdout if stream is None else stream, [[*row] for row in rows]
-    if out.isatty() and importlib.util.find_spec("rich"):
-        _print_rich(headings, listed, out)
-        return
-    widths = [max(len(row[i]) for row in [headings, *listed]) for i in range(len(headings) - 1)]
-    for row in [[*headings], *listed]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print("  ".join([*cells, row[-1]]).rstrip(), file=out)
-
-
-def _print_rich(headings: Sequence[str], rows: Sequence[Sequence[str]], out: TextIO) -> None:
-    """Print a table by rich."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(Text(heading, "bold"), overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))  # Text: no markup in keys
-    Console(file=out, highlight=False, markup=False, emoji=False).print(table)
-
-

@@ -1,22 +1,22 @@
-"""``ndcore store decide``: pages are added, with a verdict on each, also as they come from a crawler."""
+"""``ndcore store decide``: add pages and give a verdict on each, also line by line as a crawler sends them."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import io
-import json
 import select
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 from ndcore._types import Text
 from ndcore._version import __version__
 from ndcore.cli import summary
+from ndcore.cli.account import Account, Figures, Notes, TextBlock, present
 from ndcore.cli.command import Outcome
 from ndcore.cli.commands import DecideOptions
 from ndcore.cli.inputs import select_inputs, text_field
@@ -40,7 +40,7 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 from ndcore.text.inputs import is_by_tags
 
-__all__ = ["account", "lines_as_they_come", "print_account"]
+__all__ = ["decide_account", "lines_as_they_come", "run_decide"]
 
 
 # ---- pages as they come
@@ -76,7 +76,7 @@ class LineFormat:
     html: str | None
     longest: int
 
-    def parser(self, store: Store) -> Callable[[int, bytes], Item]:
+    def make_parser(self, store: Store) -> Callable[[int, bytes], Item]:
         """Return a function from (number of a line, line) to a page; it raises RecordError."""
         records = RecordParser(Fields(self.text, self.key, True, (self.date,), frozenset([self.date])))
         extract = None if self.html is None else make_html_reader(PLACE, self.html)
@@ -120,7 +120,7 @@ def answer_lines(
     DocumentError
         A line is not a page; `number` is the number of the line.
     """
-    parse, saver = form.parser(store), _Saver(store, each)
+    parse, saver = form.make_parser(store), _Saver(store, each)
     number = decided = 0
     for lines in lines_as_they_come(source, saver.wait, form.longest):
         answers: list[Any] = []
@@ -142,11 +142,11 @@ def answer_lines(
         verdicts = store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items]
         decisions = ({**verdict.as_dict(), **({"by_tags": True} if is_by_tags(item[1]) else {})}
                      for item, verdict in zip(items, verdicts, strict=True))
-        found = [to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers]
+        written = b"".join(to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers)
         decided += len(items)
         outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
-        saver.decided(bool(items))
-        target.write(b"".join(found))
+        saver.note(bool(items))
+        target.write(written)
         target.flush()
         if problem is not None:
             store.flush()
@@ -162,15 +162,15 @@ class _Saver:
         self._store, self._each = store, each
         self._unsaved, self._saved = False, time.monotonic()
 
-    def decided(self, some: bool) -> None:
-        """Note that pages were decided, whose verdicts are not written yet."""
+    def note(self, some: bool) -> None:
+        """Note whether pages were decided, whose verdicts are not written yet."""
         self._unsaved = self._unsaved or some
         if self._each or time.monotonic() - self._saved >= SYNC_SECONDS:
             self._save()
 
     def wait(self, source: IO[bytes]) -> None:
         """Wait until there is input, or its end."""
-        if self._unsaved and not _ready(source, SYNC_SECONDS):
+        if self._unsaved and not _wait_for_input(source, SYNC_SECONDS):
             self._save()
 
     def _save(self) -> None:
@@ -179,7 +179,7 @@ class _Saver:
         self._unsaved, self._saved = False, time.monotonic()
 
 
-def _ready(source: IO[bytes], seconds: float) -> bool:
+def _wait_for_input(source: IO[bytes], seconds: float) -> bool:
     """Tell whether there is input, or its end, within some seconds; True for what is not a file of the system."""
     try:
         descriptor = source.fileno()
@@ -214,13 +214,13 @@ def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], lon
         lines = (bytes(rest) + data[:end]).split(b"\n")
         lines.pop()
         rest = bytearray(data[end:])
-        yield [_checked(line, longest) for line in lines]
+        yield [_refuse_long(line, longest) for line in lines]
     if rest:
-        yield [_checked(bytes(rest), longest)]
+        yield [_refuse_long(bytes(rest), longest)]
 
 
-def _checked(line: bytes, longest: int) -> bytes:
-    """Return a line, or a TooLong for it."""
+def _refuse_long(line: bytes, longest: int) -> bytes:
+    """Return a line, or a TooLong in its place."""
     return line if len(line) <= longest else TooLong.of("the line", longest)
 
 
@@ -246,8 +246,8 @@ _CHANGES = {
 }
 
 
-def account(store: str, run: DecisionRun, live: int, excluded: int) -> dict[str, Any]:
-    """Make what ``--json`` prints.
+def decide_account(store: str, run: DecisionRun, live: int, excluded: int) -> Account:
+    """Make the account of a run.
 
     Parameters
     ----------
@@ -259,36 +259,31 @@ def account(store: str, run: DecisionRun, live: int, excluded: int) -> dict[str,
     excluded : int
         Paths that patterns left out.
     """
-    pages = run.pages
-    return {
+    pages, verdicts, versions = run.pages, run.counts, run.versions
+    data = {
         "ndcore": __version__, "store": store,
-        "counts": {"read": pages.read, "decided": run.found.total(), "rejected": len(pages.rejected)},
-        "verdicts": _ordered(run.found, _MEANING), "versions": _ordered(run.versions, _CHANGES), "live": live,
+        "counts": {"read": pages.read, "decided": verdicts.total(), "rejected": len(pages.rejected)},
+        "verdicts": {name: verdicts[name] for name in _MEANING},
+        "versions": {name: versions[name] for name in _CHANGES}, "live": live,
         "rejected": rejected_list(pages.rejected), "ignored": ignored_list(pages.ignored), "excluded": excluded,
         "pages_by_tags": by_tags_list(pages),
     }
+    return Account(data, _tell(data))
 
 
-def _ordered(counts: Counter[str], names: Mapping[str, str]) -> dict[str, int]:
-    return {name: counts[name] for name in names}
-
-
-def print_account(run: DecisionRun, live: int, excluded: int, stream: TextIO) -> None:
-    """Print the account for people; parameters as of `account`."""
-    pages = run.pages
-    rejected = [("rejected", len(pages.rejected), "could not be read; standard error lists them")] if pages.rejected else []
-    rows = [*((name, run.found[name], meaning) for name, meaning in _MEANING.items()), *rejected]
-    print(f"Decided {counted(run.found.total(), 'page')}", file=stream)
-    summary.print_rows(rows, stream)
-    if run.versions:
-        parts = ", ".join(f"{run.versions[name]:,} {name} ({meaning})" for name, meaning in _CHANGES.items()
-                          if run.versions[name])
-        many = run.versions.total() != 1
-        known = "pages are new versions of pages" if many else "page is a new version of a page"
-        print(f"  {run.versions.total():,} {known} in the store: {parts}", file=stream)
-    kinds: Counter[str] = Counter(item.kind for item in pages.ignored)
-    summary.print_notes((*left_out(excluded, kinds, "--json lists"), by_tags_note(len(pages.by_tags))), stream)
-    print(f"The store has {counted(live, 'page')}", file=stream)
+def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
+    """Tell people which verdicts there were, and how many pages the store has."""
+    counts, versions = data["counts"], data["versions"]
+    rejected = [("rejected", counts["rejected"], "could not be read; standard error lists them")]
+    yield f"Decided {counted(counts['decided'], 'page')}"
+    yield Figures([*((name, data["verdicts"][name], meaning) for name, meaning in _MEANING.items()),
+                   *(rejected if counts["rejected"] else [])])
+    if total := sum(versions.values()):
+        known = "page is a new version of a page" if total == 1 else "pages are new versions of pages"
+        kinds = ", ".join(f"{versions[name]:,} {name} ({meaning})" for name, meaning in _CHANGES.items() if versions[name])
+        yield f"  {total:,} {known} in the store: {kinds}"
+    yield Notes([*left_out(data), by_tags_note(data)])
+    yield f"The store has {counted(data['live'], 'page')}"
 
 
 # ---- the command
@@ -307,11 +302,11 @@ def run_decide(options: DecideOptions) -> int:
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store(
             options.store, read_only=False, durability=options.durability, progress=not options.quiet))
-        (found,) = select_inputs(options, (options.inputs, ()), binary=unit_of(store) == "byte")
-        if not found.sources:
-            raise summary.nothing_found(options.inputs[0], found.ignored)
+        (inputs,) = select_inputs(options, (options.inputs, ()), binary=unit_of(store) == "byte")
+        if not inputs.sources:
+            raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
         pages = stack.enter_context(SinglePass(
-            found, text_field=text_field(options), id_field=options.id_field or "id",
+            inputs, text_field=text_field(options), id_field=options.id_field or "id",
             require_id=options.id_field is not None, date_field=options.date_field, date=options.date,
             on_error=options.on_error, html=options.html_part, threads=options.threads,
             told=None if options.quiet else summary.print_readings,
@@ -321,11 +316,7 @@ def run_decide(options: DecideOptions) -> int:
         live = len(store)
     options.outcome.written = True
     summary.print_rejected(pages.rejected, sys.stderr)  # no other file lists them
-    if options.json:
-        print(json.dumps(account(options.store, run, live, found.excluded), indent=2))
-    elif not options.quiet:
-        print_account(run, live, found.excluded, sys.stderr if options.output == STDOUT else sys.stdout)
-    return 0
+    return present(options, decide_account(options.store, run, live, inputs.excluded))
 
 
 def _write(options: DecideOptions, run: DecisionRun) -> None:
@@ -336,18 +327,18 @@ def _write(options: DecideOptions, run: DecisionRun) -> None:
     elif options.output == STDOUT:
         stream = standard_output(options.json, "name a file")
         options.outcome.printed = True
-        write_json_lines(stream, Table(_COLUMNS, map(_row, run.verdicts())))
+        write_json_lines(stream, Table(_COLUMNS, map(_make_row, run.verdicts())))
         stream.flush()
     else:
         with TableFile(options.output, options.overwrite, [*options.inputs, options.store]) as file:
-            file.write(Table(_COLUMNS, map(_row, run.verdicts())))
+            file.write(Table(_COLUMNS, map(_make_row, run.verdicts())))
             file.commit()  # also before a page that cannot be read: verdicts are given once
     run.finish()
 
 
-def _row(found: tuple[Verdict, Place]) -> tuple[Any, ...]:
-    """Return the row of a table for a page."""
-    verdict, place = found
+def _make_row(decision: tuple[Verdict, Place]) -> tuple[Any, ...]:
+    """Make the row of a table for a page."""
+    verdict, place = decision
     key, of, equal = (as_json(name) for name in (verdict.key, verdict.of, verdict.equal))
     return (key, place.file, place.line, verdict.datetime, verdict.verdict, of, equal, verdict.resemblance,
             verdict.contained, verdict.containing, verdict.version, verdict.exact)
@@ -358,7 +349,7 @@ class DecisionRun:
 
     Attributes
     ----------
-    found : Counter
+    counts : Counter
         Pages by verdict.
     versions : Counter
         Pages whose key was known, by what changed.
@@ -366,7 +357,7 @@ class DecisionRun:
     """
 
     def __init__(self, options: DecideOptions, store: Store, pages: SinglePass) -> None:
-        self.found, self.versions, self.pages = Counter[str](), Counter[str](), pages
+        self.counts, self.versions, self.pages = Counter[str](), Counter[str](), pages
         self._options, self._store = options, store
         self._places: deque[Place] = deque()
         self._problem: DocumentError | KeyboardInterrupt | None = None
@@ -382,7 +373,7 @@ class DecisionRun:
             try:
                 for verdict in self._store.decide_many(self._items(), threads=self._options.threads):
                     decided += 1
-                    self.found[verdict.verdict] += 1
+                    self.counts[verdict.verdict] += 1
                     if verdict.version is not None:
                         self.versions[verdict.version] += 1
                     outcome.message = f"{counted(decided, 'page')} were decided and are in the store"

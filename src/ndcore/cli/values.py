@@ -1,6 +1,6 @@
-"""Values of options: text of the command line to numbers, or a message that says what is accepted.
+"""Values of options: text of the command line to a value, or a message that says what is accepted.
 
-What takes time to import is imported where an option is given: help needs none of it.
+What takes long to import is imported where an option is given: the help needs none of it.
 """
 
 from __future__ import annotations
@@ -8,42 +8,63 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ndcore.choices import HTML_PARTS
 
+WHOLE = "a whole number"
 
-def _number(text: str, accepts: Callable[[float], bool], what: str) -> float:
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        if accepts(value):
+
+def numbers(
+    least: float, most: float = math.inf, *, above: bool = False, below: bool = False, kind: str = "a number"
+) -> Callable[[str], Any]:
+    """Make a parser of the numbers from `least` to `most`; with `above` and `below`, the bound itself is refused.
+
+    `kind` is what messages call such a number; with `WHOLE` the parser returns an int.
+    """
+    top = "2^64 - 1" if most == (1 << 64) - 1 else f"{most}"
+    first = f"above {least}" if above else f"from {least}"
+    last = "" if most == math.inf else f" and below {top}" if below else f" and at most {top}" if above else f" to {top}"
+
+    def parse(text: str) -> float:
+        digits = text.removeprefix("-")
+        value = math.nan
+        if kind != WHOLE or (digits.isascii() and digits.isdigit()):
+            with contextlib.suppress(ValueError):
+                value = int(text) if kind == WHOLE else float(text)
+        if math.isnan(value):
+            fault = f"{text!r} is not {kind}"
+        elif value < least or (above and value == least):
+            fault = f"{text} is {'not above' if above else 'below'} {least}"
+        elif value > most or (below and value == most):
+            fault = f"{text} is {'not below' if below else 'above'} {top}"
+        else:
             return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        raise argparse.ArgumentTypeError(f"{fault}; give {kind} {first}{last}")
+
+    return parse
 
 
-def _whole_number(text: str, least: int, most: float, what: str) -> int:
-    if text.isascii() and text.isdigit() and least <= int(text) <= most:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+def integer(least: int, most: float = math.inf) -> Callable[[str], Any]:
+    """Make a parser of the whole numbers from `least` to `most`."""
+    return numbers(least, most, kind=WHOLE)
 
 
-def threshold(text: str) -> float:
-    """Parse a resemblance to ask for: above 0, at most 1."""
-    return _number(text, lambda value: 0 < value <= 1, "a number above 0 and at most 1")
+threshold = numbers(0, 1, above=True)  # a resemblance to ask for
+probability = numbers(0, 1, above=True, below=True)
+seconds = numbers(0, 3600, kind="a number of seconds")
+positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
 
 
 def thresholds(text: str) -> tuple[float, ...]:
     """Parse resemblances with commas between them, as 0.7,0.8,0.9, and sort them."""
-    found = [threshold(part) for part in text.split(",")]
-    if len(set(found)) < len(found):
+    values = sorted(map(threshold, text.split(",")))
+    if len(set(values)) < len(values):
         raise argparse.ArgumentTypeError(f"{text!r} names a threshold twice")
-    return tuple(sorted(found))
-
-
-def probability(text: str) -> float:
-    """Parse a probability above 0 and below 1."""
-    return _number(text, lambda value: 0 < value < 1, "a number above 0 and below 1")
+    return tuple(values)
 
 
 def resemblance_and_probability(text: str) -> tuple[float, float]:
@@ -55,69 +76,37 @@ def resemblance_and_probability(text: str) -> tuple[float, float]:
     raise argparse.ArgumentTypeError(f"{text!r} is not RESEMBLANCE:PROBABILITY; write for instance 0.5:0.01")
 
 
-def seconds(text: str) -> float:
-    """Parse a time of at most an hour."""
-    return _number(text, lambda value: 0 <= value <= 3600, "a number of seconds from 0 to 3600")
-
-
-def bounded(least: float, most: float) -> Callable[[str], float]:
-    """Make a parser of numbers from `least` to `most`."""
-    return lambda text: _number(text, lambda value: least <= value <= most, f"a number from {least} to {most}")
-
-
-def positive(text: str) -> int:
-    """Parse a whole number above 0."""
-    return _whole_number(text, 1, float("inf"), "a whole number above 0")
-
-
-def whole(text: str) -> int:
-    """Parse a whole number, 0 or more."""
-    return _whole_number(text, 0, float("inf"), "a whole number")
-
-
-def seed(text: str) -> int:
-    """Parse a seed of 64 bits."""
-    return _whole_number(text, 0, (1 << 64) - 1, "a whole number from 0 to 2^64 - 1")
-
-
-def integer(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Make a parser of whole numbers from `least` on, up to `most` if it is given."""
-    accepted = f"of at least {least}" if most is None else f"from {least} to {most}"
-    highest = float("inf") if most is None else most
-    return lambda text: _whole_number(text, least, highest, f"a whole number {accepted}")
-
-
 def minima(text: str) -> int:
-    """Parse the length of a sequence of minima."""
+    """Parse a number of minima or of shingles."""
     from ndcore.checks import MAX_MINIMA
 
-    return _whole_number(text, 1, MAX_MINIMA, f"a whole number from 1 to {MAX_MINIMA}")
+    return int(integer(1, MAX_MINIMA)(text))
 
 
 def window(text: str) -> int:
-    """Parse the length of a window of tokens."""
+    """Parse a number of tokens in a window."""
     from ndcore._grams import MAX_LENGTH
 
-    return _whole_number(text, 1, MAX_LENGTH, f"a whole number from 1 to {MAX_LENGTH}")
+    return int(integer(1, MAX_LENGTH)(text))
 
 
 def distance(text: str) -> int:
-    """Parse a Hamming distance that the tables of an index can serve."""
+    """Parse a Hamming distance that an index has tables for."""
     from ndcore.hamming.table_plan import MAX_DISTANCE
 
-    return _whole_number(text, 0, MAX_DISTANCE, f"a whole number from 0 to {MAX_DISTANCE}")
+    return int(integer(0, MAX_DISTANCE)(text))
 
 
 def modulus(text: str) -> int | str:
     """Parse the modulus of a mod sketch: a number, or adaptive."""
-    return text if text == "adaptive" else positive(text)
+    return text if text == "adaptive" else int(positive(text))
 
 
 def block_counts(text: str) -> tuple[int, ...]:
     """Parse whole numbers with commas between them, as 4,4."""
-    parts = text.split(",")
-    if all(part.isascii() and part.isdigit() for part in parts):
-        return tuple(map(int, parts))
+    counts = text.split(",")
+    if all(count.isascii() and count.isdigit() for count in counts):
+        return tuple(map(int, counts))
     raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of blocks; write for instance 6 or 4,4")
 
 
@@ -132,7 +121,7 @@ def memory(text: str) -> int:
 
 
 class FileLines(list[str]):
-    """Lines of a file, and its path."""
+    """The lines of a file, and its path."""
 
     def __init__(self, lines: Iterable[str], path: str) -> None:
         super().__init__(lines)
@@ -142,11 +131,11 @@ class FileLines(list[str]):
 def lines(text: str) -> FileLines:
     """Read the lines of a UTF-8 file that are not blank."""
     try:
-        found = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        listed = Path(text).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = isinstance(error, OSError) and error.strerror
         raise argparse.ArgumentTypeError(f"{text} cannot be read as UTF-8 text: {reason or error}") from error
-    return FileLines((line for line in found if line.strip()), text)
+    return FileLines((line for line in listed if line.strip()), text)
 
 
 def moment(text: str) -> datetime.datetime:
@@ -161,7 +150,7 @@ def moment(text: str) -> datetime.datetime:
 
 
 def keep(text: str) -> tuple[str, str]:
-    """Parse the rule of --keep to (rule, "") or (field, order)."""
+    """Parse the rule of --keep: FIELD:ORDER becomes (field, order), another rule (rule, "")."""
     if text in ("first", "longest"):
         return text, ""
     field, colon, order = text.rpartition(":")
@@ -171,7 +160,7 @@ def keep(text: str) -> tuple[str, str]:
 
 
 def part(text: str) -> str:
-    """Parse the part of HTML that is text."""
+    """Parse the name of the part of HTML that is read."""
     if text in HTML_PARTS:
         return text
     page = f"; --report {text} writes a page for a browser" if text.lower().endswith((".html", ".htm")) else ""

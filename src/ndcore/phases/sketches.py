@@ -35,8 +35,8 @@ def sketch_documents(
     tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
     with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
     has, ``whole`` of them whole, and ``size`` is the number of all shingles. Without a design there are no features, but
-    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design. With bitmap_key, the
-    key of `Bitmaps`, ``size`` is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
+    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design. With bitmap_key,
+    the key of `Bitmaps`, ``size`` is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
     """
     tables = FeatureTables(FEATURE_POLYNOMIAL)
     form_sets = not isinstance(design, FilterDesign) or left_out is not None or bitmap_key is not None

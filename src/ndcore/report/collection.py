@@ -40,7 +40,7 @@ CONTAINED = 0.8
 
 
 def from_clustering(
-    found: Clustering,
+    clustering: Clustering,
     *,
     corpora: Sequence[Corpus | None] | None = None,
     starts: Sequence[int] = (0,),
@@ -56,7 +56,7 @@ def from_clustering(
 
     Parameters
     ----------
-    found : Clustering
+    clustering : Clustering
     corpora : sequence of Corpus or None, optional
         The documents, read once more for excerpts. None: texts are gone.
     starts : sequence of int
@@ -80,39 +80,39 @@ def from_clustering(
     -----
     Pairs are read once, part by part: O(n) memory, in arrays, and O(n log n + pairs) time.
     """
-    n, name_of = len(found), name or partial(document_name, found.ids)
-    shingling = _shingling(found.segments.recipe)
-    common, pairs = _Common(found, shingling), _survey_pairs(found)
+    n, name_of = len(clustering), name or partial(document_name, clustering.ids)
+    shingling = _shingling(clustering.segments.recipe)
+    common, pairs = _Common(clustering, shingling), _survey_pairs(clustering)
     seen = choose_clusters(
-        found.labels, lambda positions: np.array(CLASSES)[found.codes[positions]], found.resemblance,
-        threshold=found.threshold if found.policy == "resemblance" else None,
+        clustering.labels, lambda positions: np.array(CLASSES)[clustering.codes[positions]], clustering.resemblance,
+        threshold=clustering.threshold if clustering.policy == "resemblance" else None,
         name=name_of,
         note=lambda position: "",
-        estimated=lambda a, b: not _whole(found.segments, a, b),
+        estimated=lambda a, b: not _whole(clustering.segments, a, b),
         excerpts=read_excerpts(corpora or (None,), starts, n, common.visits),
     )
-    contained = [_list_contained(found, pairs, name_of)] if found.parameters["method"] == "shingles" else []
-    sizes, read = cluster_sizes(found.labels), n + rejected
+    contained = [_list_contained(clustering, pairs, name_of)] if clustering.parameters["method"] == "shingles" else []
+    sizes, read = cluster_sizes(clustering.labels), n + rejected
     return Report(
         title=f"{int(sizes.sum()):,} of {counted(read, 'document is', 'documents are')} in clusters of more than one",
-        subtitle=f"Clusters at {found.policy} {found.threshold:g} or more, {describe_shingling(shingling)}, "
+        subtitle=f"Clusters at {clustering.policy} {clustering.threshold:g} or more, {describe_shingling(shingling)}, "
                  "estimated from sketches",
-        figures=_list_figures(found, sizes, rejected),
-        parts=_count_parts(found, rejected),
-        notes=(*notes, *_list_notes(found, corpora is not None)),
+        figures=_list_figures(clustering, sizes, rejected),
+        parts=_count_parts(clustering, rejected),
+        notes=(*notes, *_list_notes(clustering, corpora is not None)),
         sizes=sizes,
         resemblances=pairs.counts,
         pairs="Of documents with equal sketches the first alone is in pairs.",
-        threshold=found.threshold,
+        threshold=clustering.threshold,
         clusters=seen.clusters,
         nearest=seen.nearest,
         shingling=shingling,
-        tables=(common.table(name_of), *contained, *_list_chains(found, name_of), *tables),
-        parameters=(*parameters, *_list_parameters(found)),
-        recipe=(found.segments.recipe.id, found.segments.recipe.to_json()),
+        tables=(common.table(name_of), *contained, *_list_chains(clustering, name_of), *tables),
+        parameters=(*parameters, *_list_parameters(clustering)),
+        recipe=(clustering.segments.recipe.id, clustering.segments.recipe.to_json()),
         command=command,
         made=made,
-        measure=found.policy,
+        measure=clustering.policy,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ndcore._types import Text
 from ndcore.alignment.rows import decoded, elided, escape_text, visible
+from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, wrap_page
 from ndcore.report.model import Excerpt, Figure, Member, ReportTable, truncate
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "show_header",
     "show_making",
     "show_name",
+    "show_page",
     "show_resemblance",
     "show_section",
     "show_share",
     "show_snippet",
     "show_table",
+    "show_tables",
     "show_text",
     "show_value",
     "three_decimals",
@@ -58,6 +61,20 @@ def show_header(title: str, subtitle: str, figures: Sequence[Figure]) -> str:
         f'<header><p class="eyebrow">ndcore report</p><h1>{show_text(title)}</h1>'
         f'<p class="faint">{show_text(subtitle)}</p><dl class="figures">{numbers}</dl></header>'
     )
+
+
+def show_tables(tables: Sequence[ReportTable]) -> Iterator[str]:
+    """Render a section for each table."""
+    return (show_section(f"table-{i}", show_text(table.title), show_table(table)) for i, table in enumerate(tables, 1))
+
+
+def show_page(
+    title: str, subtitle: str, figures: Sequence[Figure], sections: Iterable[str], style: str = REPORT_STYLE
+) -> str:
+    """Wrap sections in the page of a report: its head above them, its style, and its script."""
+    main = "\n".join(sections)
+    body = f"{show_header(title, subtitle, figures)}\n<main>\n{main}\n</main>"
+    return wrap_page(plain_name(title), body, style, REPORT_SCRIPT)
 
 
 def show_table(table: ReportTable) -> str:

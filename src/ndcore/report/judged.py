@@ -42,20 +42,20 @@ class Judged(Protocol):
     def measures(self) -> Sequence[Any]: ...
 
 
-def measure_table(found: Judged) -> str:
+def measure_table(judged: Judged) -> str:
     """Render the measures, best first."""
     lines = ""
-    for each in found.measures:
-        word = "recommended" if each.measure == found.measure else "worse" if each.differs else "not told apart"
+    for each in judged.measures:
+        word = "recommended" if each.measure == judged.measure else "worse" if each.differs else "not told apart"
         lines += (f"<tr><td>{show_text(str(each.measure))}</td><td class=\"number\">{each.threshold:.2f}</td>"
                   f'<td class="number">{show_text(str(each.f1))}</td><td>{word}</td></tr>')
     heads = ("Measure", False), ("Threshold", True), ("F1", True), ("", False)
     return f'<div class="card wide">{show_grid("Each at its best threshold; intervals of 95 %", heads, lines)}</div>'
 
 
-def curve_chart(found: Judged) -> str:
+def curve_chart(judged: Judged) -> str:
     """Draw F1 with its interval, precision and recall by threshold, as an SVG element."""
-    curves = found.curves
+    curves = judged.curves
     low, high = float(curves.thresholds[0]), float(curves.thresholds[-1])
 
     def points(values: Floats) -> str:
@@ -70,10 +70,10 @@ def curve_chart(found: Judged) -> str:
         x = LEFT + (RIGHT - LEFT) * (tick - low) / (high - low)
         shapes.append(f'<text x="{x - 8:.1f}" y="{BOTTOM + 16}">{tick:g}</text>')
     shapes += [f'<text x="8" y="{BOTTOM - (BOTTOM - TOP) * y + 4:.1f}">{y:g}</text>' for y in (0, 0.5, 1)]
-    if found.ready:
-        x = LEFT + (RIGHT - LEFT) * (found.threshold - low) / (high - low)
+    if judged.ready:
+        x = LEFT + (RIGHT - LEFT) * (judged.threshold - low) / (high - low)
         shapes.append(f'<path class="mark" d="M{x:.1f} {TOP}V{BOTTOM}"/>')
-    words = f"F1 {found.f1}, precision {found.precision}, recall within the pool {found.recall} at {found.threshold:.2f}"
+    words = f"F1 {judged.f1}, precision {judged.precision}, recall within the pool {judged.recall} at {judged.threshold:.2f}"
     return (f'<figure><svg class="nd-curve" viewBox="0 0 720 245" role="img" aria-label="{show_text(words)}">'
             f'{"".join(shapes)}</svg><figcaption>F1 with its interval of 95 % (solid), precision (dashed) and recall within '
             f"the pool (dotted) by threshold. {show_text(words)}.</figcaption></figure>")

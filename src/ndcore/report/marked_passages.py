@@ -1,28 +1,26 @@
-"""A page of texts with marked passages, and of other documents that have these passages."""
+"""A page that shows texts with marked passages, and other documents that have these passages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ndcore._types import Text
 from ndcore.human import counted
 from ndcore.report.elements import (
     fit,
-    plain_name,
     shorten,
-    show_header,
     show_making,
     show_name,
+    show_page,
     show_section,
-    show_table,
+    show_tables,
     show_text,
 )
-from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, read_beside, wrap_page
+from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
 
-__all__ = ["Marked", "MarkedPage", "MarkedText", "Standing", "excerpt", "marked_page"]
+__all__ = ["DocumentWithPassage", "Marked", "MarkedText", "excerpt", "marked_page"]
 
 STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
 
@@ -35,9 +33,9 @@ OPEN = 5  # texts that are unfolded
 
 
 class Marked(NamedTuple):
-    """A text, or a part of one. Marks are ranges of it, ascending and apart, in its own characters or bytes.
+    """A text, or a part of one, with marks: ranges in its own characters or bytes, ascending and apart.
 
-    `before` and `after` are the characters or bytes of the whole text that are left out.
+    `before` and `after` count the characters or bytes of the whole text that the part leaves out.
     """
 
     text: Text
@@ -46,32 +44,34 @@ class Marked(NamedTuple):
     after: int = 0
 
 
-class Standing(NamedTuple):
-    """A document that has a passage: its name, a note, and the passage with its context."""
+class DocumentWithPassage(NamedTuple):
+    """A document that has a passage of the text: its name, its place, and the passage in context."""
 
     name: str
-    note: str
+    place: str
     excerpt: Marked
 
 
 class MarkedText(NamedTuple):
-    """A text with its passages, a note, and some of the `total` documents that have them."""
+    """A text with its passages, a note, and some of the documents that have them, `total` in all."""
 
     name: str
     note: str
     marked: Marked
-    standing: Sequence[Standing]
+    documents: Sequence[DocumentWithPassage]
     total: int
 
 
-@dataclass(frozen=True)
-class MarkedPage:
-    """The content of the page.
+def marked_page(
+    title: str, subtitle: str, figures: Sequence[Figure], tables: Sequence[ReportTable], heading: str,
+    texts: Sequence[MarkedText], total: int, parameters: Sequence[tuple[str, str]],
+) -> str:
+    """Render a page of HTML, one file that loads nothing. Texts are escaped; long ones are cut, and the page says so.
 
-    Attributes
+    Parameters
     ----------
-    title, subtitle : str
-    figures : sequence of Figure
+    title, subtitle, figures
+        The head of the page.
     tables : sequence of ReportTable
     heading : str
         Of the texts.
@@ -81,28 +81,12 @@ class MarkedPage:
     parameters : sequence of (str, str)
         Names and values of the parameters that decide the result.
     """
-
-    title: str
-    subtitle: str
-    figures: Sequence[Figure]
-    tables: Sequence[ReportTable]
-    heading: str
-    texts: Sequence[MarkedText]
-    total: int
-    parameters: Sequence[tuple[str, str]]
-
-
-def marked_page(content: MarkedPage) -> str:
-    """Render a page of HTML: one file that loads nothing. Texts are escaped, and long ones cut, which the page says."""
     sections = [
-        *(show_section(f"table-{i}", show_text(table.title), show_table(table))
-          for i, table in enumerate(content.tables, 1)),
-        show_section("texts", show_text(content.heading), _show_texts(content)),
-        show_section("making", "How this was made", show_making([*content.parameters, *versions()])),
+        *show_tables(tables),
+        show_section("texts", show_text(heading), _show_texts(texts, total)),
+        show_section("making", "How this was made", show_making([*parameters, *versions()])),
     ]
-    head = show_header(content.title, content.subtitle, content.figures)
-    body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
-    return wrap_page(plain_name(content.title), body, STYLE, REPORT_SCRIPT)
+    return show_page(title, subtitle, figures, sections, STYLE)
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:
@@ -116,26 +100,28 @@ def excerpt(text: Text, start: int, end: int) -> Marked:
     return Marked(text[first:last], [(start - first, min(end, last) - first)], first, len(text) - last)
 
 
-def _show_texts(content: MarkedPage) -> str:
+def _show_texts(texts: Sequence[MarkedText], total: int) -> str:
     """Render the texts, which unfold."""
-    if not content.texts:
+    if not texts:
         return '<p class="faint">There are none.</p>'
-    more = content.total - len(content.texts)
-    note = f'<p class="faint">The first {len(content.texts):,} of {content.total:,} are shown.</p>' if more > 0 else ""
-    return note + "\n".join(_show_text(number, text) for number, text in enumerate(content.texts))
+    more = total - len(texts)
+    note = f'<p class="faint">The first {len(texts):,} of {total:,} are shown.</p>' if more > 0 else ""
+    return note + "\n".join(_show_text(number, text) for number, text in enumerate(texts))
 
 
 def _show_text(number: int, text: MarkedText) -> str:
     """Render a text and the documents that have its passages."""
-    standing = "".join(
-        f'<div class="standing"><p><strong>{show_name(each.name)}</strong> <span class="faint">{show_text(each.note)}</span>'
-        f"</p>{_show_marked(each.excerpt)}</div>" for each in text.standing
+    documents = "".join(
+        f'<div class="standing"><p><strong>{show_name(each.name)}</strong> '
+        f'<span class="faint">{show_text(each.place)}</span></p>{_show_marked(each.excerpt)}</div>'
+        for each in text.documents
     )
-    more = text.total - len(text.standing)
+    more = text.total - len(text.documents)
     rest = f'<p class="faint small">{counted(more, "more place")}</p>' if more > 0 else ""
     return (
         f'<details class="card view"{" open" if number < OPEN else ""}><summary><strong>{show_name(text.name)}</strong> '
-        f'<span class="faint">{show_text(text.note)}</span></summary>\n{_show_marked(text.marked)}{standing}{rest}</details>'
+        f'<span class="faint">{show_text(text.note)}</span></summary>\n{_show_marked(text.marked)}{documents}'
+        f"{rest}</details>"
     )
 
 

@@ -14,18 +14,18 @@ from ndcore.report.elements import (
     fit,
     plain_name,
     show_grid,
-    show_header,
     show_making,
     show_name,
+    show_page,
     show_resemblance,
     show_section,
     show_share,
     show_snippet,
-    show_table,
+    show_tables,
     show_text,
     three_decimals,
 )
-from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, draw_overview, wrap_page
+from ndcore.report.html import draw_overview
 from ndcore.report.model import (
     EXCERPT,
     MEANING,
@@ -68,12 +68,10 @@ def render(report: Report) -> str:
         *([] if report.losses is None else
           [show_section("losses", "What the drops cost", _losses(report.losses, report.score))]),
         show_section("views", "Side by side", side_by_side(report)),
-        *(show_section(f"table-{i}", show_text(table.title), show_table(table)) for i, table in enumerate(report.tables, 1)),
+        *show_tables(report.tables),
         show_section("making", "How this was made", _making(report)),
     ]
-    head = show_header(report.title, report.subtitle, report.figures)
-    body = f"{head}\n<main>\n{chr(10).join(sections)}\n</main>"
-    return wrap_page(plain_name(report.title), body, REPORT_STYLE, REPORT_SCRIPT)
+    return show_page(report.title, report.subtitle, report.figures, sections)
 
 
 # ---- outcome and charts
