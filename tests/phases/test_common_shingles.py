@@ -12,7 +12,7 @@ from record_batches import cut_batches, pa, rows_of
 
 import ndcore as nd
 from ndcore._candidates import Counts
-from ndcore.dedup.rules import COMMON_CLASSES
+from ndcore.pairs.common_shingles import COMMON_CLASSES
 from ndcore.phases import common_shingles
 from ndcore.phases.common_shingles import LABEL_CELLS, count_candidates
 from ndcore.phases.labelled_shingles import mixes_of

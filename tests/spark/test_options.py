@@ -37,11 +37,14 @@ def test_settings_are_taken_and_refused(tmp_path, capsys):
     assert noisy is not None and (noisy.threshold, noisy.filter) == (0.3, "complete")
     assert noisy.shingling == Shingling("char", 5, normalize="scan")
     (tmp_path / "common.toml").write_text(write_settings({"threshold": 0.6, "drop_common": 0.1}))
+    common = parse([*LEAST, "--settings", str(tmp_path / "common.toml")])
+    assert common is not None and common.drop_common == 0.1
+    (tmp_path / "lost.toml").write_text(write_settings({"threshold": 0.6, "max_lost": 3}))
     for words, message in [
         (["--settings", "noisy", "--width", "3"], "--width and --settings noisy both say it"),
         (["--settings", "noisy", "--threshold", "0.5"], "--threshold and --settings noisy both say it"),
         (["--settings", str(tmp_path / "s.toml"), "--clustering", "greedy"], "--clustering and --settings"),
-        (["--settings", str(tmp_path / "common.toml")], "spark dedup does not have the option drop_common=0.1"),
+        (["--settings", str(tmp_path / "lost.toml")], "spark dedup does not have the option max_lost=3"),
         (["--settings", str(tmp_path / "none.toml")], "none.toml"),
     ]:
         with pytest.raises(SystemExit) as caught:
