@@ -12,6 +12,7 @@ from ndcore._version import __version__
 from ndcore.choices import AGREEMENTS, DROPS, FILTERS, NORMALIZED, UNITS
 from ndcore.dedup.rules import CALLERS
 from ndcore.dedup.settings import settings_beside
+from ndcore.human import enumerated
 from ndcore.text.shingling import Shingling
 
 __all__ = ["REFUSED", "JobOptions", "parse"]
@@ -139,7 +140,7 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
     p.add_argument("--by", metavar="FIELD", help="compare only documents with the same value in this field")
     p.add_argument("--one-per", metavar="FIELD", help="of documents with the same value in this field keep at most one")
     p.add_argument("--must-agree", action="append", choices=AGREEMENTS, default=[], metavar="NAME",
-                   help="never drop a document for one that differs from it in its numbers, title or negations; repeatable")
+                   help=f"never drop a document for one that differs from it in its {enumerated(AGREEMENTS)}; repeatable")
     p.add_argument("--reassign", action="store_true", help="drop each document for the kept one that it resembles most")
     p.add_argument("--clustering", choices=("star", "components", "greedy"), default="star")
     for name, default in (("--max-holders", 1000), ("--min-shingles", 0), ("--num-perm", 84), ("--seed", 1)):
