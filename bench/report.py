@@ -37,7 +37,7 @@ TITLES = {  # of the results, in their order on the page
     "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
     "spark_shapes": "Hard collections on one machine", "spark_shapes_cluster": "Hard collections on two workers",
     "spark_quality": "Three ways on Spark",
-    "spark_growing": "Crawl after crawl on one machine", "spark_growing_cluster": "Crawl after crawl on two workers",
+    "spark_growing": "Crawl after crawl on one machine",
     "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }

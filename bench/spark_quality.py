@@ -34,6 +34,7 @@ import ndcore as nd
 from ndcore.reference.clustering import components
 
 NUM_PERM = 256
+WARM_UP = 500  # documents of a run before each that is timed
 SURVIVORS = 0.005
 EDITED, VOCABULARY = 0.06, 100_000  # the most words that a version changes, as a share; words that it may take instead
 GRID = (np.arange(10_000) + 0.5) / 10_000  # resemblances at which an area is summed
@@ -139,6 +140,7 @@ def versions(documents: int) -> Corpus:
 
 def write(corpus: Corpus, folder: Path) -> str:
     """Write the documents as Parquet files, in an order that is not the keep order."""
+    folder.mkdir()
     order = np.random.default_rng(7).permutation(len(corpus))
     for part, chosen in enumerate(np.array_split(order, 8)):
         table = pa.table({"number": chosen, "text": [corpus.texts[i] for i in chosen]})
@@ -160,11 +162,11 @@ def main() -> int:
         "way", "documents", "kept", "near pairs left", "near pairs left %", "dropped without a near kept one",
         "of the dropped %", "seconds"])
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pages").mkdir()
-        source = write(corpus, Path(folder) / "pages")
+        source, few = write(corpus, Path(folder) / "pages"), write(versions(WARM_UP), Path(folder) / "few")
         settings = {"spark.sql.shuffle.partitions": "16", "spark.driver.memory": "4g"}
         with session(LOCAL, Path(folder) / "log", settings) as spark:
             for name, run in WAYS.items():
+                run(spark.read.parquet(few), WARM_UP, threshold)
                 start = time.perf_counter()
                 kept = run(spark.read.parquet(source), documents, threshold)
                 seconds = time.perf_counter() - start
