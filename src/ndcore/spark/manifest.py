@@ -22,7 +22,7 @@ from ndcore.storage.disk_space import naming, sync, sync_tree
 
 __all__ = ["TABLES", "BatchId", "CollectionManifest", "Commit", "Conflict", "Segment", "Versions"]
 
-BatchId: TypeAlias = "str | int"
+BatchId: TypeAlias = str | int
 
 KIND, FORMAT = "ndcore.spark.collection", 1
 VERSIONS, TABLES = "versions", "tables"
