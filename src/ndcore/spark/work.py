@@ -166,8 +166,8 @@ def check_executors(spark: SparkSession) -> int:
         rows = spark.range(1 << 16).mapInArrow(ask, "host string, version string").collect()
     except Exception as error:
         if lacking := re.search(r"No module named '(pyarrow|pandas)'", str(error)):
-            raise RuntimeError(f"an executor has no {lacking[1]}; install ndcore[spark]=={__version__} there, or ship an "
-                               "environment with spark.archives") from error
+            raise RuntimeError(f"an executor has no {lacking[1]}; install ndcore[spark]=={__version__} there, ship an "
+                               "environment with spark.archives, or set PYSPARK_PYTHON to a Python that has it") from error
         raise
     refuse_others((row.host, row.version) for row in rows)
     if application:
