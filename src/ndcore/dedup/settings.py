@@ -61,7 +61,7 @@ def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, A
         if len(data) > LARGEST:
             raise ValueError(f"it has more than {LARGEST:,} bytes")
         options = _options(tomllib.loads(data.decode("utf-8")) if document is None else document)
-        refuse_options(options, caller)
+        _refuse_options(options, caller)
     except (TypeError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueError
         raise ValueError(f"{name}: {error}") from error
     return options
@@ -143,13 +143,12 @@ def _table(name: str, table: Any, accepted: Mapping[str, tuple[type, ...]]) -> d
     return dict(table)
 
 
-def refuse_options(options: Mapping[str, Any], caller: str) -> None:
+def _refuse_options(options: Mapping[str, Any], caller: str) -> None:
     """Raise ValueError if a caller does not have one of these options of `near_duplicates`."""
-    refusals = CALLERS.get(caller, {})
+    refusals = {name.removeprefix("--").replace("-", "_"): reason for name, reason in CALLERS.get(caller, {}).items()}
     for option, value in options.items():
-        for spelt in (option, f"{option}={value!r}", f"--{option.replace('_', '-')}"):
-            if spelt in refusals:
-                raise ValueError(f"{caller} does not have the option {option}={value!r:.80}: {refusals[spelt]}")
+        if reason := refusals.get(option, refusals.get(f"{option}={value!r}")):
+            raise ValueError(f"{caller} does not have the option {option}={value!r:.80}: {reason}")
 
 
 def write_settings(options: Mapping[str, Any], notes: Mapping[str, Any] | None = None) -> str:
