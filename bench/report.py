@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
-TITLES = {  # of the results, in their order on the page
+TITLES = {  # of the results, in their order on the page; behind each its own of --cluster
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
     "templates": "Pages of one template", "store_templates": "Pages of one template in a store",
     "verdicts_speed": "What the options of the verdict cost", "quality": "Are the results right?",
@@ -34,13 +34,12 @@ TITLES = {  # of the results, in their order on the page
     "hamming": "Fingerprints within 3 bits", "pairing": "All pairs of fingerprints", "joining_file": "Fingerprints on disk",
     "repeats": "Repeated passages", "passages": "Passages, beside other tools",
     "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
-    "spark": "Spark on one machine", "spark_cluster": "Spark on two workers",
-    "spark_shapes": "Hard collections on one machine", "spark_shapes_cluster": "Hard collections on two workers",
-    "spark_quality": "Three ways on Spark",
-    "spark_growing": "Crawl after crawl on one machine",
+    "spark": "Spark on one machine", "spark_shapes": "Hard collections on one machine",
+    "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
     "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
+CLUSTER = "_cluster"  # the end of the name of a result on two workers
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
 PEERS = ("ndcore", "ndcore, fast", "gaoya, with insertion into its index",
@@ -77,7 +76,14 @@ def newest(folder: Path, quick: bool = False) -> list[dict[str, Any]]:
             print(f"left out: {path.name}", file=sys.stderr)
             continue
         found[result["name"]] = result
-    return sorted(found.values(), key=lambda result: (*TITLES, result["name"]).index(result["name"]))
+    order = {name: i for i, name in enumerate(TITLES)}
+    return sorted(found.values(), key=lambda result: (order[result["name"].removesuffix(CLUSTER)], result["name"]))
+
+
+def title_of(name: str) -> str:
+    """The title of a result."""
+    title = TITLES[name.removesuffix(CLUSTER)]
+    return title.replace("one machine", "two workers") if name.endswith(CLUSTER) else title
 
 
 def markdown(table: dict[str, Any]) -> str:
@@ -123,7 +129,7 @@ def page(results: list[dict[str, Any]]) -> str:
     for result in results:
         if result["name"] in ("verdicts_labels", "verdicts_options"):  # on a page of their own
             continue
-        parts += [f"## {TITLES.get(result['name'], result['name'].capitalize())}\n", origin(result) + "\n"]
+        parts += [f"## {title_of(result['name'])}\n", origin(result) + "\n"]
         if peers_of(result):
             parts += [peers_of(result) + "\n"]
         for table in result["tables"]:

@@ -9,18 +9,13 @@ those of the one run.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from measure import Report, options
-from spark_shapes import ALL, BATCH, Keys, Place, Shape, _events, _mixed, add_spark_options, place_for, session, size_of
+from spark_shapes import ALL, Events, Keys, Place, Shape, mixed, run_benchmark, size_of, write_file
 
 THRESHOLD = 0.8
 LENGTH = 100  # words of a document
@@ -32,8 +27,8 @@ def shape(documents: int) -> Shape:
     """All crawls, one after another."""
 
     def words(numbers: Keys) -> tuple[Keys, Keys]:
-        kind = _mixed(numbers) % np.uint64(100)
-        older = (_mixed(numbers + ALL) % np.maximum(numbers, 1).astype(np.uint64)).astype(np.int64)
+        kind = mixed(numbers) % np.uint64(100)
+        older = (mixed(numbers + ALL) % np.maximum(numbers, 1).astype(np.uint64)).astype(np.int64)
         source = np.where(kind < NEAR + EQUAL, older, numbers)
         keys = source[:, None] * 1000 + np.arange(LENGTH)
         keys[kind < NEAR, -CHANGED:] += (1 + numbers[kind < NEAR])[:, None] * ALL
@@ -45,25 +40,7 @@ def shape(documents: int) -> Shape:
 def write(all_documents: Shape, first: int, documents: int, folder: Path) -> None:
     """Write a crawl as a Parquet file, in an order of rows of its own."""
     folder.mkdir(parents=True)
-    order = first + np.argsort(_mixed(np.arange(documents)))
-    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
-    with pq.ParquetWriter(folder / "crawl.parquet", schema, compression="zstd") as writer:
-        for start in range(0, documents, BATCH):
-            numbers = order[start : start + BATCH]
-            writer.write_batch(pa.record_batch({"number": numbers, "text": all_documents.texts(numbers)}))
-
-
-def task_seconds(folder: Path) -> Counter[str]:
-    """Seconds of tasks by group of jobs, of the event log of a finished session."""
-    groups: dict[int, str] = {}
-    seconds: Counter[str] = Counter()
-    for event in _events(folder):
-        if event["Event"] == "SparkListenerJobStart":
-            group = (event.get("Properties") or {}).get("spark.jobGroup.id", "")
-            groups.update(dict.fromkeys(event["Stage IDs"], group))
-        elif event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
-            seconds[groups[event["Stage ID"]]] += event["Task Metrics"]["Executor Run Time"] / 1000
-    return seconds
+    write_file(folder / "crawl.parquet", all_documents, first + np.argsort(mixed(np.arange(documents))))
 
 
 def run_on(report: Report, place: Place, work: Path) -> None:
@@ -75,13 +52,10 @@ def run_on(report: Report, place: Place, work: Path) -> None:
     whole = shape(documents * crawls)
     for crawl in range(crawls):
         write(whole, crawl * documents, documents, work / "in" / f"crawl={crawl}")
-    settings = {"spark.sql.shuffle.partitions": str(arguments.partitions), "spark.driver.memory": arguments.driver_memory}
-    if place.workers:
-        settings["spark.executor.memory"] = arguments.executor_memory
     seconds: dict[str, float] = {}
     dropped: dict[str, int] = {}
     disk: dict[str, int] = {}
-    with session(place.master, work / "log", settings) as spark:
+    with place.session(work / "log") as spark:
         collection = Collection.create(work / "all", id="number", threshold=THRESHOLD)
         warm = Collection.create(work / "warm", id="number", threshold=THRESHOLD)
         write(whole, 0, 100, work / "first")
@@ -103,7 +77,7 @@ def run_on(report: Report, place: Place, work: Path) -> None:
         one, other = (frame.verdicts.selectExpr(*columns) for frame in (once, collection.result(spark)))
         same = one.exceptAll(other).isEmpty() and other.exceptAll(one).isEmpty()
         report.require(same, "verdicts differ from those of the one run")
-    tasks = task_seconds(work / "log")
+    tasks = Events(work / "log", by="spark.jobGroup.id").cpu
     table = report.table("spark_growing", f"{crawls} crawls of {documents:,} documents, {place.name}", [
         "job", "documents", "dropped", "seconds", "seconds of tasks", "MB on disk"])
     for name, wall in seconds.items():
@@ -119,12 +93,7 @@ def main() -> int:
     parser = options(__doc__, repeats=1)
     parser.add_argument("--documents", type=int, default=100_000, help="of a crawl (default 100,000)")
     parser.add_argument("--crawls", type=int, default=10, help="how many (default 10)")
-    add_spark_options(parser)
-    arguments: argparse.Namespace = parser.parse_args()
-    report = Report("spark_growing_cluster" if arguments.cluster else "spark_growing", arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder, place_for(arguments, Path(folder)) as place:
-        run_on(report, place, Path(folder))
-    return report.finish()
+    return run_benchmark("spark_growing", parser, run_on)
 
 
 if __name__ == "__main__":

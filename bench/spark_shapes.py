@@ -68,7 +68,7 @@ class Shape:
         """Write some documents."""
         keys, lengths = self.words(numbers)
         there = np.arange(keys.shape[1]) < lengths[:, None]
-        letters = _letters()[_mixed(keys) % np.uint64(WORDS)]
+        letters = _letters()[mixed(keys) % np.uint64(WORDS)]
         offsets = np.concatenate([[0], np.cumsum(4 * lengths)]).astype(np.int32)
         data = np.ascontiguousarray(letters[there])
         return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(data))
@@ -81,7 +81,7 @@ def _letters() -> NDArray[np.uint8]:
     return np.stack([*(column + ord("a") for column in columns), np.full(WORDS, ord(" "))], axis=1).astype(np.uint8)
 
 
-def _mixed(keys: Keys) -> NDArray[np.uint64]:
+def mixed(keys: Keys) -> NDArray[np.uint64]:
     """SplitMix64 of each key (Steele, Lea, Flood 2014)."""
     x = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -129,8 +129,8 @@ def short(documents: int) -> Shape:
     """No to seven words out of a few."""
 
     def words(numbers: Keys) -> tuple[Keys, Keys]:
-        lengths = (_mixed(numbers) % np.uint64(8)).astype(np.int64)
-        return (_mixed(numbers[:, None] * 8 + np.arange(7)) % np.uint64(5)).astype(np.int64), lengths
+        lengths = (mixed(numbers) % np.uint64(8)).astype(np.int64)
+        return (mixed(numbers[:, None] * 8 + np.arange(7)) % np.uint64(5)).astype(np.int64), lengths
 
     return Shape(documents, words)
 
@@ -144,21 +144,23 @@ SHAPES = {
 }
 
 
-def write(shape: Shape, folder: Path) -> int:
-    """Write a collection as Parquet files with the columns number and text, in an order of rows of its own."""
-    folder.mkdir(parents=True)
-    step = STRIDE if shape.documents % STRIDE else 1
+def write_file(path: Path, shape: Shape, numbers: Keys) -> int:
+    """Write these documents as a Parquet file with the columns number and text; give the bytes of the texts."""
     total = 0
-    for first in range(0, shape.documents, ROWS):
-        last = min(first + ROWS, shape.documents)
-        with pq.ParquetWriter(folder / f"{first:011}.parquet", pa.schema([("number", pa.int64()), ("text", pa.string())]),
-                              compression="zstd") as writer:  # fmt: skip
-            for start in range(first, last, BATCH):
-                numbers = np.arange(start, min(start + BATCH, last)) * step % shape.documents
-                texts = shape.texts(numbers)
-                total += texts.nbytes
-                writer.write_batch(pa.record_batch({"number": numbers, "text": texts}))
+    with pq.ParquetWriter(path, pa.schema([("number", pa.int64()), ("text", pa.string())]), compression="zstd") as writer:
+        for start in range(0, len(numbers), BATCH):
+            texts = shape.texts(numbers[start : start + BATCH])
+            total += texts.nbytes
+            writer.write_batch(pa.record_batch({"number": numbers[start : start + BATCH], "text": texts}))
     return total
+
+
+def write(shape: Shape, folder: Path) -> int:
+    """Write a collection as Parquet files, in an order of rows of its own."""
+    folder.mkdir(parents=True)
+    order = np.arange(shape.documents) * (STRIDE if shape.documents % STRIDE else 1) % shape.documents
+    return sum(write_file(folder / f"{first:011}.parquet", shape, order[first : first + ROWS])
+               for first in range(0, shape.documents, ROWS))
 
 
 def in_order(shape: Shape) -> Iterator[pa.StringArray]:
@@ -227,24 +229,21 @@ def cluster(folder: Path, memory: str) -> Iterator[tuple[str, dict[str, int]]]:
             process.wait(WAIT)
 
 
-def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where and how Spark runs."""
+def run_benchmark(name: str, parser: argparse.ArgumentParser, run_on: Callable[[Report, Place, Path], None]) -> int:
+    """Run a benchmark where the options say: in local[2], or on a master and two workers that are started for it."""
     parser.add_argument("--cluster", action="store_true", help="a master and two workers of one core each")
     parser.add_argument("--partitions", type=int, default=16, help="of a shuffle (default 16)")
     parser.add_argument("--worker-memory", default="4g", help="of each worker, Python included (default 4g)")
     parser.add_argument("--executor-memory", default="2g", help="of Java in each worker (default 2g)")
     parser.add_argument("--driver-memory", default="2g", help="of the driver's Java (default 2g)")
     parser.add_argument("--work", metavar="FOLDER", help="for files; 3 KB a document (default: a temporary folder)")
-
-
-@contextlib.contextmanager
-def place_for(arguments: argparse.Namespace, work: Path) -> Iterator[Place]:
-    """Start what the options ask for: nothing for local[2], or a master and two workers."""
-    if not arguments.cluster:
-        yield Place(LOCAL, {}, arguments)
-        return
-    with cluster(work, arguments.worker_memory) as (master, workers):
-        yield Place(master, workers, arguments)
+    arguments = parser.parse_args()
+    report = Report(f"{name}_cluster" if arguments.cluster else name, arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        place = cluster(Path(folder), arguments.worker_memory) if arguments.cluster else contextlib.nullcontext((LOCAL, {}))
+        with place as (master, workers):
+            run_on(report, Place(master, workers, arguments), Path(folder))
+    return report.finish()
 
 
 @dataclass(frozen=True)
@@ -259,16 +258,20 @@ class Place:
     def name(self) -> str:
         return CLUSTER if self.workers else LOCAL
 
+    def session(self, log: Path) -> contextlib.AbstractContextManager[Any]:
+        """Start a session there, with the options, that writes its event log into `log`."""
+        settings = {"spark.sql.shuffle.partitions": str(self.arguments.partitions),
+                    "spark.driver.memory": self.arguments.driver_memory}
+        if self.workers:
+            settings["spark.executor.memory"] = self.arguments.executor_memory
+        return session(self.master, log, settings)
+
     def run(self, source: Path, work: Path, threshold: float, **chosen: Any) -> Run:
         """Run the main job on the Parquet files of `source` in a session of its own."""
         from ndcore.spark import near_duplicates
 
         log, directory, verdicts = (work / f"{kind}-{source.name}" for kind in ("log", "steps", "verdicts"))
-        settings = {"spark.sql.shuffle.partitions": str(self.arguments.partitions),
-                    "spark.driver.memory": self.arguments.driver_memory}
-        if self.workers:
-            settings["spark.executor.memory"] = self.arguments.executor_memory
-        with Memory(dict(self.workers)) as memory, session(self.master, log, settings) as spark:
+        with Memory(dict(self.workers)) as memory, self.session(log) as spark:
             memory.roots["driver"] = spark.sparkContext._gateway.proc.pid
             start = time.perf_counter()
             result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=threshold,
@@ -342,24 +345,24 @@ def session(master: str, folder: Path, settings: dict[str, str]) -> Iterator[Any
 
 
 class Events:
-    """What the event log of a finished session says, by job description.
+    """What the event log of a finished session says, by a property of jobs: their description, if no other is named.
 
     cpu: seconds of tasks. longest: of the longest task. shuffled: bytes. failed: tasks of all jobs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, by: str = "spark.job.description") -> None:
         self.cpu: Counter[str] = Counter()
         self.shuffled: Counter[str] = Counter()
         self.longest: Counter[str] = Counter()
         self.failed = 0
         steps: dict[int, str] = {}
-        for event in _events(folder):
-            kind = event["Event"]
-            if kind == "SparkListenerJobStart":
-                step = (event.get("Properties") or {}).get("spark.job.description", "").removeprefix(PREFIX)
-                steps.update((stage, step) for stage in event["Stage IDs"])
-            elif kind == "SparkListenerTaskEnd":
-                self._task(steps[event["Stage ID"]], event)
+        for path in sorted(path for path in folder.glob("*") if path.is_file()):
+            for event in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+                if event["Event"] == "SparkListenerJobStart":
+                    step = (event.get("Properties") or {}).get(by, "").removeprefix(PREFIX)
+                    steps.update(dict.fromkeys(event["Stage IDs"], step))
+                elif event["Event"] == "SparkListenerTaskEnd":
+                    self._task(steps[event["Stage ID"]], event)
 
     def _task(self, step: str, event: dict[str, Any]) -> None:
         metrics = event.get("Task Metrics")
@@ -369,14 +372,6 @@ class Events:
         self.cpu[step] += metrics["Executor Run Time"] / 1000
         self.longest[step] = max(self.longest[step], metrics["Executor Run Time"] / 1000)
         self.shuffled[step] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-
-
-
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.glob("*")):
-        if path.is_file():
-            with path.open(encoding="utf-8") as file:
-                yield from map(json.loads, file)
 
 
 def size_of(folder: Path) -> int:
@@ -414,12 +409,7 @@ def main() -> int:
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME", help=", ".join(SHAPES))
     parser.add_argument("--scale", type=float, default=1.0, help="share of the documents (default 1)")
     parser.add_argument("--task-pairs", type=int, default=1000, help="pairs that a task may hold (default 1000)")
-    add_spark_options(parser)
-    arguments = parser.parse_args()
-    report = Report("spark_shapes_cluster" if arguments.cluster else "spark_shapes", arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder, place_for(arguments, Path(folder)) as place:
-        run_on(report, place, Path(folder))
-    return report.finish()
+    return run_benchmark("spark_shapes", parser, run_on)
 
 
 if __name__ == "__main__":

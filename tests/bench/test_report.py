@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -19,4 +20,12 @@ def test_pages_are_those_of_the_results():
 
 
 def test_every_result_has_a_title():
-    assert {result["name"] for result in report.newest(measure.RESULTS)} == set(report.TITLES)
+    names = {result["name"] for result in report.newest(measure.RESULTS)}
+    assert {name.removesuffix("_cluster") for name in names} == set(report.TITLES)
+
+
+def test_a_result_of_two_workers_follows_that_of_one_machine(tmp_path):
+    for name in ("kernels", "spark_growing_cluster", "spark_growing", "spark"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "failures": [], "arguments": {}}))
+    assert [report.title_of(result["name"]) for result in report.newest(tmp_path)] == [
+        "Spark on one machine", "Crawl after crawl on one machine", "Crawl after crawl on two workers", "Kernels"]

@@ -1,8 +1,6 @@
-"""bench/spark_growing.py: its documents, and what it reads of an event log. The benchmark itself needs Java and minutes."""
+"""bench/spark_growing.py: its documents. The benchmark itself needs Java and minutes."""
 
 from __future__ import annotations
-
-import json
 
 import benches
 import numpy as np
@@ -24,13 +22,3 @@ def test_crawls_have_near_and_equal_documents_of_older_ones(tmp_path):
     found = nd.near_duplicates([rows[i] for i in range(3000)], threshold=growing.THRESHOLD)
     classes = dict(zip(*np.unique(found.classes, return_counts=True), strict=True))
     assert 200 < classes["near"] < 400 and 80 < classes["identical"] < 250 and len(classes) == 3
-
-
-def test_seconds_of_tasks_by_add(tmp_path):
-    start = {"Event": "SparkListenerJobStart", "Stage IDs": [1, 2], "Properties": {"spark.jobGroup.id": "add 1"}}
-    tasks = [{"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task Metrics": {"Executor Run Time": 500}}
-             for stage in (1, 2, 3)]
-    other = {"Event": "SparkListenerJobStart", "Stage IDs": [3]}
-    events = [start, *tasks[:2], other, tasks[2], {"Event": "SparkListenerTaskEnd", "Stage ID": 3}]
-    (tmp_path / "app").write_text("\n".join(map(json.dumps, events)))
-    assert growing.task_seconds(tmp_path) == {"add 1": 1.0, "": 0.5}

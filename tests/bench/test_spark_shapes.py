@@ -20,14 +20,15 @@ def task(stage: int, seconds: float, shuffled: int, reason: str = "Success") -> 
     return {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": end, "Task Metrics": metrics}
 
 
-def test_an_event_log_by_steps(tmp_path):
+@pytest.mark.parametrize("prop", ["spark.job.description", "spark.jobGroup.id"])
+def test_an_event_log_by_steps(tmp_path, prop):
     start = {"Event": "SparkListenerJobStart", "Job ID": 4, "Stage IDs": [8, 9], "Submission Time": 10_000,
-             "Properties": {"spark.job.description": "ndcore: sketches"}}
+             "Properties": {"spark.other": "none", prop: "ndcore: sketches"}}
     other = {**start, "Job ID": 5, "Stage IDs": [10], "Submission Time": 13_000, "Properties": {}}
     lost = task(9, 9, 99, "ExecutorLostFailure")
     events = [start, task(8, 1, 100), task(9, 2.5, 11), lost, other, task(10, 0.5, 0)]
     (tmp_path / "app-1").write_text("\n".join(map(json.dumps, events)))
-    found = spark_shapes.Events(tmp_path)
+    found = spark_shapes.Events(tmp_path, prop)
     assert found.cpu == {"sketches": 3.5, "": 0.5} and found.longest == {"sketches": 2.5, "": 0.5}
     assert found.shuffled == {"sketches": 111, "": 0}
     assert found.failed == 1
