@@ -7,7 +7,6 @@ and a figure is the median of a case's turns. The comparison with other librarie
 from __future__ import annotations
 
 import functools
-import json
 import os
 import platform
 import statistics
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ndcore as nd
+from ndcore.cli.account import print_json
 from ndcore.cli.commands import BenchOptions
 from ndcore.cli.info import processor
 from ndcore.parallel import thread_count
@@ -68,7 +68,7 @@ def run_bench(options: BenchOptions) -> int:
         return 1
     if options.json:
         figures = measure(list(cases(threads)), texts, options.seconds)
-        print(json.dumps(_make_account(figures, checked, size), indent=2))
+        print_json(_make_account(figures, checked, size))
         return 0
     print(f"{checked} sketches agree with ndcore.reference in every variant")
     print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, 5 words to a shingle\n")
