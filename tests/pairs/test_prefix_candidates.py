@@ -58,6 +58,9 @@ def shingle_sets(listed, limit=1 << 20, chunk=7):
     return sets, np.array([d for d, members in enumerate(listed) if members], np.int64)
 
 
+CANDIDATES = {"resembling": reference.resembling_candidates, "contained": reference.contained_candidates}
+
+
 def found_of(candidates):
     """The pairs, each once, and the sets of documents of long runs."""
     pairs = [pair for a, b in candidates.pairs() for pair in zip(a.tolist(), b.tolist(), strict=True)]
@@ -133,7 +136,7 @@ def test_candidates_of_the_reference_where_counters_are_exact(drop, threshold, m
     cells = 1 << 22  # 60 sets of at most 60 members: two share a cell in one run of 2000
     monkeypatch.setattr(prefix_candidates, "Counts", lambda _: Counts(cells))
     pairs, runs = check(listed, PrefixFilter(threshold, drop))
-    assert runs == [] and pairs == getattr(reference, f"{drop}_candidates")(listed, threshold)
+    assert runs == [] and pairs == CANDIDATES[drop](listed, threshold)
 
 
 @pytest.mark.parametrize("count", range(1, 40))

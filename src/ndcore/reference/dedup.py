@@ -28,6 +28,7 @@ MIN_LEADERS = 20
 """Leaders that have a common shingle, at least."""
 
 
+
 @dataclass(frozen=True)
 class Read:
     """One document: its bytes, its canonical tokens, its set of shingles, its label of ``by`` and its key.
@@ -425,6 +426,67 @@ def _count_lost(reads: Sequence[Read], labels: Sequence[int]) -> list[int]:
 def least_common(n: int, threshold: float) -> int:
     """Return the least c with float64(c) / float64(n) >= threshold; 0 for n = 0."""
     return next((c for c in range(1, n + 1) if float(c) / float(n) >= threshold), 0)
+
+
+def count_holders(sets: Iterable[AbstractSet[int]]) -> dict[int, int]:
+    """Count the sets that have each shingle."""
+    count: dict[int, int] = {}
+    for members in sets:
+        for shingle in members:
+            count[shingle] = count.get(shingle, 0) + 1
+    return count
+
+
+def rare_first(members: AbstractSet[int], count: dict[int, int]) -> list[int]:
+    """Order shingles by the number of their holders, then by value."""
+    return sorted(members, key=lambda shingle: (count[shingle], shingle))
+
+
+def probe_prefix(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
+    """List the rarest n - c(n) + 1 shingles of a set: a set whose score with it reaches the threshold has one of them."""
+    return rare_first(members, count)[: len(members) - least_common(len(members), threshold) + 1]
+
+
+def index_prefix(members: AbstractSet[int], count: dict[int, int], threshold: float) -> list[int]:
+    """List the rarest n - c'(n) + 1 shingles of a set: a set that is not smaller and reaches the threshold has one of them.
+
+    c'(n) is the least number of shingles that sets of n members have in common at the threshold.
+    """
+    n = len(members)
+    least = next((c for c in range(1, n + 1) if float(c) / float(2 * n - c) >= threshold), 0)
+    return rare_first(members, count)[: n - least + 1]
+
+
+def resembling_candidates(sets: Sequence[AbstractSet[int]], threshold: float) -> set[tuple[int, int]]:
+    """Find the candidate pairs of the complete filter by resemblance: prefix, size and positional filter.
+
+    The first shingle that two sets share must be in the probed prefix of both, and in the indexed prefix of one.
+    """
+    count = count_holders(sets)
+    order = [rare_first(members, count) for members in sets]
+    pairs = set()
+    for a, b in combinations(range(len(sets)), 2):
+        shared = set(probe_prefix(sets[a], count, threshold)) & set(probe_prefix(sets[b], count, threshold))
+        if not shared & {*index_prefix(sets[a], count, threshold), *index_prefix(sets[b], count, threshold)}:
+            continue
+        first = min(shared, key=lambda shingle: (count[shingle], shingle))
+        after = min(len(order[x]) - order[x].index(first) - 1 for x in (a, b))
+        most = 1 + after
+        if most / (len(sets[a]) + len(sets[b]) - most) >= threshold:
+            pairs.add((a, b))
+    return pairs
+
+
+def contained_candidates(sets: Sequence[AbstractSet[int]], threshold: float) -> set[tuple[int, int]]:
+    """Find the candidate pairs of the complete filter by containment: a probed prefix meets the whole other set."""
+    count = count_holders(sets)
+    pairs = set()
+    for a, members in enumerate(sets):
+        wanted = set(probe_prefix(members, count, threshold))
+        for b, others in enumerate(sets):
+            if a != b and wanted & others and min(len(others), len(members)) / len(members) >= threshold:
+                pairs.add((min(a, b), max(a, b)))
+    return pairs
 
 
 def passing_pairs(sets: Sequence[AbstractSet[int]], threshold: float, score: Score) -> set[tuple[int, int]]:
