@@ -46,4 +46,5 @@ def test_changes_of_rows():
     rows = np.array([[1, 2], [1, 2], [1, 3], [1, 2]])
     assert columns.row_changes(rows).tolist() == [True, False, True, True]
     assert columns.row_changes(rows[:0]).tolist() == []
+    assert columns.row_changes(np.array([1, 1, 1, 2]), rows[[0, 0, 2, 2]]).tolist() == [True, False, True, True]
     assert [batch.num_rows for batch in columns.drop_empty([columns.as_batch(a=[]), columns.as_batch(a=[1])])] == [1]

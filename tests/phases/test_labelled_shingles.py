@@ -23,7 +23,7 @@ def test_each_label_has_its_own():
     groups = left_out.groups(batch)
     assert groups.tolist() == [0, 1, -1, 0]
     values, offsets = np.array([1, 3, 5, 3, 5, 3, 5, 3, 5], np.uint64), np.array([0, 3, 5, 7, 9])
-    values, offsets = left_out.remove(values, offsets, groups)
+    values, offsets = left_out.common.remove(values, offsets, groups)
     assert values.tolist() == [1, 3, 3, 5] and offsets.tolist() == [0, 1, 2, 4, 4]
 
 
@@ -31,8 +31,8 @@ def test_documents_without_labels():
     batch = pa.record_batch({"text": pa.array([b"a", b"b"])})
     values, offsets = np.array([1, 3, 3], np.uint64), np.array([0, 2, 3])
     left_out = made([(3, 0)], {b"": 0})
-    values, offsets = left_out.remove(values, offsets, left_out.groups(batch))
+    values, offsets = left_out.common.remove(values, offsets, left_out.groups(batch))
     assert values.tolist() == [1] and offsets.tolist() == [0, 1, 1]
     none = LabelledShingles(CommonShingles(np.empty(0, np.uint64), np.empty(0, np.int64)), {})
     assert none.groups(batch).tolist() == [-1, -1]
-    assert none.remove(values, offsets, none.groups(batch))[0] is values
+    assert none.common.remove(values, offsets, none.groups(batch))[0] is values

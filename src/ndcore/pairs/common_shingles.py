@@ -48,6 +48,13 @@ class CommonShingles:
         common[held] = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
         return common
 
+    def remove(self, values: UInts, offsets: Ints, groups: Ints) -> tuple[UInts, Ints]:
+        """Copy the sets values[offsets[i] : offsets[i + 1]] of documents of these groups without common shingles."""
+        if not len(self):
+            return values, offsets
+        stays = ~self.holds(values, np.repeat(groups, np.diff(offsets)))
+        return values[stays], np.append(0, np.cumsum(stays))[offsets]
+
 
 def find_common(sets: ShingleSets, leaders: Leaders, valid: Bools, share: float) -> CommonShingles:
     """Find the shingles of more than this share of a group's documents, and of at least 20 of its leaders.
@@ -82,11 +89,8 @@ def without_common(sets: ShingleSets, common: CommonShingles, leaders: Leaders) 
     """Copy the sets of leaders without common shingles."""
     counted = sets.empty()
     for positions, values, offsets in sets.chunks(leaders.compared):
-        owners = np.repeat(np.arange(len(positions)), np.diff(offsets))
         groups = np.zeros(len(positions), np.int64) if leaders.by is None else leaders.by[positions]
-        kept = ~common.holds(values, groups[owners])
-        sizes = np.bincount(owners[kept], minlength=len(positions))
-        counted.append(positions, values[kept], np.concatenate([[0], np.cumsum(sizes)]))
+        counted.append(positions, *common.remove(values, offsets, groups))
     return counted
 
 

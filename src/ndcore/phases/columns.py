@@ -91,8 +91,11 @@ def cut_binary(data: AnyArray, bounds: Ints) -> Any:
     return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def row_changes(rows: AnyArray) -> Bools:
-    """Tell which rows differ from the row before them; the first one does. bool (n,)."""
-    changes = np.ones(len(rows), np.bool_)
-    np.any(rows[1:] != rows[:-1], axis=1, out=changes[1:])
+def row_changes(*columns: AnyArray) -> Bools:
+    """Tell which rows differ from the row before them in a column, (n,) or (n, k); the first one does. bool (n,)."""
+    changes = np.zeros(len(columns[0]), np.bool_)
+    changes[:1] = True
+    for column in columns:
+        differs = column[1:] != column[:-1]
+        changes[1:] |= differs if differs.ndim == 1 else differs.any(axis=1)
     return changes

@@ -14,10 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._candidates import Counts
-from ndcore._types import AnyArray, Bools, Ints, UInts
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.dedup.documents import FirstPass
 from ndcore.pairs.common_shingles import COMMON_CLASSES, CommonShingles
-from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, byte_rows, drop_empty, numbers, read_column
+from ndcore.phases.columns import (
+    Batches,
+    arrow,
+    as_batch,
+    binary_column,
+    byte_rows,
+    drop_empty,
+    numbers,
+    read_column,
+    row_changes,
+)
 from ndcore.phases.labelled_shingles import mixes_of
 from ndcore.phases.probes import MOST, sum_digests
 from ndcore.phases.shingle_sets import may_have
@@ -155,12 +165,14 @@ class _LabelledTally:
         groups, values, holders = (np.concatenate(column) for column in zip(*self._holders, strict=True))
         order = np.lexsort((values, groups))
         groups, values, holders = groups[order], values[order], holders[order]
-        starts = np.flatnonzero(_changes(groups, values))
+        starts = np.flatnonzero(row_changes(groups, values))
         sums = np.add.reduceat(holders, starts) if len(starts) else holders
         self._holders = [(groups[starts], values[starts], sums)]
         columns = [np.concatenate(column) for column in zip(*self._classes, strict=True)]
-        columns = _distinct([column[np.lexsort(columns[::-1])] for column in columns])
-        begins = _changes(*columns[:2])
+        columns = [column[np.lexsort(columns[::-1])] for column in columns]
+        fresh = row_changes(*columns)
+        columns = [column[fresh] for column in columns]
+        begins = row_changes(*columns[:2])
         starts = np.flatnonzero(begins)
         within = np.arange(len(begins)) - starts[np.cumsum(begins) - 1] if len(starts) else starts
         last = within == COMMON_CLASSES - 1
@@ -173,21 +185,8 @@ class _LabelledTally:
         """Return the rows as a batch."""
         self._add_up()
         (groups, values, holders), (class_groups, class_values, *ends) = self._holders[0], self._classes[0]
-        sizes = np.diff(np.append(np.flatnonzero(_changes(class_groups, class_values)), len(class_groups)))
+        sizes = np.diff(np.append(np.flatnonzero(row_changes(class_groups, class_values)), len(class_groups)))
         names = np.frombuffer(b"".join(self._labels), np.uint8).reshape(max(1, len(self._labels)), -1)
         pa, bounds = arrow(), np.append(0, np.cumsum(sizes))
         return _as_batch(values, names[groups], holders, np.column_stack(ends).view(np.uint8), bounds,
                          pa.nulls(len(values), key_type), pa.nulls(len(values), "bool"))
-
-
-def _changes(*columns: AnyArray) -> Bools:
-    """Tell which rows differ from the row before them; the first one does."""
-    changes = np.ones(len(columns[0]), np.bool_)
-    changes[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return changes
-
-
-def _distinct(columns: list[AnyArray]) -> list[AnyArray]:
-    """Leave out repeated rows of sorted columns."""
-    fresh = _changes(*columns)
-    return [column[fresh] for column in columns]

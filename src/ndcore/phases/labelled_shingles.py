@@ -43,10 +43,3 @@ class LabelledShingles:
         if "scope" not in batch.schema.names:
             return np.full(batch.num_rows, self.labels.get(b"", -1))
         return np.array([self.labels.get(label, -1) for label in batch.column("scope").to_pylist()], np.int64)
-
-    def remove(self, values: UInts, offsets: Ints, groups: Ints) -> tuple[UInts, Ints]:
-        """Copy the sets values[offsets[i] : offsets[i + 1]] of documents of these groups without common shingles."""
-        if not len(self.common):
-            return values, offsets
-        stays = ~self.common.holds(values, np.repeat(groups, np.diff(offsets)))
-        return values[stays], np.append(0, np.cumsum(stays))[offsets]

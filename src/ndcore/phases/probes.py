@@ -86,7 +86,7 @@ def fill_table(
             sets = distinct(*shingling.fingerprints_many(piece, threads=1))
             here = slice(first, first + len(piece))
             if left_out is not None and groups is not None:
-                sets = left_out.remove(*sets, groups[here])
+                sets = left_out.common.remove(*sets, groups[here])
             of_piece = None if mixes is None else mixes[here]
             if isinstance(table, Counts):
                 table.add(*sets, None, of_piece)

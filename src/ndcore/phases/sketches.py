@@ -51,7 +51,7 @@ def sketch_documents(
             if reading.sets is not None:
                 _, values, offsets = reading.sets
                 if left_out is not None and groups is not None:
-                    values, offsets = left_out.remove(values, offsets, groups[here])
+                    values, offsets = left_out.common.remove(values, offsets, groups[here])
             if isinstance(design, Probes):
                 features, ends, whole = design.features(values, offsets, None if mixes is None else mixes[here])
                 columns = {"features": cut_binary(features.astype("<u8").view(np.uint8), 8 * ends), "whole": whole}

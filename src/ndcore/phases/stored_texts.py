@@ -47,7 +47,7 @@ def form_stored_sets(batches: Batches, *, root: str, text: str, shingling: Shing
     reader = _RowReader(root, text)
     for batch in drop_empty(batches):
         places = np.stack([_codes(batch.column("file")), numbers(batch, "row")], axis=1)
-        starts = np.flatnonzero(row_changes(places[:, :1]))
+        starts = np.flatnonzero(row_changes(places[:, 0]))
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows], strict=True):
             rows, name = batch.slice(start, end - start), batch.column("name")[start].as_py()
             for some, texts in reader.read(batch.column("file")[start].as_py(), places[start:end, 1], name):

@@ -70,7 +70,7 @@ class Judgement:
         spool = SpooledSets(IN_MEMORY)
         for some in cut(np.diff(offsets), MEMBERS):
             bounds = offsets[some.start : some.stop + 1]
-            spool.append(*self.left_out.remove(values[bounds[0] : bounds[-1]], bounds - bounds[0], groups[some]))
+            spool.append(*self.left_out.common.remove(values[bounds[0] : bounds[-1]], bounds - bounds[0], groups[some]))
         return JudgedSets(values, offsets, spool.values(), spool.offsets)
 
     def accept(self, sets: JudgedSets, a: Ints, b: Ints) -> Iterator[Scored]:
@@ -170,7 +170,7 @@ class _HeldSets:
         if not self.used:  # join the parts of each set
             self.used = True
             every = np.concatenate(self._places)
-            starts = np.flatnonzero(row_changes(every[:, None]))
+            starts = np.flatnonzero(row_changes(every))
             self.places, self.values = every[starts], self._sets.values()
             self.offsets = self._sets.offsets[np.append(starts, len(every))]
             if len(self._groups) > 1:
