@@ -18,6 +18,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark import Collection, Conflict
 from ndcore.spark.manifest import Commit, Segment, Versions
+from ndcore.spark.work import DESCRIPTION
 from ndcore.storage.container import CorruptFile
 
 WORDS = nd.Shingling(width=2)
@@ -35,7 +36,7 @@ def test_ten_crawls_equal_one_run(spark, tmp_path):
         done = collection.add(df, batch=number)
         assert (done.version, done.documents, done.repeated) == (number + 1, len(rows), False)
         assert sorted(row.id for row in done.verdicts.collect()) == [row[0] for row in rows]
-        assert done.changed.count() == 0
+        assert done.changed.count() == 0 and spark.conf.get(DESCRIPTION, None) is None
     found = check(Collection.open(tmp_path / "all"), [row for rows in given for row in rows], **options)
     assert {"identical", "lexical", "near"} <= {verdict[1] for verdict in found.values()}
     del done

@@ -270,7 +270,7 @@ class GrowingCollection:
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
         before, batch = self._begin(batch, "add")
         if before.commit_of(batch) is not None:
-            return self._change(df.sparkSession, before, batch, repeated=True)
+            return self._change(self._work(df.sparkSession), before, batch, repeated=True)
         key = key_columns(df, self._id)
         refuse_taken(key, ("representative", "added", "before", *VERDICT, RANK))
         work = self._work(df.sparkSession)
@@ -308,7 +308,7 @@ class GrowingCollection:
         check_choice("unknown", unknown, ("refuse", "ignore"))
         before, batch = self._begin(batch, "remove")
         if before.commit_of(batch) is not None:
-            return self._change(df.sparkSession, before, batch, repeated=True)
+            return self._change(self._work(df.sparkSession), before, batch, repeated=True)
         keys = df.select(key_struct(key_columns(df, self._id)).alias("key"))
         work = self._work(df.sparkSession)
         return self._commit(work, batch, lambda token: self._remove(work, keys, before, Commit("remove", batch, 0, None),
@@ -339,7 +339,7 @@ class GrowingCollection:
         gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
         commit = Commit("expire", None, gone.count(), None)
         if commit.documents == 0:
-            return self._change(work.spark, before, None, repeated=True)
+            return self._change(work, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
         return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
@@ -368,9 +368,9 @@ class GrowingCollection:
                 for table in self._versions.table("").glob(f"{token}-*"):
                     shutil.rmtree(table, ignore_errors=True)
             if isinstance(error, Conflict) and now.commit_of(batch) is not None:
-                return self._change(work.spark, now, batch, repeated=True)
+                return self._change(work, now, batch, repeated=True)
             raise
-        return self._change(work.spark, after, batch, repeated=False)
+        return self._change(work, after, batch, repeated=False)
 
     def result(self, spark: SparkSession | None = None) -> Verdicts:
         """Read the verdicts on all documents.
@@ -411,10 +411,7 @@ class GrowingCollection:
         rows = self._read(work, [segment.table for segment in manifest.segments])
         if manifest.changed is None:
             return rows
-        now = self._read(work, [manifest.changed]).selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
-        decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
-        return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
-            *(name for name in rows.columns if name not in DECIDED), *decided)
+        return _with_changes(rows, self._read(work, [manifest.changed]))
 
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
@@ -433,10 +430,10 @@ class GrowingCollection:
                                                                           "resemblance as score")
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
-    def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
+    def _change(self, work: Work, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
         """Describe what a batch did; None: the newest version."""
         number = manifest.commit_of(batch) or manifest.version
-        commit, work = manifest.commits[number - 1], self._work(spark)
+        commit = manifest.commits[number - 1]
         verdicts = self._verdicts(work, manifest)
         places = [f"{RANK} between {segment.first} and {segment.first + segment.documents - 1}"
                   for segment in manifest.segments if segment.commit == number]
@@ -445,6 +442,7 @@ class GrowingCollection:
             changed = self._read(work, [commit.changes])
         else:
             changed = _differences(verdicts, verdicts).where("false")
+        work.finish()
         return Change(ours, key_sql(self._id), work, changed, number, commit.documents, repeated)
 
     def _sides(self, work: Work, df: DataFrame, key: dict[str, str], table: str) -> DataFrame:
@@ -453,9 +451,8 @@ class GrowingCollection:
 
         added = {} if self._by is None else {"scope": label_of(df, self._by, "by")}
         if self._copy:
-            rows = with_keys(df, self._text, key, added)
-            check_keys(work, rows)
             work.describe("copy of the texts")
+            rows = with_keys(df, self._text, key, added)
             rows.write.option("parquet.block.size", ROW_GROUP).parquet(_uri(self._versions.table(table)))
             written = self._read(work, [table])
             return written.selectExpr("*", f"concat('{TABLES}/{table}/', _metadata.file_name) as file",
@@ -466,9 +463,7 @@ class GrowingCollection:
             raise ValueError("the rows are not read from Parquet files, to which a collection could refer for their texts; "
                              "write them as Parquet and read them from there, or create the collection with copy=True, "
                              "which keeps a copy of the texts") from error
-        rows = with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
-        check_keys(work, rows)
-        return rows
+        return with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
 
     def _add(
         self, work: Work, df: DataFrame, key: dict[str, str], before: CollectionManifest, commit: Commit, token: str,
@@ -479,6 +474,7 @@ class GrowingCollection:
         kind = sides.schema["key"].dataType.simpleString()
         if before.key not in (None, kind):
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
+        check_keys(work, sides)
         made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
         ranked, total, _ = rank_documents(work, sides, [], sketch_documents, made, sketcher=self._sketcher,
                                           design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
@@ -498,11 +494,11 @@ class GrowingCollection:
         if repeated == "replace" and before.segments:
             gone = work.keep(first.select("rank"), "documents that are replaced")
             gone = None if gone.isEmpty() else gone
+        entering = new
         if repeated == "version":
             of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
-            decided = self._settling(work, before).settle(old, new.join(of_key, "key", "left"), total, gone)
-        else:
-            decided = self._settling(work, before).settle(old, new, total, gone)
+            entering = new.join(of_key, "key", "left")
+        decided = self._settling(work, before).settle(old, entering, total, gone)
         decided = decided if gone is None else work.keep(decided, "decisions")
         number = before.version + 1
         work.describe("rows of the new documents")
@@ -514,8 +510,8 @@ class GrowingCollection:
             "segments": (*before.segments, Segment(table, before.following, total, number))}
         if gone is None:
             return self._versions.commit(before, replace(commit, documents=total), **fields)
-        return self._overlay(work, before, replace(commit, documents=total), token, old.union(rows), old, decided, gone,
-                             fields)
+        both = old.unionByName(self._read(work, [table]))
+        return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
 
     def _remove(
         self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
@@ -565,19 +561,16 @@ class GrowingCollection:
         moved = older.join(states, "rank").where(f"not ({same})").select("rank", *DECIDED)
         moved = work.keep(moved, "decisions that changed")
         none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
-        rows = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
+        changes = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
+        rows = changes
         if before.changed is not None:
-            earlier = self._read(work, [before.changed]).join(rows.select("rank"), "rank", "left_anti")
+            earlier = self._read(work, [before.changed]).join(changes.select("rank"), "rank", "left_anti")
             rows = rows.union(earlier.select(*rows.columns))
         first = min((segment.first for segment in segments), default=before.following)
         names = {"changed": f"{token}-changed", "changes": f"{token}-changes"}
         work.describe("rows that replace others")
         rows.where(f"rank >= {first}").write.parquet(_uri(self._versions.table(names["changed"])))
-        now = both.join(gone, "rank", "left_anti").select(*(name for name in both.columns if name not in DECIDED)).join(
-            moved.selectExpr("rank", f"struct({', '.join(DECIDED)}) as now"), "rank", "left")
-        kept = both.select("rank", *DECIDED)
-        now = now.join(kept, "rank").selectExpr(*(name for name in both.columns if name not in DECIDED),
-                                                *(f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED))
+        now = _with_changes(both, changes)
         differences = _differences(self._conclude(old), self._conclude(now))
         differences.write.parquet(_uri(self._versions.table(names["changes"])))
         fields = {**fields, "changed": names["changed"]}
@@ -594,6 +587,14 @@ class GrowingCollection:
             raise ValueError(f"the key {first[0].key.asDict()} is in the collection already; keys are unique, or "
                              "repeated='replace' or 'version' says what becomes of the older document")
         return found
+
+
+def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:
+    """Return the rows of documents as changes leave them: ``rank``, ``removed`` and DECIDED of those that changed."""
+    now = changes.selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
+    decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
+    return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
+        *(name for name in rows.columns if name not in DECIDED), *decided)
 
 
 def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
