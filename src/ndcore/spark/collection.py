@@ -270,7 +270,7 @@ class GrowingCollection:
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
         before, batch = self._begin(batch, "add")
         if before.commit_of(batch) is not None:
-            return self._change(self._work(df.sparkSession), before, batch, repeated=True)
+            return self._change(df.sparkSession, before, batch, repeated=True)
         key = key_columns(df, self._id)
         refuse_taken(key, ("representative", "added", "before", *VERDICT, RANK))
         work = self._work(df.sparkSession)
@@ -308,7 +308,7 @@ class GrowingCollection:
         check_choice("unknown", unknown, ("refuse", "ignore"))
         before, batch = self._begin(batch, "remove")
         if before.commit_of(batch) is not None:
-            return self._change(self._work(df.sparkSession), before, batch, repeated=True)
+            return self._change(df.sparkSession, before, batch, repeated=True)
         keys = df.select(key_struct(key_columns(df, self._id)).alias("key"))
         work = self._work(df.sparkSession)
         return self._commit(work, batch, lambda token: self._remove(work, keys, before, Commit("remove", batch, 0, None),
@@ -339,7 +339,7 @@ class GrowingCollection:
         gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
         commit = Commit("expire", None, gone.count(), None)
         if commit.documents == 0:
-            return self._change(work, before, None, repeated=True)
+            return self._change(work.spark, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
         return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
@@ -368,9 +368,9 @@ class GrowingCollection:
                 for table in self._versions.table("").glob(f"{token}-*"):
                     shutil.rmtree(table, ignore_errors=True)
             if isinstance(error, Conflict) and now.commit_of(batch) is not None:
-                return self._change(work, now, batch, repeated=True)
+                return self._change(work.spark, now, batch, repeated=True)
             raise
-        return self._change(work, after, batch, repeated=False)
+        return self._change(work.spark, after, batch, repeated=False)
 
     def result(self, spark: SparkSession | None = None) -> Verdicts:
         """Read the verdicts on all documents.
@@ -430,10 +430,10 @@ class GrowingCollection:
                                                                           "resemblance as score")
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
-    def _change(self, work: Work, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
+    def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
         """Describe what a batch did; None: the newest version."""
         number = manifest.commit_of(batch) or manifest.version
-        commit = manifest.commits[number - 1]
+        commit, work = manifest.commits[number - 1], self._work(spark)  # a new one, as the steps of the job can go
         verdicts = self._verdicts(work, manifest)
         places = [f"{RANK} between {segment.first} and {segment.first + segment.documents - 1}"
                   for segment in manifest.segments if segment.commit == number]
