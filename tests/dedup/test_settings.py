@@ -82,8 +82,16 @@ def test_settings_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "again.toml").write_text(write_settings(noisy))
     assert load_settings("again.toml") == noisy
     for caller in ("store", "collection"):
-        with pytest.raises(ValueError, match=f"^noisy: {caller} does not have the option filter='complete'"):
+        with pytest.raises(ValueError, match=rf"^noisy: {caller} does not have the option filter='complete'.*"
+                           "one by one: threshold=0.3, unit='char', width=5, normalize='scan'$"):
             load_settings("noisy", caller)
+
+
+def test_each_option_that_a_caller_refuses_is_named(tmp_path: Path):
+    path = written(tmp_path, write_settings({"threshold": 0.5, "drop_common": 0.1, "filter": "complete", "min_shingles": 3}))
+    with pytest.raises(ValueError, match=r"option drop_common=0.1: .*; store does not have the option filter='complete': .*"
+                       r"one by one: threshold=0.5, min_shingles=3$"):
+        load_settings(path, "store")
 
 
 def test_noisy_settings_see_through_errors_of_scans():

@@ -88,10 +88,7 @@ def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near
         options = load_settings(path, caller)
     except ValueError as error:
         raise ValueError(f"--settings {error}") from error
-    shingling = options.pop("shingling", Shingling())
-    options |= {"unit": shingling.unit, "width": shingling.width}
-    if shingling.normalize is not None:
-        options["normalize"] = shingling.normalize
+    options = _flat({"shingling": Shingling(), **options})
     if "must_agree" in options:
         options["must_agree"] = list(options["must_agree"])
     for name in options:
@@ -144,11 +141,27 @@ def _table(name: str, table: Any, accepted: Mapping[str, tuple[type, ...]]) -> d
 
 
 def _refuse_options(options: Mapping[str, Any], caller: str) -> None:
-    """Raise ValueError if a caller does not have one of these options of `near_duplicates`."""
+    """Raise ValueError if a caller does not have one of these options of `near_duplicates`; say how to give the others."""
     refusals = {name.removeprefix("--").replace("-", "_"): reason for name, reason in CALLERS.get(caller, {}).items()}
-    for option, value in options.items():
-        if reason := refusals.get(option, refusals.get(f"{option}={value!r}")):
-            raise ValueError(f"{caller} does not have the option {option}={value!r:.80}: {reason}")
+    refused = {option: reason for option, value in options.items()
+               if (reason := refusals.get(option, refusals.get(f"{option}={value!r}")))}
+    if refused:
+        rest = _flat({option: value for option, value in options.items() if option not in refused})
+        said = "; ".join(f"{caller} does not have the option {option}={options[option]!r:.80}: {reason}"
+                         for option, reason in refused.items())
+        raise ValueError(f"{said}. Without these settings you can give the others one by one: "
+                         f"{', '.join(f'{option}={value!r}' for option, value in rest.items())}")
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as a command has them: the shingling, if there is one, as unit, width and perhaps normalize."""
+    flat = dict(options)
+    shingling = flat.pop("shingling", None)
+    if shingling is not None:
+        flat |= {"unit": shingling.unit, "width": shingling.width}
+        if shingling.normalize is not None:
+            flat["normalize"] = shingling.normalize
+    return flat
 
 
 def write_settings(options: Mapping[str, Any], notes: Mapping[str, Any] | None = None) -> str:
