@@ -46,6 +46,7 @@ _STREETS = "street|st|avenue|ave|road|rd|boulevard|blvd|drive|lane|place|square|
 _STREET = re.compile(rf",?(?: [\w.]+){{0,2}} (?:{_STREETS})(?!\w)", re.IGNORECASE)
 _IN_BUILDING = re.compile(
     r"(?:(?:stra(?:ß|ss)e|str\.|gasse|platz|weg|allee)|\b(?:suite|floor|room|apartment|box)) ?#?\Z", re.IGNORECASE)
+_FLOOR = re.compile(r"[ \u00a0-]floor(?!\w)", re.IGNORECASE)
 _POSTAL = re.compile(r"\b[A-Z]{2} (?:[0-9]{5}(?![0-9])|[0-9]{5}-[0-9]{4}(?![0-9]))")
 _STATEMENT = re.compile(r"(?:copyright|©|\(c\))[^\n]{0,20}?(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])[^\n]*", re.IGNORECASE)
 
@@ -77,12 +78,14 @@ def _amounts(text: str) -> Iterator[tuple[str, str]]:
         start, end = match.span()
         ordinal = ORDINALS.get(match[0].lower())
         if ordinal is not None:
-            yield ordinal, "th"
+            if not _FLOOR.match(text, end):
+                yield ordinal, "th"
             continue
         before = text[max(0, start - 12) : start]
         number = _plain(match[0].translate(_TO_ASCII))
-        if _ENDING.match(text, end):
-            yield number, "th"
+        if ending := _ENDING.match(text, end):
+            if not _FLOOR.match(text, ending.end()):
+                yield number, "th"
         elif unit := _CURRENCY.search(before) or _UNIT.match(text, end):
             yield number, UNITS[unit[1].lower()]
         elif not (_STREET.match(text, end, end + 60) or _IN_BUILDING.search(before) or _is_postal(text, start)):
