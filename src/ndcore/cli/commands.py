@@ -646,6 +646,23 @@ class MergeOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages before and after")
 
 
+@command("store export", "write the pages of a store for a collection on Spark", "store_export.run_export")
+@option_class
+class ExportOptions(StoreOptions):
+    """Write the pages of a store, with their features, as a table for a collection that grows on Spark.
+
+    The collection takes exports of many stores as one batch, finds mirrors across them, and sketches no text again. The
+    store may be written meanwhile. It must keep texts (--evidence text).
+    """
+
+    collection: str = argument("COLLECTION", "a directory made by Collection.create of ndcore.spark, for which it is")
+    copy: str = argument("DEST", "directory to make; it must not exist, or be empty")
+    name: str | None = option(OUTPUT,
+        "the name of the store, the first of the two columns that the collection has as id", metavar="NAME")
+    quiet: bool = option(RUNNING, "print no report", "-q")
+    json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
+
+
 @command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
 @option_class
 class JudgeOptions(ReadingOptions):

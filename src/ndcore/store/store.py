@@ -28,7 +28,7 @@ from ndcore.text.shingling import Shingling
 __all__ = ["Store"]
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
-MERGED = 256  # documents of another store that are read at once
+MERGED = 256  # documents that are read at once
 
 
 class Store:
@@ -400,6 +400,33 @@ class Store:
         """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
         with self._lock:
             return versions.text_of(self._state, self._live_number(key))
+
+    def pages(self) -> Iterator[tuple[Key, Text]]:
+        """Yield the key and the text of each page, as of its last version, in their order.
+
+        Raises
+        ------
+        LookupError
+            Texts are not kept.
+        RuntimeError
+            The store was compacted meanwhile.
+
+        Notes
+        -----
+        Pages that come meanwhile are left out, and so are pages that are removed.
+        """
+        if self.settings.evidence != "text":
+            raise LookupError(f"the store was created with evidence={self.settings.evidence!r}, so it keeps no texts")
+        with self._lock:
+            state = self._state
+            numbers = state.live.numbers().tolist()
+        for first in range(0, len(numbers), MERGED):
+            with self._lock, self._directory.trusting():
+                if self._state is not state:
+                    raise RuntimeError(f"{self.path}: the store was compacted while its pages were read; read them again")
+                pages = [(versions.key_of(state, number), versions.text_of(state, number))
+                         for number in numbers[first : first + MERGED] if number in state.live]
+            yield from pages
 
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
