@@ -571,11 +571,13 @@ class GrowingCollection:
         kind = sides.schema["key"].dataType.simpleString()
         if before.key not in (None, kind):
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
-        check_keys(work, sides)
+        exported = phase is read_exported  # the keys are in its files
+        if not exported:
+            check_keys(work, sides)
         made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
         ranked, total, _ = rank_documents(work, sides, [], phase, made, sketcher=self._sketcher, design=self.filter,
                                           must_agree=tuple(self.rules.must_agree) or None, bitmap_key=self._bitmap_key)
-        if phase is read_exported:  # keys are known now
+        if exported:
             check_keys(work, ranked)
         if before.following + total > MOST:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
