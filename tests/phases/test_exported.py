@@ -55,7 +55,7 @@ def changed(table, name, value):
 
 
 @pytest.mark.parametrize(("name", "value", "message"), [
-    ("row", 1, "its rows are not those of 4 pages"),
+    ("row", 1, "not a row for each of 4 pages"),
     ("key", None, "values of key are missing"),
     ("key", {"url": None}, "values of key are missing"),
     ("bytes", None, "values of bytes are missing"),
@@ -64,7 +64,7 @@ def changed(table, name, value):
     ("size", 1 << 33, "a shingle set has a size that no set has"),
     ("size", 1 << 31, "bitmaps have other lengths"),
     ("bitmap", b"", "bitmaps have other lengths"),
-    ("features", b"\0" * 8 * 19, r"features of the page {'url': 'http://a.example/1'} is not that of its text"),
+    ("features", b"\0" * 8 * 19, r"features of the page {'url': 'http://a.example/1'} does not come from its text"),
     ("bytes", b"\0" * 16, "bytes of the page"),
     ("deciding", b"\0" * 16, "deciding of the page"),
     ("size", 3, "size of the page"),
@@ -85,7 +85,7 @@ def test_other_files_are_refused(tmp_path, collection):
     export = exported(tmp_path / "s", collection, PAGES)
     features, texts = (export / f"{name}-00000.parquet" for name in ("features", "texts"))
     table, data, column = pq.read_table(features), features.read_bytes(), pq.read_table(texts)
-    for forged, message in ((table.drop_columns(["size"]), "its columns are"), (table.slice(1), "its rows are not those"),
+    for forged, message in ((table.drop_columns(["size"]), "its columns are"), (table.slice(1), "not a row for each of"),
                             (pa.concat_tables([table] * (1 << 15)), "rows, and an export at most 65536 in a file")):
         pq.write_table(forged, features)
         rewritten(export)
@@ -98,7 +98,7 @@ def test_other_files_are_refused(tmp_path, collection):
     features.write_bytes(data)
     for forged, message in ((column.slice(1), "has 3 texts for 4 pages"),
                             (column.rename_columns(["words"]), "has no column 'text'"),
-                            (changed(column, "text", b"another text"), "of the page {'url': 'http://a.example/1'} is not")):
+                            (changed(column, "text", b"another text"), "'http://a.example/1'} does not come from")):
         pq.write_table(forged, texts)
         rewritten(export)
         with pytest.raises(ValueError, match=message):

@@ -183,10 +183,10 @@ def test_an_export_that_is_damaged_is_refused(tmp_path, collection):
     described.write_bytes(whole.replace(b'"rows": 3', b'"rows": 2'))
     with pytest.raises(CorruptFile, match="its digest differs"):
         read(collection, export)
-    files = json.loads(whole)["files"]
+    files, settings = (json.loads(whole)[name] for name in ("files", "settings"))
     for changes in ({"files": [{**files[0], "rows": 1 << 40}]}, {"files": [{**files[0], "digest": 1}]}, {"files": 7},
                     {"files": [{**files[0], "more": 1}]}, {"key": {"url": "array"}}, {"key": {}}, {"key": {"x": "string"}},
-                    {"settings": {}}, {"settings": 1}):
+                    {"settings": {}}, {"settings": 1}, {"settings": {**settings, "sketches": 1}}):
         described.write_bytes(whole)
         rewritten(export, digests=False, **changes)
         with pytest.raises(CorruptFile):

@@ -115,7 +115,7 @@ def _feature_fields(described: dict[str, Any]) -> list[Any]:
 def _check(rows: Any, count: int, groups: int, bitmap_key: bytes) -> None:
     """Raise ValueError for values that no export has."""
     if rows.num_rows != count or not np.array_equal(numbers(rows, "row"), np.arange(count)):
-        raise ValueError(f"its rows are not those of {count} pages, one after the other")
+        raise ValueError(f"it has not a row for each of {count} pages, one after the other")
     if not count:
         return
     for name in ("key", *rows.schema.names):
@@ -153,5 +153,5 @@ def _compare_sample(rows: Any, described: dict[str, Any], **given: Any) -> None:
         mine, theirs = made.column(name).combine_chunks(), rows.column(name).slice(first, counts[chosen])
         if not mine.equals(theirs):
             at = next(i for i in range(counts[chosen]) if mine[i] != theirs[i])
-            raise ValueError(f"{name} of the page {rows.column('key')[first + at].as_py()} is not that of its text in "
+            raise ValueError(f"{name} of the page {rows.column('key')[first + at].as_py()} does not come from its text in "
                              f"{described['texts']}")

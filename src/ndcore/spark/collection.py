@@ -297,8 +297,8 @@ class GrowingCollection:
             Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
             It has a copy of the texts, and must stay where all executors reach it under the same path.
         name : str, optional
-            Of the store, where the collection has two columns as id: this is the value of the first one, the key of a page
-            that of the second. None: there is one column, the key.
+            Of the store, where the collection has two columns as id: the name is the value of the first one, and the key of
+            a page is the value of the second. None: there is one column, the key.
         threads : int, optional
             None: one per CPU.
         progress : bool or callable, optional
@@ -320,7 +320,7 @@ class GrowingCollection:
         Notes
         -----
         Each page is sketched here, by the recipe of the collection, and not again. With `by` the label is the host of the
-        key, which is a URL then. The text is that of the last version.
+        key, which is a URL then. The text is the one of the last version.
         """
         return write_export(store, Path(directory), self._export_settings(), name, threads, progress)
 

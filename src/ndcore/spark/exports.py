@@ -53,7 +53,17 @@ KINDS = {str: "string", int: "bigint", bytes: "binary"}
 
 @dataclass(frozen=True)
 class ExportFile:
-    """A pair of files of an export: the digest and bytes of that of features, the bytes of that of texts, and their rows."""
+    """A pair of files of an export.
+
+    Attributes
+    ----------
+    digest : str
+        BLAKE2b-128 of the file of features.
+    features, texts : int
+        Bytes of both files.
+    rows : int
+        Of each.
+    """
 
     digest: str
     features: int
@@ -100,6 +110,8 @@ class ExportSettings:
             self.sketcher.recipe.check(stored_recipe(stored["sketches"]), "a collection and an export")
         except RecipeMismatch as error:
             raise ValueError(f"{place}: {error}; export the store for this collection") from error
+        except (TypeError, ValueError) as error:
+            raise CorruptFile(f"{place}: its recipe cannot be read: {error}; {ADVICE}") from error
         for name, value in mine.items():
             if stored[name] != value:
                 differs = (f"{name} is {stored[name]!r:.80} there and {value!r:.80} here" if name != "bitmap_key" else
@@ -117,8 +129,8 @@ class ExportSettings:
         keys = {tuple(export.key.items()): export.place for export in exports if export.key}
         if len(keys) > 1:
             (kind, place), (other, second) = list(keys.items())[:2]
-            raise ValueError(f"the keys of {place} are {dict(kind)}, and those of {second} are {dict(other)}; a collection "
-                             "has keys of one type")
+            raise ValueError(f"the keys of {place} are {dict(kind)}, and the keys of {second} are {dict(other)}; a "
+                             "collection has keys of one type")
         key = next(map(dict, keys), dict.fromkeys(self.id, "string"))
         named = {"string": T.StringType(), "bigint": T.LongType(), "binary": T.BinaryType()}
         struct = T.StructType([T.StructField(name, named[kind]) for name, kind in key.items()])
@@ -170,7 +182,7 @@ class Export:
             if fields.pop("digest") != digest_fields(fields):
                 raise ValueError("its digest differs")
             export = cls(place, dict(fields["key"]), tuple(ExportFile(**each) for each in fields["files"]))
-            export._check(settings)
+            export._check()
             stored = dict(fields["settings"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorruptFile(f"{described}: not the description of an export: {error!r:.300}; {ADVICE}") from error
@@ -180,7 +192,7 @@ class Export:
         export._check_sizes()
         return export
 
-    def _check(self, settings: ExportSettings) -> None:
+    def _check(self) -> None:
         """Raise ValueError for values that no export has."""
         if not all(kind in KINDS.values() for kind in self.key.values()) or (self.files and not self.key):
             raise ValueError(f"{self.key!r:.200} are not types of keys")
