@@ -1,4 +1,4 @@
-"""``ndcore store stats``, ``check``, ``repair``, ``compact``, ``expire`` and ``merge``."""
+"""``ndcore store stats``, ``check``, ``repair``, ``export``, ``compact``, ``expire`` and ``merge``."""
 
 from __future__ import annotations
 
@@ -155,3 +155,19 @@ def test_quiet(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert told(capsys, *words, "-q") == ""
     (tmp_path / "p.jsonl").write_bytes(jsonl([{"id": "y", "text": text(5)}]))
     assert told(capsys, "decide", store, tmp_path / "p.jsonl", "-q") == ""
+
+
+def test_export(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    assert "the key 7 is of type int" in refused(capsys, 1, "store", "export", store, tmp_path / "all")
+    pages = made(tmp_path / "pages", PAGES[:4])
+    capsys.readouterr()
+    assert re.fullmatch(r"Exported 4 pages, [0-9.]+ KB, to .*all\n", told(capsys, "export", pages, tmp_path / "all"))
+    assert "all exists already; name another directory" in refused(capsys, 2, "store", "export", pages, tmp_path / "all")
+    told_more = reasonjson(capsys, "export", pages, tmp_path / "named", "--name", "east")
+    assert (told_more["copy"], told_more["pages"]) == (str(tmp_path / "named"), 4)
+    rows = pq.read_table(tmp_path / "named").to_pylist()
+    assert [(row["store"], row["key"]) for row in rows] == [("east", page["key"]) for page in PAGES[:4]]
+    none = made(tmp_path / "none", PAGES[:1], "--evidence", "sketch")
+    capsys.readouterr()
+    assert "so it keeps no texts" in refused(capsys, 1, "store", "export", none, tmp_path / "more")

@@ -234,3 +234,23 @@ def test_a_collection_of_the_first_format(spark, tmp_path):
     change = collection.add(spark.createDataFrame([new], "id string, text string"), batch=3)
     (row,) = change.verdicts.collect()
     assert (row["added"], row["representative"]["id"], row["class"]) == (4, "d", "near")
+
+
+@pytest.mark.slow
+def test_exports_of_stores_are_a_batch(spark, tmp_path):
+    """Stores of other settings, with keys of two columns; mirrors are met across them, also by a crawl that comes later."""
+    pages = {"east": [("http://a.example/1", FIRST[0][1]), ("http://a.example/2", b"other words")],
+             "west": [("http://b.example/", SECOND[0][1])]}
+    for name, some in pages.items():
+        with nd.Store.open(tmp_path / f"{name}.store", scope="host", threshold=0.9) as store:
+            list(store.decide_many(some))
+            store.export(tmp_path / name, name=name)
+    collection = Collection.create(tmp_path / "all", id=["store", "key"], shingling=WORDS, threshold=0.4)
+    change = collection.add(spark.read.parquet(*(str(tmp_path / name) for name in pages)), batch="stores")
+    assert change.counts() == {"kept": 2, "near": 1}
+    later = [("north", "http://c.example/", FIRST[0][1])]
+    frame(spark, later, "store string, key string, text binary", 1).write.parquet(str(tmp_path / "north"))
+    collection.add(spark.read.parquet(str(tmp_path / "north")))
+    verdicts = collection.result(spark).verdicts.collect()
+    assert {row.store: (row.representative.store, row["class"]) for row in verdicts if row["class"] != "kept"} == {
+        "west": ("east", "near"), "north": ("east", "identical")}

@@ -86,7 +86,7 @@ def forged(manifest: CollectionManifest, **changes: object) -> bytes:
     outer = {name: fields.pop(name) for name in ("ndcore.spark.collection", "version", "digest")}
     outer.update({name: changes.pop(name) for name in list(changes) if name in outer})
     fields.update(changes)
-    return json.dumps({**outer, "digest": module.digest_fields(fields), **fields}).encode()
+    return json.dumps({**outer, "digest": module._digest(fields), **fields}).encode()
 
 
 @pytest.mark.parametrize(("changes", "message"), [

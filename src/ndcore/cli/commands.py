@@ -646,20 +646,18 @@ class MergeOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages before and after")
 
 
-@command("store export", "write the pages of a store for a collection on Spark", "store_export.run_export")
+@command("store export", "write the pages of a store as Parquet files", "store.run_export")
 @option_class
-class ExportOptions(StoreOptions):
-    """Write the pages of a store, with their features, as a table for a collection that grows on Spark.
+class ExportOptions(ChangeOptions):
+    """Write the key and the last text of each page as Parquet files, which Spark and other engines take.
 
-    The collection takes exports of many stores as one batch, finds mirrors across them, and sketches no text again. The
-    store may be written meanwhile. It must keep texts (--evidence text).
+    A collection on Spark that grows takes exports of many stores as one batch, and finds mirrors across them. The store may
+    be written meanwhile. It must keep texts (--evidence text).
     """
 
-    collection: str = argument("COLLECTION", "a directory made by Collection.create of ndcore.spark, for which it is")
     copy: str = argument("DEST", "directory to make; it must not exist, or be empty")
     name: str | None = option(OUTPUT,
-        "the name of the store, the first of the two columns that the collection has as id", metavar="NAME")
-    quiet: bool = option(RUNNING, "print no report", "-q")
+        "the name of the store, in a column of its own, which tells the pages of several stores apart", metavar="NAME")
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
 
 

@@ -7,19 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.cli.account import Account, Listing, Properties, TextBlock, TextTable, present
-from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, MergeOptions, StoreQueryOptions
+from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, ExportOptions, MergeOptions, StoreQueryOptions
 from ndcore.cli.inputs import load_document, make_shingling, with_settings
 from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
-from ndcore.cli.store_access import (
-    as_json,
-    describe_store,
-    find_key,
-    measure_disk,
-    open_store,
-    show_date,
-    show_key,
-    unit_of,
-)
+from ndcore.cli.store_access import as_json, describe_store, find_key, open_store, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
 from ndcore.store.store import Store
@@ -123,14 +114,14 @@ def _tell_repair(data: dict[str, Any]) -> Iterator[str | TextBlock]:
     if not data["repaired"]:
         yield f"{printable(data['store'])} opens, with {pages}: nothing was repaired. ndcore store check reads all of it"
         return
-    size = sum(measure_disk(str(Path(data["store"], name))) for name in data["kept"])
+    size = sum(_measure_disk(str(Path(data["store"], name))) for name in data["kept"])
     yield f"It was refused: {printable(data['reason'])}"
     yield _list_problems(data["problems"])
     yield (f"Saved {pages}, with {counted(len(data['problems']), 'problem')}. The old logs stay ({human_bytes(size)}): "
            f"{', '.join(data['kept'])}; the old descriptions are in {data['copies']}")
 
 
-# ---- backup, compact, expire, merge
+# ---- backup, export, compact, expire, merge
 
 
 def run_backup(options: BackupOptions) -> int:
@@ -142,14 +133,28 @@ def run_backup(options: BackupOptions) -> int:
             raise UsageError(f"{options.copy} exists already; name another directory") from None
     with open_store(options.copy) as copy:
         live = len(copy)
-    size = measure_disk(options.copy)
+    size = _measure_disk(options.copy)
     return _report(options, f"Copied {counted(live, 'page')}, {human_bytes(size)}, to {printable(options.copy)}",
                  copy=options.copy, live=live, bytes=size)
 
 
+def run_export(options: ExportOptions) -> int:
+    """Run ``ndcore store export``."""
+    with open_store(options.store, progress=not options.quiet) as store:
+        try:
+            pages = store.export(options.copy, name=options.name, progress=not options.quiet)
+        except FileExistsError:
+            raise UsageError(f"{options.copy} exists already; name another directory") from None
+        except LookupError as error:
+            raise DocumentError(options.store, None, str(error)) from None
+    size = _measure_disk(options.copy)
+    return _report(options, f"Exported {counted(pages, 'page')}, {human_bytes(size)}, to {printable(options.copy)}",
+                 copy=options.copy, pages=pages, bytes=size)
+
+
 def run_compact(options: ChangeOptions) -> int:
     """Run ``ndcore store compact``."""
-    before, progress = measure_disk(options.store), not options.quiet
+    before, progress = _measure_disk(options.store), not options.quiet
     with open_store(options.store, read_only=False, progress=progress) as store:
         problems = store.check(progress)
         if problems:
@@ -158,7 +163,7 @@ def run_compact(options: ChangeOptions) -> int:
             raise DocumentError(options.store, None, reason)
         store.compact(progress)
         live = len(store)
-    after = measure_disk(options.store)
+    after = _measure_disk(options.store)
     return _report(options, f"{human_bytes(before)} became {human_bytes(after)}, for {counted(live, 'page')}",
                  live=live, bytes_before=before, bytes_after=after)
 
@@ -183,6 +188,11 @@ def run_merge(options: MergeOptions) -> int:
         live = len(store)
     return _report(options, f"{counted(before, 'page')} and {counted(theirs, 'page')} became {counted(live, 'page')}",
                  before=before, other=theirs, live=live)
+
+
+def _measure_disk(store: str) -> int:
+    """Return the bytes of all files of a store."""
+    return sum(file.stat().st_size for file in Path(store).rglob("*") if file.is_file())
 
 
 # ---- query

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ndcore.files.errors import DocumentError
@@ -21,8 +20,7 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.text.shingling import Shingling
 
-__all__ = ["as_json", "check_key", "describe_store", "find_key", "measure_disk", "open_store", "show_date", "show_key",
-           "unit_of"]
+__all__ = ["as_json", "check_key", "describe_store", "find_key", "open_store", "show_date", "show_key", "unit_of"]
 
 
 @contextlib.contextmanager
@@ -73,11 +71,6 @@ def describe_store(store: Store) -> dict[str, Any]:
     stats = store.stats()
     settings = {name: value for name, value in stats["settings"].items() if name != "secret"}
     return {**stats, "settings": {**settings, "shingling": json.loads(settings["shingling"])}}
-
-
-def measure_disk(store: str) -> int:
-    """Return the bytes of all files of a store."""
-    return sum(file.stat().st_size for file in Path(store).rglob("*") if file.is_file())
 
 
 def unit_of(store: Store) -> str | None:

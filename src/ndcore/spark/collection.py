@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -17,10 +17,8 @@ from ndcore.checks import check_choice, is_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
-from ndcore.phases.exported import read_exported
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
-from ndcore.progress import Progress
 from ndcore.recipe import stored_recipe
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.documents import (
@@ -35,7 +33,6 @@ from ndcore.spark.documents import (
     refuse_taken,
     with_keys,
 )
-from ndcore.spark.exports import Export, ExportSettings, write_export
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
@@ -43,7 +40,6 @@ from ndcore.spark.settling import DECIDED, Settling, select_matching
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.storage.container import CorruptFile
-from ndcore.store.store import Store
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling
 
@@ -54,7 +50,6 @@ __all__ = ["Change", "GrowingCollection"]
 
 SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
 CHANGED = ("representative", "class", "resemblance")
-TAKEN = ("representative", "added", "before", *VERDICT, RANK)
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
 TASK_PAIRS = 1 << 22
 KEY_HASH = "unhex(lpad(hex(xxhash64(key)), 16, '0'))"
@@ -277,103 +272,10 @@ class GrowingCollection:
         if before.commit_of(batch) is not None:
             return self._change(df.sparkSession, before, batch, repeated=True)
         key = key_columns(df, self._id)
-        refuse_taken(key, TAKEN)
-        work, commit = self._work(df.sparkSession), Commit("add", batch, 0, None)
-        return self._commit(work, batch, lambda token: self._add(
-            work, self._sides(work, df, key, f"{token}-texts"), sketch_documents, before, commit, token, repeated))
-
-    def export(
-        self, store: Store, directory: AnyPath, *, name: str | None = None, threads: int | None = None,
-        progress: bool | Progress | None = None,
-    ) -> int:
-        """Write the pages of a store as a table that `add_exports` of this collection takes; Spark is not needed.
-
-        Parameters
-        ----------
-        store : Store
-            With evidence="text": a collection reads the texts of candidates. Its other settings may be any. Best opened with
-            read_only=True, which stays as it is while another process writes.
-        directory : path
-            Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
-            It has a copy of the texts, and must stay where all executors reach it under the same path.
-        name : str, optional
-            Of the store, where the collection has two columns as id: the name is the value of the first one, and the key of
-            a page is the value of the second. None: there is one column, the key.
-        threads : int, optional
-            None: one per CPU.
-        progress : bool or callable, optional
-
-        Returns
-        -------
-        int
-            The number of pages.
-
-        Raises
-        ------
-        LookupError
-            The store keeps no texts.
-        FileExistsError
-            There is something at the path.
-        TypeError, ValueError
-            Keys are not of one type, or cannot be in a table; or the columns of the collection ask for a name, or for none.
-
-        Notes
-        -----
-        Each page is sketched here, by the recipe of the collection, and not again. With `by` the label is the host of the
-        key, which is a URL then. The text is the one of the last version.
-        """
-        return write_export(store, Path(directory), self._export_settings(), name, threads, progress)
-
-    def add_exports(
-        self, directories: Iterable[AnyPath], *, batch: BatchId | None = None,
-        repeated: Literal["refuse", "replace", "version"] = "refuse", spark: SparkSession | None = None,
-    ) -> Change:
-        """Add the pages of stores as one batch, in the order of their keys, and decide on them; no text is sketched again.
-
-        Parameters
-        ----------
-        directories : iterable of path
-            What `export` of this collection wrote. Texts stay there, also with copy=True, and must stay as they are.
-        batch, repeated
-            As of `add`.
-        spark : SparkSession, optional
-            None: the active one.
-
-        Returns
-        -------
-        Change
-
-        Raises
-        ------
-        FileNotFoundError, CorruptFile
-            There is no export, or its description or a size is another one.
-        Conflict, ValueError
-            As of `add`; or the export was made for another collection: the message names what differs.
-        Exception
-            Of Spark, with the message of ndcore: a file is another one than when it was written, or does not fit its texts.
-        """
-        check_choice("repeated", repeated, ("refuse", "replace", "version"))
-        before, batch = self._begin(batch, "add")
-        if isinstance(directories, (str, Path)):
-            directories = [directories]
-        work, commit = self._work(spark), Commit("add", batch, 0, None)
-        if before.commit_of(batch) is not None:
-            return self._change(work.spark, before, batch, repeated=True)
-        settings = self._export_settings()
-        refuse_taken(settings.id, TAKEN)
-        sides = settings.sides(work, [Export.read(Path(place), settings) for place in directories])
-        return self._commit(
-            work, batch, lambda token: self._add(work, sides, read_exported, before, commit, token, repeated))
-
-    def _export_settings(self) -> ExportSettings:
-        """Return what exports for this collection are made by."""
-        return ExportSettings(self._text_column, () if self._id is None else tuple(self._id), self._by, self._sketcher,
-                              self.filter, tuple(self.rules.must_agree), self._bitmap_key)
-
-    @property
-    def _text_column(self) -> str:
-        """The name of the column of texts, where they lie."""
-        return "text" if self._copy else str(self._text)
+        refuse_taken(key, ("representative", "added", "before", *VERDICT, RANK))
+        work = self._work(df.sparkSession)
+        return self._commit(work, batch, lambda token: self._add(work, df, key, before, Commit("add", batch, 0, None), token,
+                                                                 repeated))
 
     def remove(
         self, df: DataFrame, *, batch: BatchId | None = None, unknown: Literal["refuse", "ignore"] = "refuse"
@@ -564,21 +466,19 @@ class GrowingCollection:
         return with_keys(df, self._text, key, {**added, **{name: F.expr(sql) for name, sql in key_sql(None).items()}})
 
     def _add(
-        self, work: Work, sides: DataFrame, phase: Callable[..., Any], before: CollectionManifest, commit: Commit,
-        token: str, repeated: str,
+        self, work: Work, df: DataFrame, key: dict[str, str], before: CollectionManifest, commit: Commit, token: str,
+        repeated: str,
     ) -> CollectionManifest:
-        """Decide on new documents, write their table, and commit. phase: makes their rows of `sides`."""
+        """Decide on new documents, write their table, and commit."""
+        sides = self._sides(work, df, key, f"{token}-texts")
         kind = sides.schema["key"].dataType.simpleString()
         if before.key not in (None, kind):
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
-        exported = phase is read_exported  # the keys are in its files
-        if not exported:
-            check_keys(work, sides)
+        check_keys(work, sides)
         made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
-        ranked, total, _ = rank_documents(work, sides, [], phase, made, sketcher=self._sketcher, design=self.filter,
-                                          must_agree=tuple(self.rules.must_agree) or None, bitmap_key=self._bitmap_key)
-        if exported:
-            check_keys(work, ranked)
+        ranked, total, _ = rank_documents(work, sides, [], sketch_documents, made, sketcher=self._sketcher,
+                                          design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
+                                          bitmap_key=self._bitmap_key)
         if before.following + total > MOST:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
         columns = [name for name in SKETCHED_ROWS if name in ranked.columns]
@@ -646,7 +546,7 @@ class GrowingCollection:
         """Make what decides."""
         judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
                               self.rules.threshold, self.rules.min_shingles, before.following)
-        return Settling(work, self.path, self._text_column, judgement, self.rules, self._bitmap_key,
+        return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
                         TASK_PAIRS)
 
     def _overlay(

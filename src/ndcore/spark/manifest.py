@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync, sync_tree
 
-__all__ = ["TABLES", "BatchId", "CollectionManifest", "Commit", "Conflict", "Segment", "Versions", "digest_fields"]
+__all__ = ["TABLES", "BatchId", "CollectionManifest", "Commit", "Conflict", "Segment", "Versions"]
 
 BatchId: TypeAlias = str | int
 
@@ -126,8 +126,7 @@ class CollectionManifest:
     def encoded(self) -> bytes:
         """Return the file of this version."""
         fields = asdict(self)
-        head = {KIND: FORMAT, "version": self.version, "digest": digest_fields(fields)}
-        return json.dumps({**head, **fields}, indent=1).encode()
+        return json.dumps({KIND: FORMAT, "version": self.version, "digest": _digest(fields), **fields}, indent=1).encode()
 
     @classmethod
     def decoded(cls, data: bytes, version: int) -> CollectionManifest:
@@ -140,7 +139,7 @@ class CollectionManifest:
         if fields.pop("version") != version:
             raise ValueError(f"it is of another version than {version}, which its name says")
         digest = fields.pop("digest")
-        if digest != digest_fields(fields):
+        if digest != _digest(fields):
             raise ValueError("its digest differs")
         segments = tuple(Segment(**segment) for segment in fields.pop("segments"))
         commits = tuple(Commit(**commit) for commit in fields.pop("commits"))
@@ -265,8 +264,8 @@ class Versions:
             sync(place.parent)
 
 
-def digest_fields(fields: Mapping[str, Any]) -> str:
-    """Digest the fields of a manifest, as JSON in its canonical form."""
+def _digest(fields: Mapping[str, Any]) -> str:
+    """Digest the fields of a manifest."""
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
 

@@ -17,7 +17,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,7 +26,7 @@ from ndcore._types import AnyPath
 from ndcore.storage.disk_space import naming, sync, sync_tree
 from ndcore.storage.lock import TEMPORARY, CannotLock, Lock
 
-__all__ = ["Staging", "commit_together", "sweep"]
+__all__ = ["Staging", "commit_together", "new_directory", "sweep"]
 
 ADVICE = "another job writes this output: wait until it has ended, or give another name"
 LOCK, NEW, OLD = "lock", "new", "old"
@@ -171,6 +171,23 @@ class Staging:
             else:
                 self.target.rename(made)
         _put_back(self._place)
+
+
+@contextlib.contextmanager
+def new_directory(path: AnyPath) -> Iterator[Path]:
+    """Give a directory to fill, which has the path at the end of the block, or is removed where the block fails.
+
+    The block waits until what it wrote is on disk. FileExistsError: there is something at the path, other than an empty
+    directory.
+    """
+    target = Path(os.path.realpath(path))
+    if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
+        raise FileExistsError(17, "exists already; give a path that does not, or an empty directory", os.fspath(path))
+    with Staging(path) as staging, naming(path, inside=staging.new):
+        staging.new.mkdir()
+        yield staging.new
+        staging.new.rename(target)  # fails where something has come into an empty directory meanwhile
+        sync(target.parent)
 
 
 def commit_together(jobs: Sequence[Staging]) -> None:

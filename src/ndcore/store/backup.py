@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.disk_space import naming, sync
-from ndcore.storage.staging import Staging
+from ndcore.storage.disk_space import sync
+from ndcore.storage.staging import new_directory
 from ndcore.store.directory import Directory
 from ndcore.store.log_files import SHIFT
 from ndcore.store.manifest import Manifest
@@ -24,18 +24,13 @@ CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")
 
 def backed_up(directory: Directory, path: Path) -> None:
     """Copy an open store to a path that is not there, or an empty directory; see `Store.backup`."""
-    target = Path(os.path.realpath(path))
-    if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
-        raise FileExistsError(17, "exists already; give a path that does not, or an empty directory", os.fspath(path))
-    with Staging(path) as staging, naming(path, inside=staging.new):
+    with new_directory(path) as made:
         for left in range(TRIES)[::-1]:
-            staging.new.mkdir()
-            if _copy_once(directory, staging.new, derived=left > 0):
-                staging.new.rename(target)  # fails where something has come into an empty directory meanwhile
-                sync(target.parent)
+            if _copy_once(directory, made, derived=left > 0):
                 return
-            shutil.rmtree(staging.new)
-    raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
+            shutil.rmtree(made)
+            made.mkdir()
+        raise BlockingIOError(11, "the store was compacted at each try; try again later", os.fspath(directory.path))
 
 
 def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:

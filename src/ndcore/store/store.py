@@ -17,6 +17,7 @@ from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
 from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
+from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Pages
 from ndcore.store.session import StoreSession
@@ -28,7 +29,7 @@ from ndcore.text.shingling import Shingling
 __all__ = ["Store"]
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
-MERGED = 256  # documents that are read at once
+READ = 256  # documents of a store that are read at once
 
 
 class Store:
@@ -292,9 +293,9 @@ class Store:
         here.settings.check_mergeable(there.settings)
         with there.lock:
             numbers = there.state.live.numbers().tolist()
-        for first in range(0, len(numbers), MERGED):
+        for first in range(0, len(numbers), READ):
             with there.lock:
-                pages = [page for number in numbers[first : first + MERGED]
+                pages = [page for number in numbers[first : first + READ]
                          for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
             with self._lock:
                 self._decide(Pages.of(pages))
@@ -354,6 +355,43 @@ class Store:
         log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
         """
         backed_up(self._directory, Path(path))
+
+    def export(
+        self, path: str | os.PathLike[str], *, name: str | None = None, progress: bool | Progress | None = None
+    ) -> int:
+        """Write the key and the last text of each page as Parquet files in a new directory, for engines that take tables.
+
+        Parameters
+        ----------
+        path : path
+            As of `backup`.
+        name : str, optional
+            Of this store, in a column ``store``, which tells the pages of several exports apart.
+        progress : bool or callable, optional
+
+        Returns
+        -------
+        int
+            The number of pages.
+
+        Raises
+        ------
+        LookupError, RuntimeError
+            As of `pages`.
+        FileExistsError, OSError
+            As of `backup`.
+        TypeError, ValueError
+            The name is not a str; keys are of several types, or one has a surrogate.
+        ImportError
+            pyarrow is not installed.
+
+        Notes
+        -----
+        The columns are ``key`` (string, int64 or binary) and ``text`` (binary; str is UTF-8), in row groups of about 256
+        KB. Pages are read as `pages` reads them, and others may write meanwhile.
+        """
+        with reporting(progress) as report:
+            return write_pages(self.pages(), Path(path), name, len(self), report)
 
     # ---- asking
 
@@ -420,12 +458,12 @@ class Store:
         with self._lock:
             state = self._state
             numbers = state.live.numbers().tolist()
-        for first in range(0, len(numbers), MERGED):
+        for first in range(0, len(numbers), READ):
             with self._lock, self._directory.trusting():
                 if self._state is not state:
                     raise RuntimeError(f"{self.path}: the store was compacted while its pages were read; read them again")
                 pages = [(versions.key_of(state, number), versions.text_of(state, number))
-                         for number in numbers[first : first + MERGED] if number in state.live]
+                         for number in numbers[first : first + READ] if number in state.live]
             yield from pages
 
     def stats(self) -> dict[str, Any]:

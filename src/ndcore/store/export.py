@@ -1,0 +1,75 @@
+"""The pages of a store as Parquet files, for engines that take tables; each key and text is there once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ndcore._types import Text
+from ndcore.checks import imported
+from ndcore.progress import Progress
+from ndcore.storage.disk_space import sync_tree
+from ndcore.storage.staging import new_directory
+from ndcore.store.verdict import Key
+from ndcore.text.inputs import as_bytes
+
+__all__ = ["write_pages"]
+
+ROW_GROUP = 1 << 18  # bytes of texts, about: a reader of one text reads its row group
+PAGES = 512  # of a row group, at most
+GROUPS = 1024  # of a file
+
+
+def write_pages(pages: Iterator[tuple[Key, Text]], path: Path, name: str | None, total: int, report: Progress) -> int:
+    """Write pages to a directory, and return their number; see `Store.export`. Holds a row group in memory."""
+    parquet = imported("pyarrow.parquet", "Store.export")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name is {name!r:.80} of type {type(name).__name__}; it must be a str")
+    done = 0
+    with new_directory(path) as made:
+        batches = _make_batches(pages, name)
+        for number in itertools.count():
+            first = next(batches, None)
+            if first is None:
+                break
+            with parquet.ParquetWriter(made / f"pages-{number:05}.parquet", first.schema, compression="zstd") as writer:
+                for batch in itertools.chain([first], itertools.islice(batches, GROUPS - 1)):
+                    writer.write_batch(batch)
+                    done += batch.num_rows
+                    report("exporting pages", done, total)
+        sync_tree(made)
+    return done
+
+
+def _make_batches(pages: Iterator[tuple[Key, Text]], name: str | None) -> Iterator[Any]:
+    """Make the record batches of pages, one for each row group; without pages an empty one."""
+    pa = imported("pyarrow", "Store.export")
+    types, kind = {str: pa.string(), int: pa.int64(), bytes: pa.binary()}, None
+    for keys, texts in _cut(pages):
+        kind = kind or (type(keys[0]) if keys else str)
+        if (other := next((key for key in keys if type(key) is not kind), None)) is not None:
+            raise ValueError(f"the key {other!r:.80} is of type {type(other).__name__}, and keys before it are of type "
+                             f"{kind.__name__}; a table has keys of one type")
+        try:
+            columns = {"key": pa.array(keys, types[kind]), "text": pa.array(texts, pa.large_binary())}
+        except UnicodeEncodeError as error:
+            raise ValueError(f"the key {error.object!r:.80} has a surrogate, which no table can hold") from error
+        if name is not None:
+            columns = {"store": pa.array([name] * len(keys), pa.string()), **columns}
+        yield pa.RecordBatch.from_pydict(columns)
+
+
+def _cut(pages: Iterator[tuple[Key, Text]]) -> Iterator[tuple[list[Key], list[bytes]]]:
+    """Cut pages into the keys and texts of row groups; at least one, which may be empty."""
+    keys, texts, size = list[Key](), list[bytes](), 0
+    for key, text in pages:
+        data = as_bytes(text)
+        if keys and (len(keys) == PAGES or size + len(data) > ROW_GROUP):
+            yield keys, texts
+            keys, texts, size = [], [], 0
+        keys.append(key)
+        texts.append(data)
+        size += len(data)
+    yield keys, texts
