@@ -1,4 +1,4 @@
-"""The pages of a store as Parquet files, for engines that take tables; each key and text is there once."""
+"""The pages of a store as Parquet files, for engines that take tables: the key and the last text of each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ def write_pages(pages: Iterator[tuple[Key, Text]], path: Path, name: str | None,
     done = 0
     with new_directory(path) as made:
         batches = _make_batches(pages, name)
-        for number in itertools.count():
-            first = next(batches, None)
-            if first is None:
-                break
+        for number, first in enumerate(batches):
             with parquet.ParquetWriter(made / f"pages-{number:05}.parquet", first.schema, compression="zstd") as writer:
                 for batch in itertools.chain([first], itertools.islice(batches, GROUPS - 1)):
                     writer.write_batch(batch)
