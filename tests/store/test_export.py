@@ -72,8 +72,10 @@ def test_what_no_table_can_hold(tmp_path, pages, options, error, message):
 
 @pytest.mark.parametrize("evidence", ["shingles", "sketch"])
 def test_a_store_without_texts(tmp_path, evidence):
-    with opened(tmp_path, evidence=evidence) as store, pytest.raises(LookupError, match=f"evidence='{evidence}', so it"):
-        store.export(tmp_path / "all")
+    with opened(tmp_path, evidence=evidence) as store:
+        store.decide("a", TEXT)
+        with pytest.raises(LookupError, match=f"evidence='{evidence}', so it keeps no texts; make one with evidence='text'"):
+            store.export(tmp_path / "all")
     assert not (tmp_path / "all").exists()
 
 

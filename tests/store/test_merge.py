@@ -99,7 +99,7 @@ def test_all_evidence(tmp_path, evidence):
 def test_batches(tmp_path, monkeypatch):
     from ndcore.store import store as stores
 
-    monkeypatch.setattr(stores, "MERGED", 3)
+    monkeypatch.setattr(stores, "READ", 3)
     with opened(tmp_path / "a", **settings()) as a, opened(tmp_path / "b", **settings()) as b:
         list(b.decide_many((i, f"{TEXT} {i}") for i in range(10)))
         assert a.merge(b) == 10 and a.cluster(0) == list(range(10))

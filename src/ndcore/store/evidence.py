@@ -90,7 +90,8 @@ class Evidence:
     def text(self, packed: bytes) -> Text:
         """Return the text of some evidence. LookupError in stores that keep no text."""
         if self.kind != "text":
-            raise LookupError(f"the store was created with evidence={self.kind!r}, so it keeps no texts")
+            raise LookupError(f"the store was created with evidence={self.kind!r}, so it keeps no texts; "
+                              "make one with evidence='text'")
         return self.codec.unpack(packed)
 
     def shingles(self, packed: bytes) -> UInts:

@@ -453,8 +453,6 @@ class Store:
         -----
         Pages that come meanwhile are left out, and so are pages that are removed.
         """
-        if self.settings.evidence != "text":
-            raise LookupError(f"the store was created with evidence={self.settings.evidence!r}, so it keeps no texts")
         with self._lock:
             state = self._state
             numbers = state.live.numbers().tolist()
