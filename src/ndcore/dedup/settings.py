@@ -88,7 +88,7 @@ def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near
         options = load_settings(path, caller)
     except ValueError as error:
         raise ValueError(f"--settings {error}") from error
-    options = _flat({"shingling": Shingling(), **options})
+    options = _flatten({"shingling": Shingling(), **options})
     if "must_agree" in options:
         options["must_agree"] = list(options["must_agree"])
     for name in options:
@@ -146,14 +146,14 @@ def _refuse_options(options: Mapping[str, Any], caller: str) -> None:
     refused = {option: reason for option, value in options.items()
                if (reason := refusals.get(option, refusals.get(f"{option}={value!r}")))}
     if refused:
-        rest = _flat({option: value for option, value in options.items() if option not in refused})
+        rest = _flatten({option: value for option, value in options.items() if option not in refused})
         said = "; ".join(f"{caller} does not have the option {option}={options[option]!r:.80}: {reason}"
                          for option, reason in refused.items())
         raise ValueError(f"{said}. Without these settings you can give the others one by one: "
                          f"{', '.join(f'{option}={value!r}' for option, value in rest.items())}")
 
 
-def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as a command has them: the shingling, if there is one, as unit, width and perhaps normalize."""
     flat = dict(options)
     shingling = flat.pop("shingling", None)
