@@ -338,20 +338,31 @@ cdef _check_column(str name, column, size_t n):
         raise ValueError(f"{name} has {len(column)} items for {n} sets; give one for each")
 
 
+cdef nd_table_key _key_of(const uint8_t[::1] given) except *:
+    """Return the key of these bytes; None: a random one."""
+    cdef nd_table_key key
+    if given is None:
+        return random_table_key()
+    _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), given.shape[0]))
+    memcpy(&key, &given[0], sizeof(nd_table_key))
+    return key
+
+
 cdef class Counts:
     """Saturating counters of 16 bits, without keys: an upper bound of how many sets have a value.
 
-    cells: their number, at least 1. Values that share a cell, which a random key decides, are counted together.
+    cells: their number, at least 1. Values that share a cell are counted together; a key decides: `Bitmaps.KEY_BYTES` bytes,
+    or None for random ones.
     """
     cdef nd_counts counts
     cdef uint16_t[::1] cells_of
     cdef object lock
 
-    def __cinit__(self, size_t cells):
+    def __cinit__(self, size_t cells, const uint8_t[::1] key=None):
         if cells < 1:
             raise ValueError("there are 0 cells; at least 1 is needed")
         self.cells_of = np.zeros(cells, np.uint16)
-        self.counts.key, self.counts.cells, self.counts.room = random_table_key(), &self.cells_of[0], cells
+        self.counts.key, self.counts.cells, self.counts.room = _key_of(key), &self.cells_of[0], cells
         self.lock = Lock()
 
     def add(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
@@ -398,21 +409,17 @@ cdef class Counts:
         return _with_cells, (Counts, self.cells_of.shape[0], (<const uint8_t *> &self.counts.key)[:sizeof(nd_table_key)],
                              _unless_zero(self.cells))
 
-    def _set_key(self, const uint8_t[::1] key not None):
-        _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
-        memcpy(&self.counts.key, &key[0], sizeof(nd_table_key))
-
 
 cdef class Marks:
-    """A bit for each of `cells` places of a table; a value may be marked because another one is."""
+    """A bit for each of `cells` places of a table; a value may be marked because another one is. key: as of `Counts`."""
     cdef nd_marks marks
     cdef uint64_t[::1] words
 
-    def __cinit__(self, size_t cells):
+    def __cinit__(self, size_t cells, const uint8_t[::1] key=None):
         if cells < 1:
             raise ValueError("there are 0 cells; at least 1 is needed")
         self.words = np.zeros(cells // 64 + 1, np.uint64)
-        self.marks.key, self.marks.words, self.marks.room = random_table_key(), &self.words[0], cells
+        self.marks.key, self.marks.words, self.marks.room = _key_of(key), &self.words[0], cells
 
     def add(self, const uint64_t[:, ::1] entries not None):
         """Mark the keys of entries."""
@@ -435,10 +442,6 @@ cdef class Marks:
         return _with_cells, (Marks, self.marks.room, (<const uint8_t *> &self.marks.key)[:sizeof(nd_table_key)],
                              _unless_zero(self.cells))
 
-    def _set_key(self, const uint8_t[::1] key not None):
-        _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
-        memcpy(&self.marks.key, &key[0], sizeof(nd_table_key))
-
 
 def _unless_zero(cells):
     """Return the cells; None where all are 0."""
@@ -447,8 +450,7 @@ def _unless_zero(cells):
 
 def _with_cells(kind, room, key, cells):
     """Make counters or marks with the key and the cells of others."""
-    made = kind(room)
-    made._set_key(key)
+    made = kind(room, key)
     if cells is not None:
         made.cells[:] = cells
     return made
@@ -706,11 +708,7 @@ cdef class Bitmaps:
         cdef size_t i, count, n = sizes.shape[0]
         if n >= 0xFFFFFFFF:
             raise ValueError(f"{n} documents are too many for numbers of 32 bits")
-        if key is None:
-            self.key = random_table_key()
-        else:
-            _bounds.check_lengths("the key and its bytes", (sizeof(nd_table_key), key.shape[0]))
-            memcpy(&self.key, &key[0], sizeof(nd_table_key))
+        self.key = _key_of(key)
         self.sizes, self.sizes_view = np.asarray(sizes), sizes
         self.begins = np.zeros(n + 1, np.int64)
         for i in range(n):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ndcore.checks import check_choice, checked_int
@@ -135,7 +136,9 @@ def cluster(
     key = key_columns(df, id)
     refuse_taken(key, ("representative", *VERDICT))
     sides = with_keys(df, text, key, {})
-    work = Work(df.sparkSession, directory)
+    job = {"job": "cluster", **settings.described(), **asdict(grouping), "sketches": json.loads(settings.recipe.to_json()),
+           "tell_apart": bool(tell_apart), "task_pairs": bound, "columns": sides.schema.simpleString()}
+    work = Work(df.sparkSession, directory, job)
     check_keys(work, sides)
     documents = number_documents(work, sides, [], sample_documents, SAMPLED, HOW, sketcher=settings.sketcher,
                                  tell_apart=bool(tell_apart))

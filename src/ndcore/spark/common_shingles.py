@@ -72,8 +72,8 @@ def find_common(
         raise ValueError(f"drop_common={share!r}: more than {MOST:,} shingles are common, of all labels of by=… together, "
                          "and each task holds them all; give a larger share, or leave out by=…")
     labels = table["label"].to_pylist()
-    number: dict[bytes, int] = {}
-    groups = np.array([number.setdefault(name, len(number)) for name in labels], np.int64)
+    number = {name: i for i, name in enumerate(sorted(set(labels)))}  # the same when the job goes on
+    groups = np.array([number[name] for name in labels], np.int64)
     values = numbers(table, "value").view(np.uint64)
     order = np.lexsort((values, groups))
     return LabelledShingles(CommonShingles(values[order], groups[order]), number)

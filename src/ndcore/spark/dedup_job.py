@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 import secrets
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reason", "run"]
 
+STEPS = "near-duplicates"  # the folder of the steps of `near_duplicates`
 # Of the output, in the order in which they are written.
 KEPT, VERDICTS, BY_TAGS, SUMMARY = PARTS = ("kept", "verdicts", "pages_by_tags", "summary")
 
@@ -39,12 +42,10 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
         raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, or "
                          "call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
     output = options.output.rstrip("/")
-    files = _Files(spark)
-    if files.exists(output):
-        raise ValueError(f"{output} exists; name another directory for --output")
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
-    with files.folder(output, options.directory) as steps:
-        return _deduplicate(Work(spark, steps), options)
+    job = {"job": "dedup", **asdict(options), "directory": None}
+    with _Files(spark).job(output, options.directory, job) as work:
+        return _deduplicate(work, options)
 
 
 def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
         max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
         min_shingles=options.min_shingles, drop_common=options.drop_common, filter=options.filter, drop=options.drop,
         lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
-        directory=f"{work.directory}/near-duplicates",
+        directory=f"{work.directory}/{STEPS}",
     )
     pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
     return _write(work, options, given, result, pages)
@@ -75,6 +76,7 @@ def _write(
 ) -> dict[str, Any]:
     """Write the kept documents, the verdicts, the pages that no parser read if there are any, and the summary."""
     output = options.output.rstrip("/")
+    _refuse_second(work)
     work.describe("kept documents")
     kept = result.kept(given.rows)
     if given.lines:
@@ -98,9 +100,16 @@ def _write(
         **({"common_shingles": result.common_shingles} if options.drop_common is not None else {}),
         "pages_by_tags": sum(number for _, number in by_tags),
     }
+    _refuse_second(work)
     work.describe("summary")
     work.spark.createDataFrame([(json.dumps(summary),)], "value string").coalesce(1).write.text(f"{output}/{SUMMARY}")
     return summary
+
+
+def _refuse_second(work: Work) -> None:
+    """Raise RuntimeError where a later run of the job has begun, which writes the output."""
+    if not work.is_newest():
+        raise RuntimeError(f"another process goes on with this job from the steps in {work.directory}; this one ends")
 
 
 def reason(error: BaseException) -> str:
@@ -137,21 +146,59 @@ class _Files:
         return bool(files.exists(path))
 
     @contextlib.contextmanager
-    def folder(self, output: str, directory: str | None) -> Iterator[str]:
-        """Give a new folder of a directory, or of the output, for intermediate results, and remove it afterwards.
+    def job(self, output: str, directory: str | None, job: dict[str, Any]) -> Iterator[Work]:
+        """Give the work of a job, in a folder of a directory or of the output, which is removed afterwards.
 
-        After a failure what was written of the output is removed too, so that the job can be run again.
+        After a failure what was written of the output is removed, so that the job can be run again. In a directory that was
+        given each output has its folder, which stays after a failure if it has steps: the same job goes on from them. After
+        a job that was killed, an output without a summary is removed first. If a later run has begun, all of it is its own.
         """
-        folder = f"{(directory or output).rstrip('/')}/_ndcore-{secrets.token_hex(8)}"
+        folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
+        if directory is not None:
+            name = hashlib.blake2b(self._full(output).encode(), digest_size=8).hexdigest()
+            folder = f"{directory.rstrip('/')}/_ndcore-{name}"
+        there = self.exists(folder)
+        if self.exists(output) and (not there or self.exists(f"{output}/{SUMMARY}/_SUCCESS")):
+            raise ValueError(f"{output} exists; name another directory for --output")
         try:
-            yield folder
+            work = Work(self._spark, folder, job)
         except BaseException:
             with contextlib.suppress(Exception):  # the first error is the one to tell
-                for written in (folder, *(f"{output}/{part}" for part in PARTS)):
-                    self._remove(written, True)
+                if not there:
+                    self._remove(folder, True)
                 self._remove(output, False)
             raise
+        try:
+            if directory is not None:
+                self._clear(output)
+            yield work
+        except BaseException:
+            with contextlib.suppress(Exception):
+                if work.is_newest():
+                    self._end(output, folder, directory is not None)
+            raise
         self._remove(folder, True)
+
+    def _end(self, output: str, folder: str, named: bool) -> None:
+        """Remove what was written of the output, and the folder; one in a directory that was named stays if it has steps."""
+        if named and any(len(files.globStatus(path)) for files, path in
+                         (self._open(f"{folder}/{inner}run-*") for inner in ("", f"{STEPS}/"))):
+            print(f"ndcore.spark: what is done stays in {folder}; the same command goes on from there", file=sys.stderr)
+        else:
+            self._remove(folder, True)
+        self._clear(output)
+
+    def _full(self, place: str) -> str:
+        """Return a place as a URI."""
+        files, path = self._open(place)
+        return str(files.makeQualified(path))
+
+    def _clear(self, output: str) -> None:
+        """Remove what was written of an output, and itself if there is nothing else."""
+        for part in PARTS:
+            self._remove(f"{output}/{part}", True)
+        with contextlib.suppress(Exception):
+            self._remove(output, False)
 
     def _remove(self, place: str, whole: bool) -> None:
         """Remove a directory, with all that is in it or only if it is empty."""

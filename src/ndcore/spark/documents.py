@@ -257,10 +257,15 @@ def rank_documents(
     """
     from pyspark.sql import functions as F
 
+    if work.recorded:
+        sides = sides.withColumn("seen", F.xxhash64(*sides.columns))
     known = sides.drop("text")
     schema = extend_schema(known, made)
     columns = schema.names[len(known.columns):]
     sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
+    if work.taken:
+        _refuse_changes(sides, sketched)
+    sketched = sketched.drop("seen")
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
     placed = work.keep(work.apply(in_order, number_rows, extend_schema(in_order, "place bigint")), "keep order")
@@ -281,6 +286,19 @@ def rank_documents(
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
     return ranked, total, sum(against for _, _, against in sizes)
+
+
+def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
+    """Raise ValueError where documents are not those that an earlier run sketched; both have ``seen``, a hash of the row."""
+    summary = ("count(*)", "sum(cast(seen as decimal(20, 0)))")
+    if sides.selectExpr(*summary).collect() == sketched.selectExpr(*summary).collect():
+        return
+    now, then = sides.selectExpr("key", "against", "seen as now"), sketched.selectExpr("key", "against", "seen as then")
+    for row in now.join(then, ["key", "against"], "full").where("not now <=> then").limit(1).collect():
+        what = ("is not there any more" if row.now is None else "is new" if row.then is None else
+                "has another text, label or priority")
+        raise ValueError(f"the input is not that of the steps in the directory: the document {row.key.asDict()} {what}; "
+                         "name a new directory, or remove this one")
 
 
 def check_keys(work: Work, sides: DataFrame) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,10 +136,15 @@ def _sources(paths: list[str]) -> list[Source]:
 
 
 def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
-    """Read the documents of files, a file in one task, and keep them."""
+    """Read the documents of files, a file in one task, and keep them; the step is named by what the files are now."""
+    state = hashlib.blake2b(digest_size=4)
+    for source in sources:
+        with contextlib.suppress(OSError):  # a URL
+            status = Path(source.location).stat()
+            state.update(f"{source.path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
     tasks = min(len(sources), 8 * work.cores)
     at = work.spark.range(0, len(sources), 1, tasks).toDF("at")
-    return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), step)
+    return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), f"{step} {state.hexdigest()}")
 
 
 def _keys(name: str) -> dict[str, Column]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -114,8 +115,9 @@ def near_duplicates(
     task_pairs : int
         Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
     directory : str or os.PathLike, optional
-        Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. None: a
-        temporary directory, for a local master only.
+        Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. A call that
+        failed or was killed goes on from its finished steps when it is made again with the same directory. None: a temporary
+        directory, for a local master only.
     **local_only
         Options that only `ndcore.near_duplicates` has; they are refused by name.
 
@@ -126,7 +128,8 @@ def near_duplicates(
     Raises
     ------
     TypeError, ValueError
-        A parameter or a column is not accepted, keys repeat, or parameters exclude each other.
+        A parameter or a column is not accepted, keys repeat, or parameters exclude each other. The directory has steps of
+        another job, or of this one with other options or documents; the message names what differs.
 
     Notes
     -----
@@ -156,7 +159,10 @@ def near_duplicates(
     labels = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
               if given is not None}
     sides, order = _read_sides(df, text, id, against, keep, labels)
-    work = Work(df.sparkSession, directory)
+    job = {"job": "near_duplicates", **asdict(rules), "filter": asdict(design), "task_pairs": bound,
+           "sketches": json.loads(sketcher.recipe.to_json()), "keep": keep if isinstance(keep, str) else "a column",
+           "columns": sides.schema.simpleString()}
+    work = Work(df.sparkSession, directory, job)
     check_keys(work, sides)
     documents, left_out = _number(work, sides, order, rules, sketcher, design, must_agree)
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ndcore._candidates import Counts, Marks
+from ndcore._candidates import Bitmaps, Counts, Marks
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.phases.probes import CELLS, DIGEST, MARKS, Probes, fill_table, join_tables, put_together
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadTexts", "count_shingles", "find_probes"]
 
+Table = TypeVar("Table", Counts, Marks)
 SLICES = "slice bigint, cells binary, documents bigint, digests bigint"
 
 
@@ -48,28 +52,33 @@ def find_probes(
     probes = Probes(filter, counts)
     if filter.drop != "contained":
         return probes
-    marks = Marks(MARKS)
-    _fill(work, sides, texts, "marks of shingles", shingling=shingling, table=marks, probes=probes, left_out=left_out)
+    marks = _fill(work, sides, texts, "marks of shingles", partial(Marks, MARKS), shingling=shingling, probes=probes,
+                  left_out=left_out)
     return Probes(filter, counts, marks)
 
 
 def count_shingles(work: Work, sides: DataFrame, shingling: Shingling, texts: ReadTexts) -> Counts:
     """Count the shingles of all texts, of each label of `by` apart."""
-    counts = Counts(CELLS)
-    _fill(work, sides, texts, "counts of shingles", shingling=shingling, table=counts)
-    return counts
+    return _fill(work, sides, texts, "counts of shingles", partial(Counts, CELLS), shingling=shingling)
 
 
-def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, *, table: Counts | Marks, **given: Any) -> None:
-    """Fill a table; as many tasks as there are cores fill one each."""
+def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Callable[[bytes], Table], **given: Any) -> Table:
+    """Fill a table, which is empty under any key; as many tasks as there are cores fill one each."""
+    from pyspark.sql import functions as F
+
+    key = secrets.token_bytes(Bitmaps.KEY_BYTES)
+    table = empty(key)
     scope = [name for name in ("scope",) if name in sides.columns]
     slices = work.apply(sides.select("key", "text", *scope).coalesce(work.cores), fill_table, SLICES, text="text",
                         table=table, **given)
-    slices = work.keep(slices, step)
+    slices = work.keep(slices.withColumn("key", F.lit(key)), step)
+    if work.taken and (first := slices.first()) is not None:
+        table = empty(first.key)
     texts.add(slices)
     joined = work.apply(slices.select("slice", "cells").repartition("slice"), join_tables, "slice bigint, cells binary",
                         marks=isinstance(table, Marks))
     put_together(table, as_table(joined))
+    return table
 
 
 def _summary(rows: DataFrame) -> tuple[int, int]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from ndcore._version import __version__
@@ -26,7 +29,9 @@ JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
 
 JOB = "000-job"  # the first step, of every job in a directory that is given
+RECORD = "run string, job string"  # of a job that can go on: a row for each run of it
 DESCRIPTION = "spark.job.description"
+ELSEWHERE = "name a new directory, or remove this one"
 _checked: dict[str, int] = {}  # the cores of applications, by id
 
 
@@ -53,11 +58,28 @@ class Work:
     directory : str, os.PathLike or None
         Where steps are kept: a directory, or its URI, that all executors and the driver reach. None: a temporary directory,
         which is removed with this object; only for a local master.
+    job : mapping, optional
+        What the steps depend on, beside the rows of the input: values that JSON has, with names for users. With it, a given
+        directory may have earlier runs of the same job, whose finished steps are taken. None: it must have no job.
+
+    Attributes
+    ----------
+    spark, directory
+    cores : int
+    recorded : bool
+        Later runs may take these steps.
+    taken : bool
+        The step before was done by an earlier run.
     """
 
-    def __init__(self, spark: SparkSession, directory: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, spark: SparkSession, directory: str | os.PathLike[str] | None, job: Mapping[str, Any] | None = None
+    ) -> None:
         self.spark = spark
+        self.recorded = self.taken = False
         self._steps = 0
+        self._run = self._last = ""  # this run, and the run that did the last step; names of folders
+        self._earlier: list[str] = []  # runs whose steps may be taken
         if directory is not None:
             directory = directory_of(directory)
         if directory is None:
@@ -67,22 +89,62 @@ class Work:
                                  "reach, as directory='hdfs:///ndcore/job-1'; intermediate results are kept there")
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
             self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
+        elif job is None:
+            self._take(directory, JOB)
         else:
-            self._take(directory)
+            self._go_on(directory, _flat({"ndcore": __version__, **job}))
         self.directory = directory.rstrip("/")
         self.cores = check_executors(spark)
 
-    def _take(self, directory: str) -> None:
-        """Write to the directory, which must hold no other job."""
+    def _take(self, directory: str, name: str, **said: str) -> None:
+        """Write to the directory, which must not have this step; said: what to remember."""
+        from pyspark.sql import functions as F
+
+        row = [F.lit(text).alias(column) for column, text in said.items()]
         try:
-            self.spark.range(1).write.parquet(f"{directory.rstrip('/')}/{JOB}")
+            self.spark.range(0, 1, 1, 1).select(row if row else "*").write.parquet(f"{directory.rstrip('/')}/{name}")
         except Exception as error:
             if "PATH_ALREADY_EXISTS" in str(error):
-                raise ValueError(f"directory={directory!r} has {JOB}, of another job; name a new directory, or remove this "
-                                 "one") from error
-            said = first_line(error)
-            advice = JAR if lacks_jar(said) else "name one that the driver and all executors can write to"
-            raise ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}") from error
+                raise ValueError(f"directory={directory!r} has {JOB}, of another job; {ELSEWHERE}") from error
+            raise _unusable(directory, error) from error
+
+    def _go_on(self, directory: str, job: dict[str, Any]) -> None:
+        """Write to the directory what the job is, and list the earlier runs of it; ValueError where it has another job."""
+        place = directory.rstrip("/")
+        try:
+            before = self._records(f"{place}/{JOB}")
+        except Exception as error:
+            raise _unusable(directory, error) from error
+        for run, then in before.items():
+            if not run:
+                raise ValueError(f"directory={directory!r} has {JOB}, of another job; {ELSEWHERE}")
+            if then != job and self._files(f"{place}/{run}"):
+                raise ValueError(f"directory={directory!r} has steps of another job: {_differences(job, then)}; {ELSEWHERE}")
+        self._earlier = [run for run, then in before.items() if then == job]
+        self._run = f"run-{len(before) + 1}-{secrets.token_hex(4)}"
+        self._take(directory, f"{JOB}/{self._run}", run=self._run, job=json.dumps(job))
+        self.recorded = True
+
+    def is_newest(self) -> bool:
+        """Tell whether no later run of the job has begun."""
+        runs = self._records(f"{self.directory}/{JOB}")
+        return self._run == max(runs, key=lambda run: (int(run.split("-")[1]), run))
+
+    def _records(self, place: str) -> dict[str, dict[str, Any]]:
+        """Read what the job of each run is; a job without runs has none."""
+        if self._files(place) is None:
+            return {}
+        rows = self.spark.read.schema(RECORD).option("recursiveFileLookup", "true").parquet(place).collect()
+        return {row.run or "": json.loads(row.job or "{}") for row in rows}
+
+    def _files(self, place: str) -> list[str] | None:
+        """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job."""
+        try:
+            return self.spark.read.schema("line string").option("recursiveFileLookup", "true").text(place).inputFiles()
+        except Exception as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return None
+            raise
 
     def describe(self, step: str) -> None:
         """Name the jobs that follow, as Spark's user interface shows them; where settings are fixed, they have no names."""
@@ -92,19 +154,32 @@ class Work:
             self.spark.conf.set(DESCRIPTION, f"ndcore: {step}")
 
     def finish(self) -> None:
-        """Name no more jobs: those that follow are the user's."""
+        """Name no more jobs, and take no more steps: what follows is the user's."""
         from pyspark.errors import PySparkException
 
+        self._earlier = []
         with contextlib.suppress(PySparkException):
             self.spark.conf.unset(DESCRIPTION)
 
     def keep(self, rows: DataFrame, step: str) -> DataFrame:
-        """Do a step, and return its rows as they were kept."""
+        """Do a step, or take it from an earlier run that finished it, and return its rows as they were kept."""
         self.describe(step)
         self._steps += 1
-        path = f"{self.directory}/{self._steps:03}-{step.replace(' ', '-')}"
-        rows.write.parquet(path)
-        return self.spark.read.schema(rows.schema).parquet(path)
+        name = f"{self._steps:03}-{step.replace(':', '').replace(' ', '-')}"
+        earlier = sorted(self._earlier, key=lambda run: run != self._last)
+        run = next((run for run in earlier if self._files(f"{self._place(run, name)}/_SUCCESS") is not None), None)
+        self.taken = run is not None
+        place = self._place(self._run if run is None else run, name)
+        if run is None:
+            self._earlier = []
+            rows.write.parquet(place)
+        self._last = self._run if run is None else run
+        return self.spark.read.schema(rows.schema).parquet(place)
+
+    def _place(self, run: str, name: str) -> str:
+        """Return where a run has this step, done after the last one: the name tells which run did that, if another did."""
+        after = f"-after-{self._last}" if self._last not in ("", run) else ""
+        return "/".join(filter(None, (self.directory, run, name + after)))
 
     @staticmethod
     def apply(rows: DataFrame, phase: Callable[..., Any], schema: Any, **settings: Any) -> DataFrame:
@@ -117,6 +192,31 @@ class Work:
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
         return as_frame(self.spark, pa.table(arrays, names=list(types)))
+
+
+def _unusable(directory: str, error: BaseException) -> ValueError:
+    """Make the error that tells why a directory cannot be used."""
+    said = first_line(error)
+    advice = JAR if lacks_jar(said) else "name one that the driver and all executors can write to"
+    return ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}")
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as JSON gives them back, those of mappings within by names of several words."""
+    flat = dict[str, Any]()
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name} {inner}": of_inner for inner, of_inner in _flat(value).items()}
+        else:
+            flat[name] = json.loads(json.dumps(value, default=methodcaller("item")))  # of NumPy
+    return flat
+
+
+def _differences(job: dict[str, Any], then: dict[str, Any]) -> str:
+    """Tell in what two jobs differ."""
+    names = [name for name in dict.fromkeys([*job, *then]) if job.get(name) != then.get(name)]
+    return "; ".join(f"{name} is {json.dumps(job.get(name)):.200}, and was {json.dumps(then.get(name)):.200}"
+                     for name in names)
 
 
 def directory_of(given: Any) -> str:

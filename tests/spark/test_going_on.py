@@ -1,0 +1,171 @@
+"""Jobs that failed or were killed go on from their finished steps, with the result of one run."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from generated import corpus
+from sparks import as_binary, check_rows, check_verdicts, frame
+
+import ndcore as nd
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from ndcore.spark import cluster, near_duplicates
+from ndcore.spark.dedup_job import run
+from ndcore.spark.options import parse
+from ndcore.spark.work import Work
+
+SCHEMA = "id bigint, text binary, host int"
+
+
+class Ended(Exception):
+    """A job was ended by a test."""
+
+
+@pytest.fixture
+def end_after(monkeypatch):
+    """Let jobs end after so many steps of their own, None: never; returns the names of these steps."""
+    keep, own, most = Work.keep, [], [None]
+
+    def counting(self, rows, step):
+        kept = keep(self, rows, step)
+        if not self.taken:
+            own.append(step)
+            if len(own) == most[0]:
+                raise Ended
+        return kept
+
+    monkeypatch.setattr(Work, "keep", counting)
+
+    def end(number):
+        del own[:]
+        most[0] = number
+        return own
+
+    return end
+
+
+def rows_of(seed, n):
+    return [(i, text, i % 2) for i, text in enumerate(as_binary(corpus(random.Random(seed), n)))]
+
+
+@pytest.mark.parametrize(("options", "ends"), [
+    ({}, (2, 5)),
+    ({"drop": "contained", "drop_common": 0.3}, (1, 1, 4, 2)),  # counters and marks have the keys of the run that filled them
+])
+@pytest.mark.slow
+def test_a_job_that_failed_goes_on(spark, tmp_path, end_after, options, ends):
+    rows = rows_of(3, 60)
+    options = {"threshold": 0.6, "shingling": nd.Shingling(width=2), **options}
+    df = frame(spark, rows, SCHEMA, 3, 1)
+    steps = []
+    for number in ends:
+        own = end_after(number)
+        with pytest.raises(Ended):
+            near_duplicates(df, id="id", by="host", directory=tmp_path, **options)
+        steps += own
+    own = end_after(None)
+    got = near_duplicates(df, id="id", by="host", directory=tmp_path, **options)
+    steps += own
+    texts, hosts = [text for _, text, _ in rows], [host for _, _, host in rows]
+    check_verdicts(got, nd.near_duplicates(texts, by=hosts, filter=options.get("filter", "lsh") if "drop" not in options
+                                           else "auto", **options), range(len(rows)))
+    named = [path.name.partition("-after")[0][4:].replace("-", " ") for path in tmp_path.glob("run-*/*")]
+    assert sorted(named) == sorted(step.replace(":", "") for step in steps)  # none was done twice
+    own = end_after(None)
+    again = near_duplicates(df, id="id", by="host", directory=tmp_path, **options)
+    assert own == [] and sorted(again.verdicts.collect()) == sorted(got.verdicts.collect())
+
+
+@pytest.mark.slow
+def test_what_a_job_does_not_go_on_from(spark, tmp_path, end_after):
+    rows = rows_of(4, 12)
+    end_after(2)
+    options = {"id": "id", "by": "host", "directory": tmp_path}
+    with pytest.raises(Ended):
+        near_duplicates(spark.createDataFrame(rows, SCHEMA), **options)
+    end_after(None)
+    number, text, host = rows[5]
+    for changed, message in (
+        ([*rows[:5], (number, text + b"!", host), *rows[6:]], "the document {'id': 5} has another text, label or priority"),
+        ([*rows[:5], (number, text, 7), *rows[6:]], "the document {'id': 5} has another text, label or priority"),
+        (rows[:-1], "the document {'id': 11} is not there any more"),
+        ([*rows, (12, b"a", 0)], "the document {'id': 12} is new"),
+    ):
+        with pytest.raises(ValueError, match="the input is not that of the steps in the directory: ") as caught:
+            near_duplicates(spark.createDataFrame(changed, SCHEMA), **options)
+        assert message in str(caught.value)
+    df = spark.createDataFrame(rows, SCHEMA)
+    for given, message in (
+        ({"shingling": nd.Shingling(width=3)}, 'sketches shingling width is "3", and was "5"'),
+        ({"keep": "longest"}, 'keep is "longest", and was "first"'),
+        ({"by": None}, "columns is"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            near_duplicates(df, **{**options, **given})
+    with pytest.raises(ValueError, match='job is "cluster", and was "near_duplicates"'):
+        cluster(df, id="id", directory=tmp_path)
+
+
+@pytest.mark.slow
+def test_clusters_go_on(spark, tmp_path, end_after):
+    rows = rows_of(5, 30)
+    df = frame(spark, rows, SCHEMA, 2)
+    options = {"sketcher": nd.ModSketcher(2, shingling=nd.Shingling(width=2)), "tell_apart": False}
+    end_after(5)
+    with pytest.raises(Ended):
+        cluster(df, id="id", directory=tmp_path, **options)
+    own = end_after(None)
+    got = cluster(df, id="id", directory=tmp_path, **options)
+    assert "sketches" not in own and "verdicts" in own
+    expected = nd.cluster([text for _, text, _ in rows], **options)
+    check_rows(got, expected, range(len(rows)), expected.labels.tolist())
+    with pytest.raises(ValueError, match="has another text"):
+        cluster(df.selectExpr("id", "concat(text, binary('x')) as text"), id="id", directory=tmp_path, **options)
+
+
+KILLED = """
+import os, signal, sys
+from ndcore.spark.__main__ import main
+from ndcore.spark.work import Work
+import sparks
+
+def kill(_):
+    os.kill(driver, signal.SIGKILL)
+    yield from _
+
+def keep(self, rows, step, keep=Work.keep):
+    return keep(self, rows.mapInArrow(kill, rows.schema) if step == "candidate pairs" else rows, step)
+
+driver, Work.keep = os.getpid(), keep
+sparks.start_session()
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_a_job_that_was_killed_goes_on(spark, tmp_path, end_after, capsys):
+    lines = [json.dumps({"text": text.decode("utf-8", "replace")}) for _, text, _ in rows_of(6, 30)]
+    given, out, scratch = (tmp_path / name for name in ("in.jsonl", "out", "scratch"))
+    given.write_text("\n".join(lines))
+    words = ["dedup", "--input", str(given), "--output", str(out), "--directory", str(scratch), "--width", "2"]
+    ended = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, check=False)
+    assert ended.returncode == -9 and [*scratch.glob("*/near-duplicates/run-*/*candidates")]
+    (out / "kept").mkdir(parents=True)  # as of one that was killed later
+    own = end_after(len(("candidate pairs", "documents of candidates")))
+    with pytest.raises(Ended):
+        run(spark, parse(words))
+    assert own == ["candidate pairs", "documents of candidates"] and not out.exists()
+    assert f"what is done stays in {scratch}/_ndcore-" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="has steps of another job: threshold is 0.7, and was 0.8"):
+        run(spark, parse([*words, "--threshold", "0.7"]))
+    end_after(None)
+    summary = run(spark, parse(words))
+    expected = nd.near_duplicates([json.loads(line)["text"] for line in lines], shingling=nd.Shingling(width=2))
+    assert summary["kept"] == len(expected.kept) < summary["read"] == len(lines)
+    assert sorted(path.name for path in out.iterdir()) == ["kept", "summary", "verdicts"] and not [*scratch.iterdir()]
