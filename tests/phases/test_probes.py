@@ -12,7 +12,7 @@ from generated import mixture
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
 import ndcore as nd
-from ndcore._candidates import Counts, Marks
+from ndcore._candidates import Bitmaps, Counts, Marks
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases import probes
 from ndcore.phases.candidates import expand_runs, list_entries
@@ -91,9 +91,14 @@ def test_tables_that_were_sent_keep_their_key():
         table.cells[:] = sent.cells
         assert np.array_equal(table.at(values), sent.at(values))
     assert np.array_equal(pickle.loads(pickle.dumps(other)).cells, other.cells)
-    for table in (counts, marks):
+    key = bytes(range(Bitmaps.KEY_BYTES))
+    same, again = (Counts(1000, key) for _ in range(2))
+    same.add(values, bounds)
+    again.add(values, bounds)
+    assert np.array_equal(same.cells, again.cells) and not np.array_equal(same.cells, sent.cells)
+    for kind in (Counts, Marks):
         with pytest.raises(ValueError, match="the key and its bytes are of one length"):
-            table._set_key(b"1234")
+            kind(1000, b"1234")
 
 
 def test_counters_do_not_overflow():

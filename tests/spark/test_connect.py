@@ -91,8 +91,14 @@ def main(place: str) -> None:
     simhashes = sketch(df, "body", "id", sketcher=nd.SimHasher()).where("valid")
     assert hamming_join(simhashes, simhashes, max_distance=0, id="id").count() >= len(values)
 
-    with refused("has 000-job, of another job"):
+    folders = [*Path(place).glob("job-0/run-*")]
+    again = near_duplicates(df, "body", "id", directory=f"{place}/job-0", filter="lsh", **options)
+    assert again.counts() and [*Path(place).glob("job-0/run-*")] == folders  # all steps were taken
+    with refused("has steps of another job: threshold is 0.8, and was 0.5"):
         near_duplicates(df, "body", "id", directory=f"{place}/job-0")
+    with refused("has another text, label or priority"):
+        changed = df.withColumn("body", F.expr("if(id = 3, binary('x'), body)"))
+        near_duplicates(changed, "body", "id", directory=f"{place}/job-0", filter="lsh", **options)
     (Path(place) / "file").touch()
     with refused("cannot be used"):
         near_duplicates(df, "body", "id", directory=f"{place}/file/job")
