@@ -86,7 +86,7 @@ def test_what_a_job_does_not_go_on_from(spark, tmp_path, end_after):
         (rows[:-1], "the document {'id': 11} is not there any more"),
         ([*rows, (12, b"a", 0)], "the document {'id': 12} is new"),
     ):
-        with pytest.raises(ValueError, match="the input is not that of the steps in the directory: ") as caught:
+        with pytest.raises(ValueError, match="the steps in the directory are of another input: ") as caught:
             near_duplicates(spark.createDataFrame(changed, SCHEMA), **options)
         assert message in str(caught.value)
     df = spark.createDataFrame(rows, SCHEMA)

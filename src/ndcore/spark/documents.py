@@ -297,7 +297,7 @@ def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
     for row in now.join(then, ["key", "against"], "full").where("not now <=> then").limit(1).collect():
         what = ("is not there any more" if row.now is None else "is new" if row.then is None else
                 "has another text, label or priority")
-        raise ValueError(f"the input is not that of the steps in the directory: the document {row.key.asDict()} {what}; "
+        raise ValueError(f"the steps in the directory are of another input: the document {row.key.asDict()} {what}; "
                          "name a new directory, or remove this one")
 
 

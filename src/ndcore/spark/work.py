@@ -202,7 +202,7 @@ def _unusable(directory: str, error: BaseException) -> ValueError:
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as JSON gives them back, those of mappings within by names of several words."""
+    """Return the values as JSON gives them back; a value of a mapping within has the names of both."""
     flat = dict[str, Any]()
     for name, value in values.items():
         if isinstance(value, Mapping):
