@@ -96,8 +96,9 @@ def check_verdicts(got: Any, expected: Any, ids: Sequence[Any], old: Sequence[An
 
 def check_rows(got: Any, expected: Any, ids: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
     """Assert that representatives (labels are their ids), classes, resemblances and sizes are the local ones."""
-    rows = {row["id"]: row for row in got.verdicts.toArrow().to_pylist()}
-    assert len(rows) == len(ids) == got.verdicts.count() and set(rows) == set(ids)
+    listed = got.verdicts.toArrow().to_pylist()
+    rows = {row["id"]: row for row in listed}
+    assert len(rows) == len(ids) == len(listed) and set(rows) == set(ids)
     ordered = [rows[id] for id in ids]
     assert [row["representative"]["id"] for row in ordered] == list(labels)
     assert [row["class"] for row in ordered] == expected.classes.tolist()
