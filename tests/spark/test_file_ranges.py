@@ -16,7 +16,8 @@ from ndcore.spark.dedup_job import reason
 from ndcore.spark.file_ranges import LONGEST, FileRange, _cut, _number, count_ranges, share_among_tasks, whole_files
 from ndcore.spark.inputs import open_input
 
-LINES = ['{"text": "one"}', '{"text": "zwölf ℵ 𝔘"}\r', "", '{"text": "' + "long " * 30 + '"}', " \r", '{"text": "last", "id": 7}']
+LINES = ['{"text": "one"}', '{"text": "zwölf ℵ 𝔘"}\r', "",
+         '{"text": "' + "long " * 30 + '"}', " \r", '{"text": "last", "id": 7}']
 CONTENTS = {
     "no end": "\n".join(LINES), "an end": "\n".join(LINES) + "\n", "a mark": "\ufeff" + "\n".join(LINES),
     "one line": LINES[0], "blank": "\n\n\n",

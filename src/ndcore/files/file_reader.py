@@ -98,7 +98,7 @@ class LineRange(NamedTuple):
 def count_lines(source: Source, start: int, stop: int) -> int:
     """Count the lines that begin in the bytes from `start` to `stop` of a file that is not compressed, in UTF-8.
 
-    A line begins at the beginning of the file and after each LF that is not its last byte; `stop` is at most the file's size.
+    A line begins at the beginning of the file, and after each LF that is not its last byte. `stop` is at most its size.
 
     Raises
     ------
