@@ -93,7 +93,7 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def open_remote(url: str, buffer: int) -> Iterator[io.BufferedReader]:
-    """Open a file where it lies, with a buffer of so many bytes; see `has_ranges`. Raises DocumentError."""
+    """Open a file where it lies, with a buffer of this many bytes; see `has_ranges`. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)
         with files.open(path, "rb") as file:

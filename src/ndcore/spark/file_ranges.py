@@ -123,7 +123,7 @@ def _is_long(file: FileRange, longest: int) -> bool:
 
 
 def _cut(file: FileRange, longest: int) -> list[tuple[FileRange, int, int]]:
-    """Cut a file into ranges of equal size, (file, start, stop)."""
+    """Cut a file into ranges (file, start, stop) that differ by a byte at most."""
     count = -(-file.size // longest)
     return [(file, *span) for span in pairwise(i * file.size // count for i in range(count + 1))]
 
