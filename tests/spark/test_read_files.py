@@ -14,14 +14,15 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.field_values import sort_keys
 from ndcore.files.records import Fields
 from ndcore.spark import read_files
+from ndcore.spark.file_ranges import whole_files
 from ndcore.spark.read_files import DOCUMENTS, read_documents
 
 
 def read(path, fields=None, **options):
-    sources = find([str(path)]).sources
-    batches = [pa.record_batch({"at": pa.array([i], pa.int64())}) for i in range(len(sources))]
+    tasks = [[file] for file in whole_files(find([str(path)]).sources)]
+    batches = [pa.record_batch({"at": pa.array([i], pa.int64())}) for i in range(len(tasks))]
     options = {"html": None, "label": None, "version": None, "order": None, "titles": False, **options}
-    return list(read_documents(batches, sources=sources, fields=fields or Fields(), **options))
+    return list(read_documents(batches, tasks=tasks, fields=fields or Fields(), **options))
 
 
 @pytest.mark.parametrize("rows", [1, 1000])

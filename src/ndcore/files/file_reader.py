@@ -13,12 +13,13 @@ import io
 import os
 from array import array
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ndcore.choices import COMPRESSIONS
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
-from ndcore.files.sources import Source, TooLong, explain_too_long
+from ndcore.files.remote import open_remote, read_state
+from ndcore.files.sources import Source, TooLong, explain_too_long, is_url
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
@@ -46,8 +47,9 @@ def open_counted(source: Source) -> io.BufferedReader:
 
 @contextlib.contextmanager
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
-    """Open `source` to read its decompressed bytes. Raises OSError and DocumentError."""
-    with open_counted(source) as file:
+    """Open `source` to read its decompressed bytes, a URL without a copy in place. Raises OSError and DocumentError."""
+    remote = not source.location and is_url(source.path)
+    with open_remote(source.path, _BUFFER) if remote else open_counted(source) as file:
         yield open_decompressed(file, source.stored, source.path) if source.stored else file
 
 
@@ -76,8 +78,45 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+class LineRange(NamedTuple):
+    """The lines that begin in a range of a file that is not compressed, in UTF-8: at least one.
+
+    Attributes
+    ----------
+    start : int
+        Offset of the first byte of the range.
+    number : int
+        Of the first line, counted from 1.
+    lines : int
+    """
+
+    start: int
+    number: int
+    lines: int
+
+
+def count_lines(source: Source, start: int, stop: int) -> int:
+    """Count the lines that begin in the bytes from `start` to `stop` of a file that is not compressed, in UTF-8.
+
+    A line begins at the beginning of the file, and after each LF that is not its last byte. `stop` is at most its size.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read.
+    """
+    lines, left = int(start == 0 < stop), stop - max(start, 1)
+    with open_source(source) as stream:
+        stream.seek(max(start, 1) - 1)
+        while left > 0 and (data := stream.read1(min(left, _BUFFER))):
+            lines, left = lines + data.count(b"\n"), left - len(data)
+    return lines
+
+
+def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
+
+    With `within` only these lines are read.
 
     LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
     than ``source.longest`` is skipped, and a TooLong is yielded for it.
@@ -90,7 +129,11 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     encoding, longest = source.encoding or "utf-8", source.longest
     end = "\n".encode(encoding)
     number, line, held, passed, quotes = 0, bytearray(), b"", False, 0
+    last = 0
     with open_source(source, lambda: number + 1, "the records from this line") as stream:
+        if within is not None:
+            number, last = within.number - 1, within.number + within.lines - 1
+            _seek_line(stream, within.start)
         while data := stream.read1(_PIECE):
             data = held + data
             units = len(data) // len(end) * len(end)
@@ -110,6 +153,8 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
                     whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
                     passed, quotes = False, 0
                 yield number, whole
+                if number == last:
+                    return
             line += rest
             if len(line) > longest:
                 passed, quotes = True, quotes + _count_quotes(line, encoding)
@@ -119,6 +164,13 @@ def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
             yield number + 1, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
         elif line:
             yield number + 1, bytes(line)
+
+
+def _seek_line(stream: io.BufferedReader, start: int) -> None:
+    """Go to the first line that begins at `start` or behind it, in pieces of bounded size."""
+    stream.seek(max(start - 1, 0))
+    while start and (data := stream.readline(_PIECE)) and not data.endswith(b"\n"):
+        pass
 
 
 def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
@@ -136,6 +188,41 @@ def read_whole(source: Source) -> bytes:
     return data
 
 
+class FileState(NamedTuple):
+    """What tells that a file has changed: its size, and its time and place on the disk, or what the place of a URL tells.
+
+    The size is None where the place of a URL does not tell it.
+    """
+
+    size: int | None
+    other: str
+
+
+def state_of(source: Source) -> FileState:
+    """Read the state of a file; on other machines the same file has the same. Raises DocumentError."""
+    if not source.location and is_url(source.path):
+        return FileState(*read_state(source.path))
+    status = _status_of(source)
+    return FileState(status.st_size, str(status.st_mtime_ns))
+
+
+def refuse_change(source: Source, before: FileState, now: FileState) -> None:
+    """Raise DocumentError where the state of a file is another one than before."""
+    if before != now:
+        sizes = f"from {before.size} to {now.size} bytes"
+        change = sizes if before.size != now.size else "its date or its place on the disk"
+        reason = f"changed while ndcore was reading it ({change}); run again when nothing writes to it"
+        raise DocumentError(source.path, None, reason)
+
+
+def _status_of(source: Source) -> os.stat_result:
+    """Read the status of a file. Raises DocumentError."""
+    try:
+        return os.stat(source.location)
+    except OSError as error:
+        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+
+
 class FileStamps:
     """Records size, modification time and inode of `count` files when they are first read; 24 bytes each."""
 
@@ -148,16 +235,10 @@ class FileStamps:
 
     def check(self, index: int, source: Source) -> None:
         """Record the state of file `index` in the first call; later raise DocumentError if it has changed."""
-        try:
-            status = os.stat(source.location)
-        except OSError as error:
-            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        status = _status_of(source)
         now = array("q", [status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)])
         before = self._stamps[3 * index : 3 * index + 3]
         if index not in self:
             self._stamps[3 * index : 3 * index + 3] = now
-        elif before != now:
-            sizes = f"from {before[0]} to {now[0]} bytes"
-            change = sizes if before[0] != now[0] else "its date or its place on the disk"
-            reason = f"changed while ndcore was reading it ({change}); run again when nothing writes to it"
-            raise DocumentError(source.path, None, reason)
+        else:
+            refuse_change(source, *(FileState(stamps[0], str(stamps[1:])) for stamps in (before, now)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from ndcore.files.errors import DocumentError, UsageError
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:::|://)")
 _MAGIC = re.compile(r"[*?\[]")
 _HEAD = 1 << 16  # bytes of a file that tell its format
+_STATE = ("etag", "mtime", "lastmodified", "updated", "generation")  # without case and hyphens
 _AT_ONCE = 256  # files whose first bytes are requested together
 
 
@@ -87,6 +89,40 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
         with files.open(path, "rb") as file:
             while data := file.read(size):
                 yield data
+
+
+@contextlib.contextmanager
+def open_remote(url: str, buffer: int) -> Iterator[io.BufferedReader]:
+    """Open a file where it lies, with a buffer of this many bytes; see `has_ranges`. Raises DocumentError."""
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
+        with files.open(path, "rb") as file:
+            yield io.BufferedReader(file, buffer)
+
+
+def read_state(url: str) -> tuple[int | None, str]:
+    """Read the size of a file, None where its place does not tell it, and its time, ETag or version, where it tells them.
+
+    Raises DocumentError.
+    """
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
+        about = files.info(path)
+    told = {re.sub("[_-]", "", name.lower()): str(value) for name, value in about.items()}
+    size = about.get("size")
+    return None if size is None else int(size), str([told.get(name) for name in _STATE])
+
+
+def has_ranges(url: str, size: int) -> bool:
+    """Tell whether a part of a file of this size can be read without the rest: reads its last byte. Raises DocumentError."""
+    with _convert_errors(url):
+        files, path = _open_filesystem(url)
+        with files.open(path, "rb") as file:
+            try:
+                file.seek(size - 1)
+                return len(file.read(1)) == 1
+            except ValueError:  # as fsspec says it of servers
+                return False
 
 
 def _open_filesystem(url: str) -> tuple[Any, str]:

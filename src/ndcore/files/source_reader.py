@@ -11,7 +11,7 @@ from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
 from ndcore.files.csv_tsv import CsvHeader, Rows
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import read_lines, read_whole
+from ndcore.files.file_reader import LineRange, read_lines, read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.json_elements import Elements
@@ -48,15 +48,15 @@ class RawRecords(Protocol):
 
 
 class RawLines:
-    """The lines of a file of JSON Lines."""
+    """The lines of a file of JSON Lines, or those `within` a range of it."""
 
     opening = closing = b""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, within: LineRange | None = None) -> None:
+        self._source, self._within = source, within
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        for number, line in read_lines(self._source):
+        for number, line in read_lines(self._source, self._within):
             yield number, b"", line if isinstance(line, TooLong) or line.strip(b" \t\r\n") else b""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from ndcore.files.field_values import describe_missing_values, sort_keys
 from ndcore.files.records import Fields
 from ndcore.files.sources import Source, is_url
 from ndcore.spark.documents import type_of
+from ndcore.spark.file_ranges import cut_files, share_among_tasks
 from ndcore.spark.read_files import DOCUMENTS, KEYS, read_documents
 from ndcore.spark.work import Work
 
@@ -136,15 +135,11 @@ def _sources(paths: list[str]) -> list[Source]:
 
 
 def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
-    """Read the documents of files, a file in one task, and keep them; the step is named by what the files are now."""
-    state = hashlib.blake2b(digest_size=4)
-    for source in sources:
-        with contextlib.suppress(OSError):  # a URL
-            status = Path(source.location).stat()
-            state.update(f"{source.path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
-    tasks = min(len(sources), 8 * work.cores)
-    at = work.spark.range(0, len(sources), 1, tasks).toDF("at")
-    return work.keep(work.apply(at, read_documents, DOCUMENTS, sources=sources, **given), f"{step} {state.hexdigest()}")
+    """Read the documents of files in tasks, and keep them; the step is named by what the files are now."""
+    ranges, name = cut_files(work, sources, step)
+    tasks = share_among_tasks(work.spark, ranges, work.cores)
+    at = work.spark.range(0, len(tasks), 1, len(tasks)).toDF("at")
+    return work.keep(work.apply(at, read_documents, DOCUMENTS, tasks=tasks, **given), name)
 
 
 def _keys(name: str) -> dict[str, Column]:

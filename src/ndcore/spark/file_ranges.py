@@ -1,0 +1,137 @@
+"""Which task reads which files: JSONL files are cut at lines into ranges of bytes, other files are whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ndcore.files.errors import UsageError
+from ndcore.files.file_reader import FileState, LineRange, count_lines, refuse_change, state_of
+from ndcore.files.remote import has_ranges
+from ndcore.files.sources import Source, is_url
+from ndcore.phases.columns import Batches, arrow
+from ndcore.spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["FileRange", "cut_files", "share_among_tasks", "whole_files"]
+
+LONGEST = "spark.sql.files.maxPartitionBytes"  # as Spark cuts Parquet
+OPENING = 4 << 20  # bytes that can be read while a file is opened, as spark.sql.files.openCostInBytes
+
+
+class FileRange(NamedTuple):
+    """A part of a file that one task reads.
+
+    Attributes
+    ----------
+    source : Source
+    state : FileState
+        Of the file when the job looked at it first.
+    size : int
+        Bytes of the part; 0 where the place of a URL does not tell it.
+    lines : LineRange or None
+        Of JSONL. None: the whole file.
+    """
+
+    source: Source
+    state: FileState
+    size: int
+    lines: LineRange | None = None
+
+
+def whole_files(sources: list[Source]) -> list[FileRange]:
+    """Look at the state of each file. UsageError for streams, which tasks cannot read; DocumentError."""
+    for source in sources:
+        if not source.location and not is_url(source.path):
+            raise UsageError(f"the input {source.path!r} is a stream, which tasks cannot read; write it to a file")
+    states = map(state_of, sources)
+    return [FileRange(source, state, state.size or 0) for source, state in zip(sources, states, strict=True)]
+
+
+def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRange], str]:
+    """Cut JSONL files that are not compressed into ranges of lines; a job counts the lines first.
+
+    A range has about the bytes of the setting LONGEST. Files of URLs are cut where their place reads parts of them.
+
+    Returns
+    -------
+    list of FileRange
+        In the order of the files and of their lines.
+    str
+        The name of the step, with a digest of what the files are now and how they are cut.
+    """
+    files, longest = whole_files(sources), _longest(work.spark)
+    told = "\0".join(f"{file.source.path}\0{file.state.size}\0{file.state.other}" for file in files)
+    digest = hashlib.blake2b(f"{longest}\0{told}".encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+    cuts = [cut for file in files if _is_long(file, longest) for cut in _cut(file, longest)]
+    if not cuts:
+        return files, f"{step} {digest}"
+    at = work.spark.range(0, len(cuts), 1, len(cuts)).toDF("at")
+    counted = work.keep(work.apply(at, count_ranges, "at bigint, lines bigint", cuts=cuts), f"lines of {step} {digest}")
+    lines = [row.lines for row in sorted(counted.collect())]
+    ranges = list[FileRange]()
+    of_file = {path: list(_number(rows)) for path, rows in
+               groupby(zip(cuts, lines, strict=True), lambda counted: counted[0][0].source.path)}
+    for file in files:
+        ranges += of_file.get(file.source.path, [file])
+    return ranges, f"{step} {digest}"
+
+
+def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) -> list[list[FileRange]]:
+    """Share ranges among tasks, in their order, by their bytes: some for each core, and not many more bytes than LONGEST."""
+    weights = [part.size + OPENING for part in ranges]
+    total = sum(weights)
+    tasks = min(len(ranges), max(8 * cores, -(-total // (_longest(spark) + OPENING))))
+    shared, before = dict[int, list[FileRange]](), 0
+    for part, weight in zip(ranges, weights, strict=True):
+        shared.setdefault(before * tasks // total, []).append(part)
+        before += weight
+    return list(shared.values())
+
+
+def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) -> Iterator[Any]:
+    """Count the lines that begin in each (file, start, stop) at the positions in the column ``at``: at, lines.
+
+    Raises
+    ------
+    DocumentError
+        A file cannot be read, or has changed.
+    """
+    for at in (at for batch in batches for at in batch.column("at").to_pylist()):
+        file, start, stop = cuts[at]
+        lines = count_lines(file.source, start, stop)
+        refuse_change(file.source, file.state, state_of(file.source))
+        yield arrow().record_batch([[at], [lines]], ["at", "lines"])
+
+
+def _longest(spark: SparkSession) -> int:
+    """Read the setting LONGEST in bytes."""
+    java: Any = spark.sparkContext._jvm
+    return int(java.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(spark.conf.get(LONGEST)))
+
+
+def _is_long(file: FileRange, longest: int) -> bool:
+    """Tell whether a file is cut."""
+    source = file.source
+    if source.kind != "jsonl" or source.compression or source.problem or file.size <= longest:
+        return False
+    return bool(source.location) or has_ranges(source.path, file.size)
+
+
+def _cut(file: FileRange, longest: int) -> list[tuple[FileRange, int, int]]:
+    """Cut a file into ranges (file, start, stop) that differ by a byte at most."""
+    count = -(-file.size // longest)
+    return [(file, *span) for span in pairwise(i * file.size // count for i in range(count + 1))]
+
+
+def _number(rows: Any) -> Iterator[FileRange]:
+    """Number the lines of the ranges of one file, ((file, start, stop), lines); ranges where no line begins are left out."""
+    number = 1
+    for (file, start, stop), lines in rows:
+        if lines:
+            yield file._replace(size=stop - start, lines=LineRange(start, number, lines))
+        number += lines
