@@ -17,8 +17,6 @@ from ndcore.choices import NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import kernel_unit, normal_form
 
-__all__ = ["Spans", "locate_tokens"]
-
 Spans: TypeAlias = tuple[Ints, Ints]
 
 

@@ -26,11 +26,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform
 
-__all__ = [
-    "COMMANDS", "FAMILIES", "Command", "Options", "Outcome", "Spec", "argument", "as_dataclass", "command", "default_of",
-    "family", "fill", "option", "option_class", "option_names", "specs",
-]
-
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 LAST = (SHINGLES, INPUT, RUNNING)  # groups below the options of the command itself

@@ -40,8 +40,6 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import TextCorpus
 
-__all__ = ["CostEstimate", "Costs", "Range", "dry_run"]
-
 SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
 MAX_FILES = 24  # to read of a stratum
 SORTING_SECONDS = 1.5e-7  # to sort one feature, and to compare the candidates that it yields

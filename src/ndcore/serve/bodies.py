@@ -10,8 +10,6 @@ from urllib.parse import parse_qsl
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route
 
-__all__ = ["FORM", "JSON", "PLAIN", "check_texts", "parse_body", "parse_query", "read_body"]
-
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
 OTHER = 1 << 20  # bytes of the other values

@@ -15,8 +15,6 @@ from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import estimated_intervals, finite_intervals
 
-__all__ = ["Comparison", "Method", "Positions", "Quantity", "positions_among"]
-
 Positions: TypeAlias = int | Sequence[int] | NDArray[np.integer[Any]]
 Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]

@@ -33,11 +33,6 @@ from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
 from ndcore.store.verdict import CHANGES, VERDICTS, Change, Judged, Version
 
-__all__ = [
-    "DIGESTED", "LEADER", "LIVE", "STR", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal",
-    "Sighting", "decode", "encode", "encode_new",
-]
-
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 from ndcore.checks import is_int
 from ndcore.store.verdict import Verdict, Version, microseconds, moment
 
-__all__ = ["MOST_JSON", "Message", "plain_of", "receive", "send", "value_of"]
-
 MOST_JSON, MOST_TEXTS, MOST_BYTES = 64 << 20, 1 << 16, (1 << 30) + (64 << 20)
 INLINE = 4096  # most characters or bytes of a value inside the JSON; longer ones follow it
 PIECE = 1 << 20  # bytes that are asked for at once: memory grows with what arrives, not with what is announced

@@ -24,11 +24,6 @@ from ndcore.recipe import Recipe, callable_name
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit, normal_form
 
-__all__ = [
-    "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
-    "given_shingling", "joined_samples",
-]
-
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
