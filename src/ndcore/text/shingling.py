@@ -21,7 +21,7 @@ from ndcore.checks import is_int
 from ndcore.choices import UNITS
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
-from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.inputs import as_bytes, as_texts, pieces
 from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit, normal_form
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
@@ -385,7 +385,7 @@ def _tape(tokens: Iterable[Text]) -> bytes:
         if not isinstance(token, (str, bytes)):
             raise TypeError(f"the unit's callable returned {token!r:.40} of type {type(token).__name__}; "
                             "tokens are str or bytes")
-        data = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
+        data = as_bytes(token)
         parts.append(len(data).to_bytes(8, "big") + data)
     return b"".join(parts)
 
