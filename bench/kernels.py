@@ -192,6 +192,20 @@ class Bench:
 
     # ---- sketches
 
+    def streamed(self, name: str, state: Any, fingerprints: NDArray[np.uint64],
+                 result: Callable[[], NDArray[Any]]) -> Callable[[], NDArray[Any]]:
+        """The function that opens a sketch of this name, takes the fingerprints, closes it, and returns its result."""
+        begin, take, end = (getattr(self.c, f"nd_{name}_{step}") for step in ("open", "take", "close"))
+        to, at, n = self.of(state), self.at(fingerprints), len(fingerprints)
+
+        def run() -> NDArray[Any]:
+            begin(to)
+            take(to, at, n)
+            end(to)
+            return result()
+
+        return run
+
     def minima(self, n: int, count: int, bits: int) -> Kernel:
         """Permutation minima of n fingerprints; the reference sees the first few of them."""
         key, a, b = native.coefficients(self.c, 1, count)
@@ -223,13 +237,7 @@ class Bench:
         fingerprints = self.words64(n)
         state = native.Bottom(size=size, early_size=early_size, key=key, members=self.at(members), early=self.at(early))
 
-        to, at = self.of(state), self.at(fingerprints)
-
-        def run() -> NDArray[np.uint64]:
-            self.c.nd_bottom_open(to)
-            self.c.nd_bottom_take(to, at, n)
-            self.c.nd_bottom_close(to)
-            return members[: state.count]
+        run = self.streamed("bottom", state, fingerprints, lambda: members[: state.count])
 
         return Kernel("", f"bottom {size}", "shingle", n, 8 * n, run,
                       lambda: reference_sketches.bottom(fingerprints[:100_000].tolist(), size) if n <= 100_000 else run())
@@ -241,14 +249,8 @@ class Bench:
         mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
         state = native.Mod(mix=mix, key=key, size=2**64 - 1, adaptive=int(modulus == 0), members=self.at(members),
                            scratch=self.at(scratch))
-        to, at = self.of(state), self.at(fingerprints)
-        self.c.nd_mod_init(to, modulus or 1)
-
-        def run() -> NDArray[np.uint64]:
-            self.c.nd_mod_open(to)
-            self.c.nd_mod_take(to, at, n)
-            self.c.nd_mod_close(to)
-            return members[: state.count]
+        self.c.nd_mod_init(self.of(state), modulus or 1)
+        run = self.streamed("mod", state, fingerprints, lambda: members[: state.count])
 
         def expected() -> list[int]:
             listed = fingerprints.tolist()
@@ -264,13 +266,7 @@ class Bench:
         mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
         state = native.Winnow(mix=mix, key=key, window=window, robust=1, scratch=self.at(scratch), values=self.at(values),
                               positions=self.at(positions))
-        to, at = self.of(state), self.at(fingerprints)
-
-        def run() -> NDArray[np.uint64]:
-            self.c.nd_winnow_open(to)
-            self.c.nd_winnow_take(to, at, n)
-            self.c.nd_winnow_close(to)
-            return values[: state.count]
+        run = self.streamed("winnow", state, fingerprints, lambda: values[: state.count])
 
         def expected() -> list[int]:
             return [z for z, _ in reference_sketches.winnow(fingerprints.tolist(), window)]
@@ -303,13 +299,7 @@ class Bench:
         slots, kept, table = np.empty(count, np.uint64), np.empty(3 * n, np.uint64), np.empty(PLACES, np.uint16)
         state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, table=self.at(table),
                             coordinates=self.at(out))
-        to, at = self.of(state), self.at(fingerprints)
-
-        def run() -> NDArray[np.uint32]:
-            self.c.nd_fastsketch_open(to)
-            self.c.nd_fastsketch_take(to, at, n)
-            self.c.nd_fastsketch_close(to)
-            return out
+        run = self.streamed("fastsketch", state, fingerprints, lambda: out)
 
         return Kernel("", f"fast sketch, {count} coordinates", "shingle", n, 8 * n, run,
                       lambda: fast_signature(fingerprints.tolist(), count))

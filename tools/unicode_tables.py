@@ -27,7 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from written_file import ROOT, write_files
+
 CODE_POINTS = 0x110000
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 SENTENCE_BREAK = ROOT / "tools" / "ucd"
@@ -331,6 +332,12 @@ def notice(ucd: Ucd, start: str, end: str) -> str:
     return "".join(f"{start} {line}{end}\n" for line in lines)
 
 
+def framed(ucd: Ucd, name: str, body: str) -> str:
+    """A header with this body."""
+    guard = f"ND_{name}_TABLES_H"
+    return f"{notice(ucd, '/*', ' */')}\n#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n{body}#endif\n"
+
+
 def longest_run(values: list[int], value: int) -> tuple[int, int]:
     """First and last index of the longest run of `value` between U+0800 and U+FFFF."""
     ends = [c for c in range(0x7FF, 0x10000) if values[c] != value] + [0x10000]
@@ -353,12 +360,7 @@ def write_code_points(ucd: Ucd) -> str:
         for value, (name, note) in enumerate(zip(KINDS, KIND_NOTES, strict=True))
     )
     rows = wrapped((f"{{{fold}, {kind}}}" for fold, kind in records), ", ")
-    return f"""{notice(ucd, "/*", " */")}
-#ifndef ND_UNICODE_TABLES_H
-#define ND_UNICODE_TABLES_H
-
-#include <stdint.h>
-
+    return framed(ucd, "UNICODE", f"""\
 #define ND_UNICODE_VERSION "{ucd.version}"
 
 {defines}
@@ -381,8 +383,7 @@ static const nd_code_point ND_CODE_POINTS[{len(records)}] = {{
 }};
 
 {c_two_stages("ND_CODE_POINT", "uint8_t", indexes)}
-{write_roles(ucd, indexes)}#endif
-"""
+{write_roles(ucd, indexes)}""")
 
 
 def write_roles(ucd: Ucd, classes: list[int]) -> str:
@@ -465,12 +466,7 @@ def write_nfkc(ucd: Ucd) -> str:
             pool += [len(target), *target]
     indexes = [offsets[ucd.compatibility[c]] if c in ucd.compatibility else 0 for c in range(CODE_POINTS)]
     rows = wrapped((f"{{{a}, {b}, {c}}}" for a, b, c in ucd.compositions), ", ")
-    return f"""{notice(ucd, "/*", " */")}
-#ifndef ND_NFKC_TABLES_H
-#define ND_NFKC_TABLES_H
-
-#include <stdint.h>
-
+    return framed(ucd, "NFKC", f"""\
 #define ND_DECOMPOSITIONS_LENGTH {len(pool)}
 #define ND_DECOMPOSITION_MAX {max(map(len, offsets))} /* code points in the longest decomposition */
 #define ND_COMPOSITIONS_LENGTH {len(ucd.compositions)}
@@ -501,8 +497,7 @@ static const nd_composition ND_COMPOSITIONS[ND_COMPOSITIONS_LENGTH] = {{
 {rows}
 }};
 
-#endif
-"""
+""")
 
 
 def write_graphemes(ucd: Ucd) -> str:
@@ -510,12 +505,7 @@ def write_graphemes(ucd: Ucd) -> str:
     names = list(CLUSTER_KINDS)
     kinds = "\n".join(f"    ND_CLUSTER_{name}," + (f" /* {note} */" if note else "") for name, note in CLUSTER_KINDS.items())
     indexes = [names.index(ucd.cluster_kind(ucd.fold.get(c, c))) for c in range(CODE_POINTS)]
-    return f"""{notice(ucd, "/*", " */")}
-#ifndef ND_GRAPHEME_TABLES_H
-#define ND_GRAPHEME_TABLES_H
-
-#include <stdint.h>
-
+    return framed(ucd, "GRAPHEME", f"""\
 /* Grapheme_Cluster_Break, with Extended_Pictographic and Indic_Conjunct_Break (InCB). */
 enum {{
 {kinds}
@@ -524,8 +514,7 @@ enum {{
 
 /* The kind of c after simple case folding: ND_CLUSTER_STAGE2[ND_CLUSTER_STAGE1[c >> 8]][c & 255], c < 0x110000. */
 {c_two_stages("ND_CLUSTER", "uint8_t", indexes)}
-#endif
-"""
+""")
 
 
 def write_sentences(ucd: Ucd) -> str:
@@ -535,12 +524,7 @@ def write_sentences(ucd: Ucd) -> str:
         f"    ND_SB_{name.upper()}," + (f" /* {note} */" if note else "") for name, note in SENTENCE_KINDS.items()
     )
     breaks = [ucd.sentence_break.get(c, "Other").replace("Format", "Extend") for c in range(CODE_POINTS)]
-    return f"""{notice(ucd, "/*", " */")}
-#ifndef ND_SENTENCE_TABLES_H
-#define ND_SENTENCE_TABLES_H
-
-#include <stdint.h>
-
+    return framed(ucd, "SENTENCE", f"""\
 /* Sentence_Break. */
 enum {{
 {kinds}
@@ -549,8 +533,7 @@ enum {{
 
 /* ND_SB_STAGE2[ND_SB_STAGE1[c >> 8]][c & 255], c < 0x110000. */
 {c_two_stages("ND_SB", "uint8_t", [names.index(name) for name in breaks])}
-#endif
-"""
+""")
 
 
 def sentence_exceptions(ucd: Ucd) -> dict[int, str]:
@@ -641,22 +624,13 @@ def main() -> int:
     arguments = parser.parse_args()
     ucd = read_ucd(arguments.ucd)
     package = ROOT / "src" / "ndcore"
-    files = {
+    return write_files({
         package / "core" / "unicode_tables.h": write_code_points(ucd),
         package / "core" / "grapheme_tables.h": write_graphemes(ucd),
         package / "core" / "sentence_tables.h": write_sentences(ucd),
         package / "core" / "nfkc_tables.h": write_nfkc(ucd),
         package / "reference" / "unicode_tables.txt": write_reference(ucd),
-    }
-    if not arguments.check:
-        for path, content in files.items():
-            path.write_bytes(content.encode("utf-8"))
-        return 0
-    stale = [p for p, content in files.items() if not p.exists() or p.read_bytes() != content.encode("utf-8")]
-    for path in stale:
-        print(f"{path.relative_to(ROOT)} is not what Unicode {ucd.version} data gives; "
-              "run tools/unicode_tables.py without --check", file=sys.stderr)  # fmt: skip
-    return 1 if stale else 0
+    }, arguments.check, f"what Unicode {ucd.version} data gives; run tools/unicode_tables.py without --check")
 
 
 if __name__ == "__main__":

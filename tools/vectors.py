@@ -23,10 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from written_file import ROOT, write_files
+
 from ndcore.reference import clustering, collection, hamming, rabin, resemblance, shingling, text
 from ndcore.reference import sketches as reference
 
-VECTORS = Path(__file__).resolve().parent.parent / "tests" / "vectors"
+VECTORS = ROOT / "tests" / "vectors"
 LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 DEGREES = (1, 2, 8, 13, 16, 32, 53, 63, 64)
 LONG = 40
@@ -859,17 +861,10 @@ def main() -> int:
     unknown = [stem for stem in arguments.stems if stem not in WRITERS]
     if unknown:
         parser.error(f"unknown stem {unknown[0]!r}; give some of {', '.join(WRITERS)}")
-    different = 0
-    for stem in arguments.stems or WRITERS:
-        path = arguments.output / f"{stem}.json"
-        written = dump(WRITERS[stem](), ascii=stem in TEXTS).encode()
-        if not arguments.check:
-            arguments.output.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(written)
-        elif not path.exists() or path.read_bytes() != written:
-            print(f"{path} is not what the reference gives; run tools/vectors.py {stem}", file=sys.stderr)
-            different = 1
-    return different
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    written = {arguments.output / f"{stem}.json": dump(WRITERS[stem](), ascii=stem in TEXTS)
+               for stem in arguments.stems or WRITERS}
+    return write_files(written, arguments.check, "what the reference gives; run tools/vectors.py")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,33 @@
-"""The command line of a program that writes one file from the source of this checkout. With --check it only compares."""
+"""Programs that write files from the source of this checkout. With --check they only compare."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 
 
+def write_files(contents: Mapping[Path, str], check: bool, expected: str) -> int:
+    """Write the files in UTF-8; with `check` return 1 where one differs, and say that it is not what is `expected`."""
+    encoded = {path: content.encode() for path, content in contents.items()}
+    if not check:
+        for path, content in encoded.items():
+            path.write_bytes(content)
+        return 0
+    stale = [path for path, content in encoded.items() if not path.exists() or path.read_bytes() != content]
+    for path in stale:
+        print(f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path} is not {expected}", file=sys.stderr)
+    return int(bool(stale))
+
+
 def write_or_check(about: str | None, path: Path, make: Callable[[], str], command: str) -> int:
-    """Write what `make` returns to the file; with --check return 1 where the file differs, and name the command."""
+    """Run a program that writes one file, whose content `make` returns; its command is named where it differs."""
     options = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--check", action="store_true", help="write nothing")
     check = options.parse_args().check
     sys.path.insert(0, str(SOURCE))  # the source of this checkout, not what is installed
-    content = make()
-    if not check:
-        path.write_text(content, encoding="utf-8")
-    elif path.read_text(encoding="utf-8") != content:
-        print(f"{path.name} is not what the source says: run {command}", file=sys.stderr)
-        return 1
-    return 0
+    return write_files({path: make()}, check, f"what the source says: run {command}")

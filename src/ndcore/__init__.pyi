@@ -19,7 +19,7 @@ from ndcore.dedup.result import NearDuplicates as NearDuplicates
 from ndcore.dedup.settings import load_settings as load_settings
 from ndcore.filters.design import ALTAVISTA as ALTAVISTA
 from ndcore.filters.design import FilterDesign as FilterDesign
-from ndcore.filters.design import pass_probability as pass_probability
+from ndcore.filters.pass_probability import pass_probability as pass_probability
 from ndcore.filters.search import design_filter as design_filter
 from ndcore.hamming.all_pairs import hamming_pairs as hamming_pairs
 from ndcore.hamming.fingerprints import hamming_distances as hamming_distances

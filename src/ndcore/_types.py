@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "AnyPath", "Arrays", "Bools", "Floats", "Ints", "Text", "UInts"]
-
 Text: TypeAlias = str | bytes
 AnyPath: TypeAlias = str | os.PathLike[str]
 Ints: TypeAlias = NDArray[np.int64]

@@ -11,12 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "MAX_MINIMA", "MOST_NUMBERED", "check_choice", "check_ids", "check_numbered", "checked_int",
-    "checked_memory_limit", "checked_probability", "checked_threshold", "imported", "is_int", "is_number", "parsed_size",
-    "position_of",
-]
-
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
 EXTRAS = {  # optional package -> the extra of ndcore that has it
     "msgspec": "cli", "rich": "cli", "shtab": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot",

@@ -13,7 +13,7 @@ NORMALIZED: Final = {
     "NFKC": ("word", "char", "grapheme"), "scan": ("char", "grapheme"), "words": ("line", "paragraph", "sentence"),
 }
 
-# Settings by name: documents as in a file of settings; see `load_settings`. Of noisy, bench/noise.py has measured why.
+# Settings by name, as in a file of settings; see `load_settings`. docs/which-threshold.md says why noisy has these.
 SETTINGS: Final = {"noisy": {
     "format": "ndcore settings", "version": 1, "near_duplicates": {
         "threshold": 0.3, "filter": "complete", "shingling": {"unit": "char", "width": 5, "normalize": "scan"}},

@@ -6,8 +6,6 @@ import os
 import shlex
 from collections.abc import Iterable
 
-__all__ = ["counted", "enumerated", "human_bytes", "pasted", "printable"]
-
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 document``, ``2,000 documents``. Give `plural` if it is not the noun with an s."""

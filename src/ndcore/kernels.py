@@ -18,9 +18,6 @@ from ndcore._samples import kernel as modsketch
 from ndcore._simhash import kernel as simhash
 from ndcore._text import kernel as text
 
-__all__ = ["using", "variants"]
-
-
 KERNELS: dict[str, Kernel] = {
     "bitmaps": bitmaps, "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
     "rabin": rabin, "simhash": simhash, "text": text,

@@ -13,8 +13,6 @@ from ndcore._signals import Stop
 from ndcore._types import Ints
 from ndcore.checks import is_int
 
-__all__ = ["cut", "map_pieces", "thread_count"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -12,8 +12,6 @@ import numpy as np
 from ndcore._types import AnyArray
 from ndcore.human import counted
 
-__all__ = ["Frozen", "NamedColumns", "frozen", "private", "rebuilt"]
-
 SHOWN = 3  # rows in a repr
 BLOCK = 1 << 14  # rows that become Python objects at a time
 

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Recipe", "RecipeMismatch", "callable_name", "stored_recipe"]
-
 Value: TypeAlias = "bool | int | float | str | Mapping[str, Value] | None"
 
 MAX_DEPTH = 16

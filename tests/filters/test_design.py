@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.filters.design import ALTAVISTA, FilterDesign, least_equal_minima, miss_probability, pass_probability
+from ndcore.filters.design import ALTAVISTA, FilterDesign, least_equal_minima
+from ndcore.filters.pass_probability import miss_probability, pass_probability
 from ndcore.filters.search import CANDIDATE_COST, COLLISION_COST, MAX_COLLISIONS_PER_DOCUMENT, design_filter
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 

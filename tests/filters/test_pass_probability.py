@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ndcore.filters.design import FilterDesign, miss_probability, pass_probability
-from ndcore.filters.pass_probability import inflection, log_pass_probability, resemblance_at
+from ndcore.filters.design import FilterDesign
+from ndcore.filters.pass_probability import (
+    inflection,
+    log_pass_probability,
+    miss_probability,
+    pass_probability,
+    resemblance_at,
+)
 
 
 def exact_pass(rho, groups, group_size, need):

@@ -5,7 +5,7 @@ letter or a number, ignorable code points removed and case folded. Canonical wor
 test that none of the rules in `DIFFERENCES` applies to, and differ in every other line.
 """
 
-import importlib.util
+import importlib
 import os
 import re
 import subprocess
@@ -94,13 +94,11 @@ def ucd() -> Path:
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
     """tools/unicode_tables.py, for its reader of UCD files."""
-    spec = importlib.util.spec_from_file_location("ndcore_tools_unicode_tables", GENERATOR)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(GENERATOR.parent))
+    try:
+        return importlib.import_module("unicode_tables")
+    finally:
+        sys.path.pop(0)
 
 
 class Properties(NamedTuple):

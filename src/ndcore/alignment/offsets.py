@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 import ndcore._text as _text
 from ndcore._types import Bools, Ints, Text
 from ndcore.choices import NORMALIZED, UNITS
+from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import kernel_unit, normal_form
-
-__all__ = ["Spans", "locate_tokens"]
 
 Spans: TypeAlias = tuple[Ints, Ints]
 
@@ -52,7 +51,7 @@ def locate_tokens(text: Text, shingling: Shingling) -> Spans:
             f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; "
             f"passages are for the units {', '.join(UNITS)}"
         )
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    data = as_bytes(text)
     if shingling.unit == "byte":
         starts = np.arange(len(data))
         spans = starts, starts + 1

@@ -14,9 +14,6 @@ from ndcore.alignment.tiling import TilePiece, heaviest_in_order, tile
 from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["Passage", "Passages", "passages"]
-
-
 ROUNDS = 4  # of aligning tokens between shared passages, each in the gaps that the one before leaves
 CHARACTERS = ("char", "grapheme", "byte")  # units of which single tokens are equal by chance
 

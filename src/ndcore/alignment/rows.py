@@ -12,8 +12,6 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.tiling import heaviest_in_order
 
-__all__ = ["AlignedRow", "decoded", "elided", "escape_text", "in_same_order", "rows", "spell_text", "visible"]
-
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
 

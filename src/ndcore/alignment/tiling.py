@@ -27,8 +27,6 @@ import numpy as np
 
 from ndcore._types import Ints
 
-__all__ = ["TilePiece", "heaviest_in_order", "tile"]
-
 CANDIDATES = 8  # places that are tried for an element that repeats
 
 

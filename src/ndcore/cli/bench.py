@@ -23,8 +23,6 @@ from ndcore.cli.commands import BenchOptions
 from ndcore.cli.info import processor
 from ndcore.parallel import thread_count
 
-__all__ = ["run_bench"]
-
 USUAL = "84 minima"  # the sketch that variants of kernels and other scripts are timed with
 LATIN, CYRILLIC = (ord("a"), 26), (0x430, 32)
 DOCUMENT_WORDS = 700

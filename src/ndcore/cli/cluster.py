@@ -42,9 +42,6 @@ from ndcore.report.page import render
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
 
-__all__ = ["cluster_account", "run_cluster"]
-
-
 # ---- the account, and the page
 
 LARGEST = 5  # clusters on the terminal

@@ -47,11 +47,6 @@ from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.job_description import COLLECTION as COLLECTION_JOB
 from ndcore.storage.staging import Staging, commit_together
 
-__all__ = [
-    "Built", "CollectionOutput", "build", "check_grouping_options", "find_documents", "keep_places", "places_of",
-    "plan_sketcher", "rebuild", "regroup",
-]
-
 
 class CollectionOutput(JobOutput):
     """The output directory of one run: a collection, unfinished until the end.

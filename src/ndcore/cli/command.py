@@ -22,14 +22,9 @@ import argparse
 import importlib
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform
-
-__all__ = [
-    "COMMANDS", "FAMILIES", "Command", "Options", "Outcome", "Spec", "argument", "as_dataclass", "command", "default_of",
-    "family", "fill", "option", "option_class", "option_names", "specs",
-]
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
@@ -247,11 +242,8 @@ def fill(parser: argparse.ArgumentParser, options: type[Options]) -> None:
         if spec.excludes:
             key = f"{spec.group} {spec.excludes}"
             place = made.get(key) or made.setdefault(key, place.add_mutually_exclusive_group())
-        place.add_argument(*_list_names(each, spec), **dict(_describe(each, spec)))
-
-
-def _list_names(each: Field[Any], spec: Spec) -> Iterable[str]:
-    return option_names(each, spec) if spec.group else (each.name,)
+        names = option_names(each, spec) if spec.group else (each.name,)
+        place.add_argument(*names, **dict(_describe(each, spec)))
 
 
 def _describe(each: Field[Any], spec: Spec) -> Iterator[tuple[str, Any]]:

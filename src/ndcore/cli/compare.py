@@ -20,8 +20,6 @@ from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare
 from ndcore.report.comparison_page import compare_page
 
-__all__ = ["print_comparison", "run_compare"]
-
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text as Styled

@@ -8,8 +8,6 @@ from ndcore.checks import missing
 from ndcore.cli.commands import CompletionOptions
 from ndcore.cli.parser import Parser, commands_of, parser
 
-__all__ = ["run_completion"]
-
 FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "IN", "INDEX", "INDEX|IN", "OTHER",
          "OUTDIR", "QUERIES", "STORE", "STORE|COLLECTION", "WEIGHTS"}  # metavars of files and directories
 

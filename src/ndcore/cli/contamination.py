@@ -52,8 +52,6 @@ from ndcore.storage.staging import commit_together
 from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
-__all__ = ["contamination_account", "run_contamination"]
-
 BENCHMARK = ("benchmark", "items", "contaminated", "tokens", "covered")
 
 

@@ -41,9 +41,6 @@ from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.staging import commit_together
 
-__all__ = ["run_dedup"]
-
-
 # ---- checks before anything is read
 
 

@@ -60,9 +60,6 @@ from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["DedupFindings", "DedupRun", "Side", "check_threshold", "cost_of_completeness", "describe_filter"]
-
-
 # ---- the search
 
 

@@ -27,8 +27,6 @@ from ndcore.report.dedup import from_near_duplicates
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
-__all__ = ["dedup_account", "dedup_page", "documents_of", "notes_of", "pairs_of", "promise"]
-
 MEANING = {
     "identical": "the same text as its representative, character for character",
     "lexical": "the same words in the same order",

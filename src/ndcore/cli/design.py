@@ -19,8 +19,6 @@ from ndcore.plots import checked_format, plot_filter
 from ndcore.report.plain_values import plain
 from ndcore.stats.collisions import fingerprint_bits
 
-__all__ = ["run_design"]
-
 THRESHOLD, DOCUMENTS = 0.8, 10**6
 RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 

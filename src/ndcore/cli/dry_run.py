@@ -40,8 +40,6 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import TextCorpus
 
-__all__ = ["CostEstimate", "Costs", "Range", "dry_run"]
-
 SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
 MAX_FILES = 24  # to read of a stratum
 SORTING_SECONDS = 1.5e-7  # to sort one feature, and to compare the candidates that it yields
@@ -133,7 +131,8 @@ class _Sample:
 
 def dry_run(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
     """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
-    account = estimate_account(_estimate(options, inputs, sketcher, costs), options, output)
+    estimate = _estimate(options, inputs, sketcher, costs)
+    account = Account(plain(estimate), _tell(estimate, output, options.on_error))
     if options.json:
         print_json(account.data)
     else:  # also with --quiet, and on standard output, whose records are not written
@@ -294,11 +293,6 @@ def _measure_process() -> int:
 
 
 # ---- the report
-
-
-def estimate_account(estimate: CostEstimate, options: DocumentOptions, output: str) -> Account:
-    """Make the account of an estimate."""
-    return Account(plain(estimate), _tell(estimate, output, options.on_error))
 
 
 def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | TextBlock]:

@@ -45,8 +45,6 @@ from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 
-__all__ = ["load", "run_build", "run_info", "run_join", "run_pairs", "run_plan", "run_query"]
-
 ROWS = 1 << 25  # rows of a Parquet file in memory at a time
 SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
 

@@ -20,8 +20,6 @@ from ndcore.kernels import variants
 from ndcore.parallel import thread_count
 from ndcore.report.plain_values import plain
 
-__all__ = ["processor", "run_info"]
-
 
 def run_info(options: InfoOptions) -> int:
     """Run ``ndcore info``, and return the exit code."""

@@ -52,12 +52,6 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import is_by_tags
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "COLLECTION", "RECORD_FORMATS", "SKETCHES", "all_sketches", "choose_settings", "count_repeated", "find_inputs",
-    "ids_of", "load_document", "load_sketches", "make_shingling", "only_rejected", "open_documents", "path_of",
-    "refuse_bare", "refuse_nothing_read", "refuse_stdin_twice", "select_inputs", "text_field", "uniform", "with_settings",
-]
-
 RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 

@@ -19,8 +19,6 @@ from ndcore.files.sources import Inputs
 from ndcore.spans.repeats_work import WorkPlace
 from ndcore.storage.job_description import REPEATS, JobDescription, OtherJob
 
-__all__ = ["JobOutput", "UnfinishedSearch", "reading_of", "stamp", "stamps_of", "unfinished_beside"]
-
 
 def unfinished_beside(output: str) -> Path:
     """Name the directory beside an output where a run works that is to go on after an interruption."""

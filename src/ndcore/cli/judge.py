@@ -18,8 +18,6 @@ from ndcore.judge.session import Question, Session
 from ndcore.report.comparison import compare
 from ndcore.report.plain_values import plain
 
-__all__ = ["run_judge"]
-
 KEYS = {"1": "same", "2": "different", "3": "skip"}
 SHOWN = 100_000  # characters of a text
 

@@ -17,10 +17,6 @@ from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
 
-__all__ = [
-    "ASSIGNED", "NamedDocuments", "PageFile", "place_columns", "report_file", "standard_output", "write_table",
-]
-
 # The columns about a document in its cluster, of every table of documents.
 ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
 

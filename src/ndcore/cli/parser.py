@@ -16,8 +16,6 @@ from ndcore._version import __version__
 from ndcore.cli.command import fill
 from ndcore.human import printable
 
-__all__ = ["Parser", "as_option", "commands_of", "nearest", "parser"]
-
 EXIT_CODES = (
     "Exit codes: 0 done; 1 an input or an output is at fault; 2 the command line is at fault; 128 + N ended by signal N "
     "(130: Ctrl-C)."

@@ -22,11 +22,6 @@ from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "Cleaned", "cut_documents", "excerpts_around", "fault_notes", "range_in", "the_text_field", "unite", "write_cleaned",
-    "write_empty",
-]
-
 
 class Cleaned(NamedTuple):
     """What is left of documents after passages were cut."""

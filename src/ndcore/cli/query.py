@@ -22,8 +22,6 @@ from ndcore.files.provenance import SavedPlaces
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
 from ndcore.human import counted, printable
 
-__all__ = ["run_clusters", "run_query"]
-
 
 def run_clusters(options: ClustersOptions) -> int:
     """Run ``ndcore clusters``, and return the exit code."""

@@ -48,8 +48,6 @@ from ndcore.spans.token_places import Ranges
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-__all__ = ["WrittenRepeats", "repeats_account", "run_repeats", "write_result"]
-
 Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
 
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma

@@ -9,8 +9,6 @@ from ndcore.files.errors import UsageError
 from ndcore.human import printable
 from ndcore.serve.server import bind, check_installed, opened, serve
 
-__all__ = ["run_serve"]
-
 
 def run_serve(options: ServeOptions) -> int:
     """Run ``ndcore serve`` until a signal ends it."""

@@ -37,8 +37,6 @@ from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 from ndcore.text.inputs import pieces
 
-__all__ = ["OPTIONS", "run_sketch"]
-
 THRESHOLD = 0.8
 # kind of sketch -> the options that are for it alone
 OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn"),

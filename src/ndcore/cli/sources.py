@@ -38,8 +38,6 @@ from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-__all__ = ["TextSources", "run_sources", "sources_account"]
-
 DOCUMENTS, PASSAGES = 10, 20  # on the terminal
 QUOTED = 120  # characters of a passage on the terminal
 EXCERPTS = 100  # passages on the page that are shown in their source, the longest

@@ -16,11 +16,6 @@ from ndcore.human import counted, human_bytes, printable
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key, Verdict
 
-__all__ = [
-    "run_backup", "run_check", "run_compact", "run_create", "run_expire", "run_history", "run_locate", "run_merge",
-    "run_query", "run_repair", "run_stats",
-]
-
 
 def run_create(options: CreateOptions) -> int:
     """Run ``ndcore store create``."""

@@ -20,8 +20,6 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.text.shingling import Shingling
 
-__all__ = ["as_json", "check_key", "describe_store", "find_key", "open_store", "show_date", "show_key", "unit_of"]
-
 
 @contextlib.contextmanager
 def open_store(path: str, *, read_only: bool = True, **more: Any) -> Iterator[Store]:

@@ -40,9 +40,6 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 from ndcore.text.inputs import is_by_tags
 
-__all__ = ["decide_account", "lines_as_they_come", "run_decide"]
-
-
 # ---- pages as they come
 
 _SKIP = "with --on-error skip, such lines are answered with the error"

@@ -19,12 +19,6 @@ from ndcore.files.sources import Ignored, Source, read_otherwise
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, printable
 
-__all__ = [
-    "BY_TAGS", "NO_MAIN", "archive_counts", "by_tags_list", "by_tags_note", "commonest", "ignored_list", "input_counts",
-    "left_out", "lists", "nothing_to_read", "print_readings", "print_rejected", "print_unread", "rejected_list",
-    "what_was_read",
-]
-
 NO_MAIN = "without recognizable main content, read whole"
 BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared by the text between the tags"
 

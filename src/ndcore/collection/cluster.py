@@ -37,7 +37,7 @@ from ndcore.collection.settings import (
     as_list,
     pack_labels,
 )
-from ndcore.collection.shelf import MemoryShelf, Shelf, part_name
+from ndcore.collection.shelf import MemoryShelf, Shelf
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.representatives import number_labels
 from ndcore.parallel import cut, map_pieces
@@ -46,16 +46,13 @@ from ndcore.sketch.features import features, super_features
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN, super_shingles
+from ndcore.storage.file_shelf import part_name
 from ndcore.storage.packed_ids import unpack_ids
 from ndcore.text.agreement import MustAgree
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
 from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
-
-__all__ = [
-    "PAIR_BYTES", "RANGE", "ROOM", "cluster", "count_pairs", "cut_into_parts", "pairing_sets", "run_phases", "sort_entries",
-]
 
 PARTS = 16  # of entries, or of pairs, where memory is not limited
 SEGMENT = 1 << 28  # bytes of sketches in a part

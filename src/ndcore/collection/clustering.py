@@ -30,8 +30,6 @@ from ndcore.pairs.greedy import place_greedily
 from ndcore.pairs.scored import DocumentPairs
 from ndcore.readonly import NamedColumns, frozen
 
-__all__ = ["Clustering", "Containments", "cluster_pairs", "unjoined", "weigh"]
-
 _NONE = np.empty(0, np.int64)
 _UNCHAINED = Chains(_NONE, _NONE, _NONE, np.empty(0), np.empty(0), _NONE)
 

@@ -37,7 +37,7 @@ from ndcore.collection.settings import (
     length,
     pack_labels,
 )
-from ndcore.collection.shelf import Shelf, counted_pairs, part_name
+from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
@@ -47,13 +47,12 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.super_shingles import RUN
 from ndcore.storage.container import CorruptFile
+from ndcore.storage.file_shelf import part_name
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.packed_ids import unpack_ids
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
-
-__all__ = ["Collection", "Resembling"]
 
 IdArrays = Callable[[int], dict[str, AnyArray]]
 """Of the number of documents, known at the end: the arrays of the slot ``ids``."""

@@ -14,8 +14,6 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import MIXED, ROWS_AT_ONCE, PackedStrings, pack_ids
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Names"]
-
 LONGEST = 1 << 16  # bytes of an id
 
 

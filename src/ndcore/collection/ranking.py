@@ -21,8 +21,6 @@ from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 
-__all__ = ["Ranking", "rank_pairs"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Frozen):

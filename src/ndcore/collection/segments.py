@@ -16,8 +16,6 @@ from ndcore.readonly import NamedColumns
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 
-__all__ = ["CommonValues", "CountedPairs", "Overlaps", "Segments"]
-
 
 class Overlaps(NamedTuple):
     """What pairs of documents have in common: ``common`` of the ``in_a`` and ``in_b`` members of their samples.

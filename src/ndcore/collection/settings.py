@@ -29,11 +29,6 @@ from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus, TextCorpus, as_corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "CLUSTERINGS", "FLOOR", "LABELLED", "LEAST", "METHODS", "POLICIES", "ClusterBy", "EarlierDocuments", "Given", "Grouping",
-    "Job", "Labels", "Method", "Policy", "Settings", "as_list", "check_threshold", "checked_count", "length", "pack_labels",
-]
-
 Method = Literal["shingles", "super-shingles", "features"]
 Policy = Literal["resemblance", "containment"]
 ClusterBy = Literal["star", "components", "greedy", "popular"]

@@ -29,11 +29,6 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.packed_ids import unpack_ids
 
-__all__ = [
-    "CLASSES", "CONTAINED", "IDENTICAL", "KEPT", "LEXICAL", "NEAR", "SHINGLE", "SLOTS", "VERSION", "MemoryShelf",
-    "Shelf", "Slot", "counted_pairs", "part_name",
-]
-
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")  # how a document relates to another
 KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED, VERSION = range(7)  # positions there; below NEAR, sketches are equal
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-__all__ = ["CrawlSettings", "CrawlStore", "Decided", "crawl_store"]
-
 ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
 
 logger = logging.getLogger("ndcore.crawl")

@@ -13,8 +13,6 @@ from ndcore.text.inputs import Extracted
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-__all__ = ["canonical_url", "page_text"]
-
 _PLAIN = ("text/plain", "text/markdown")
 _LINK = re.compile(r'<([^<>]*)>((?:[^,"]|"[^"]*")*)')
 _CANONICAL = re.compile(r';\s*rel\s*=\s*(?:"(?:[^"]*\s)?)?canonical(?=[\s",;]|$)', re.IGNORECASE)

@@ -9,8 +9,6 @@ from ndcore._types import Bools, Floats, Ints
 from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 
-__all__ = ["CLASSES", "RARE", "class_names", "classify", "describe_classes", "exact_copies"]
-
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 PAIRS = 1 << 16  # pairs whose digests are compared at a time
 RARE = CLASSES[5:]  # left out of counts where there are none

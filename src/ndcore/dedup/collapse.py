@@ -19,8 +19,6 @@ from ndcore.text.digests import digest_rows, first_equal, repeated
 from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["Collapsed", "collapse"]
-
 VOLUME = 1 << 20  # pairs, once for each shingle in common, that are counted at a time
 LISTED = 10  # texts in a notebook
 

@@ -43,10 +43,6 @@ from ndcore.text.digests import (
 from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "Choice", "Documents", "FirstPass", "Reading", "as_sides", "find_leaders", "read_documents", "sketch_corpus",
-]
-
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
 
 

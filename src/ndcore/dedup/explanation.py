@@ -22,8 +22,6 @@ from ndcore.text.agreement import describe_difference
 from ndcore.text.resemblance import Overlap, overlap, ratio
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Explanation", "explain"]
-
 
 @dataclass(frozen=True)
 class Explanation:

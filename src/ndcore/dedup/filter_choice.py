@@ -28,8 +28,6 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import Corpus, TextCorpus
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["FilterChoice", "FilterChooser"]
-
 LEAST = 128  # documents with different sets to estimate from
 SMALL = 2048  # documents, below which both filters take milliseconds
 ASSUMED = 100_000  # documents of a collection of which neither their number nor their bytes are known before it is read

@@ -39,8 +39,6 @@ from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["near_duplicates", "plan_sketches"]
-
 Priorities = ArrayLike | Callable[[], ArrayLike]
 
 

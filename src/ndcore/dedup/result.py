@@ -33,8 +33,6 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
 from ndcore.stats.collisions import expected_spurious
 
-__all__ = ["Basis", "Explanation", "NearDuplicates", "class_numbers", "conclude"]
-
 
 @dataclass(frozen=True, eq=False)
 class NearDuplicates(Assignments):

@@ -14,8 +14,6 @@ from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
 from ndcore.text.agreement import Agreement
 
-__all__ = ["CALLERS", "Rules"]
-
 VERIFICATIONS = ("fingerprints", "tokens")
 
 # Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.

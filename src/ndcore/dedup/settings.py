@@ -15,8 +15,6 @@ from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling
 
-__all__ = ["load_settings", "settings_beside", "write_settings"]
-
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a file of settings
 OPTIONS: dict[str, tuple[type, ...]] = {

@@ -19,11 +19,6 @@ from ndcore.checks import missing
 from ndcore.choices import COMPRESSIONS
 from ndcore.files.errors import DocumentError
 
-__all__ = [
-    "CODECS", "DamagedData", "Frame", "compress", "open_compressor", "open_decompressed", "open_writer", "read_frames",
-    "recognise_compression",
-]
-
 _BUFFER = 1 << 20
 _INPUT = 1 << 13  # small, so that gzip, whose ratio is at most 1032, expands to 8 MiB at a time
 _OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ndcore.files.errors import DocumentError
+from ndcore.text.inputs import as_bytes
 
 MISSING: Any = object()
 ANNOTATION = "ndcore"  # the field of JSON that annotation adds
@@ -169,4 +170,4 @@ def join_texts(texts: Sequence[str | bytes]) -> str | bytes:
         return texts[0]
     if all(isinstance(text, str) for text in texts):
         return "\n".join(texts)  # type: ignore[arg-type]
-    return b"\n".join([text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts])
+    return b"\n".join(map(as_bytes, texts))

@@ -23,8 +23,6 @@ from ndcore.files.sources import Ignored, Inputs, Position, Source
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.text.inputs import is_by_tags
 
-__all__ = ["Dated", "SinglePass"]
-
 
 class Dated(NamedTuple):
     """A document with its id, its date (None where unknown) and its place."""

@@ -19,8 +19,6 @@ from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_string, write_time
 from ndcore.files.outputs import OutputFile
 
-__all__ = ["BATCH", "Blocks", "Column", "Table", "TableFile", "write_json_lines"]
-
 BATCH = 1 << 15  # rows
 Kind = Literal["id", "string", "integer", "number", "truth", "time"]
 

@@ -9,8 +9,6 @@ import numpy as np
 from ndcore._types import Floats, Ints
 from ndcore.stats.binomial import log_coefficient
 
-__all__ = ["BACKGROUND", "Unrelated", "log_complement"]
-
 BACKGROUND = 0.01  # mean resemblance of unrelated documents, if none is given
 BLOCK = 32  # integrands evaluated at once
 

@@ -16,7 +16,6 @@ from ndcore.filters.background import BACKGROUND, Unrelated
 from ndcore.filters.pass_probability import (
     inflection,
     miss_of_design,
-    miss_probability,
     pass_probability,
     resemblance_at,
 )
@@ -24,15 +23,6 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.priors import Errors, Given, Prior
 from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
-
-__all__ = [
-    "ALTAVISTA",
-    "FilterDesign",
-    "least_equal_minima",
-    "miss_probability",
-    "pass_probability",
-]
-
 
 MAX_BITS = 64  # of a feature
 

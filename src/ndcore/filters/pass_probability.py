@@ -27,8 +27,6 @@ from ndcore.checks import checked_shape
 from ndcore.filters.background import log_complement
 from ndcore.stats.binomial import log_coefficient, lower_tail
 
-__all__ = ["inflection", "log_pass_probability", "miss_probability", "pass_probability", "resemblance_at"]
-
 
 @overload
 def pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...

@@ -15,8 +15,6 @@ from ndcore._types import Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.choices import DROPS
 
-__all__ = ["SHINGLE_BYTES", "PrefixFilter"]
-
 SHINGLE_BYTES = 8  # of temporary files
 EXAMPLE = 100  # shingles of the document that `str` describes
 

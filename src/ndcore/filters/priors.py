@@ -13,8 +13,6 @@ from ndcore.filters.background import log_complement
 from ndcore.filters.pass_probability import checked_resemblance
 from ndcore.stats.binomial import log_coefficient
 
-__all__ = ["Errors", "Given", "Prior"]
-
 Given: TypeAlias = ArrayLike | Callable[[float], float]
 
 PANELS = 25  # of a density, on either side of the threshold

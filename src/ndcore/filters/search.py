@@ -26,8 +26,6 @@ from ndcore.filters.pass_probability import miss_of_design, pass_probability
 from ndcore.filters.priors import Given, Prior
 from ndcore.stats.binomial import upper_tail
 
-__all__ = ["design_filter"]
-
 COLLISION_COST = 1.0  # work for a pair that shares a feature: its signatures are compared
 CANDIDATE_COST = 100.0  # work for a candidate: its texts are shingled again and compared
 MAX_COLLISIONS_PER_DOCUMENT = 1000.0  # pairs to enumerate per document beyond which more permutations are cheaper

@@ -26,8 +26,6 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 
-__all__ = ["hamming_pairs"]
-
 PIECE = 1 << 20  # fingerprints read at a time
 LEAST_KEYS = 1 << 25  # keys of a range that a thread sorts at a time, at least where a table has more
 COUNTED_BITS = 14  # leading bits by which a table is cut into ranges

@@ -24,8 +24,6 @@ from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import TablePlan
 from ndcore.parallel import map_pieces
 
-__all__ = ["CompressedTable", "CompressedTables", "code_lengths"]
-
 BLOCKS_AT_ONCE = 1 << 12  # decoded at a time by `check`
 
 

@@ -14,10 +14,6 @@ from ndcore._types import Ints, UInts
 from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
-__all__ = [
-    "as_fingerprints", "checked_fingerprints", "hamming_distances", "mapped_array", "mapped_fingerprints", "mapped_raw",
-]
-
 NUMPY = b"\x93NUMPY"
 OTHER_FILES = {b"PAR1": "Parquet", b"\x1f\x8b": "a compressed file", b"\x28\xb5\x2f\xfd": "a compressed file",
                MAGIC: "a file of ndcore"}

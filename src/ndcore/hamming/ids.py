@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 from ndcore._types import AnyArray, Bools, Ints
 from ndcore.storage.packed_ids import PackedStrings, hashes_of
 
-__all__ = ["NO_ROWS", "RowIds", "as_ids"]
-
-
 KINDS = {"i": "integers", "u": "integers", "U": "str", "S": "bytes"}
 NO_ROWS = np.empty(0, np.int64)
 NO_ROWS.setflags(write=False)

@@ -25,8 +25,6 @@ from ndcore.recipe import Recipe
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings
 
-__all__ = ["BUFFER", "HammingIndex", "Recent", "near_many", "take_small_levels"]
-
 QUERIES_AT_ONCE = 1 << 14  # of one thread
 
 

@@ -21,8 +21,6 @@ from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.packed_ids import PackedStrings
 
-__all__ = ["KIND", "SavedFingerprints", "StoredIndex", "read_index", "write_index"]
-
 KIND = "hamming"
 
 

@@ -21,8 +21,6 @@ from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 from ndcore.storage import container
 
-__all__ = ["hamming_join"]
-
 CHUNK = (64 << 20) // 8  # fingerprints that a thread takes at a time: 64 MB, as in the paper
 PROBED_AT_ONCE = 1 << 20  # fingerprints that look up one table after another, so that a table stays in the cache
 

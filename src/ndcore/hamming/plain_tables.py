@@ -22,8 +22,6 @@ from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
 from ndcore.parallel import map_pieces
 
-__all__ = ["RANGES_PER_TABLE", "PlainTables", "orders", "runs_of", "sorted_keys"]
-
 RANGES_PER_TABLE = 16  # pieces of work in a search for pairs, so that threads share a table
 NO_PRESENCE = np.empty(0, np.uint8)
 

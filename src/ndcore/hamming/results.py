@@ -7,8 +7,6 @@ from typing import NamedTuple
 from ndcore._types import AnyArray, Ints
 from ndcore.readonly import NamedColumns
 
-__all__ = ["MAX_PAIRS", "Matches", "Pairs"]
-
 MAX_PAIRS = 1 << 28  # more are refused
 
 

@@ -11,8 +11,6 @@ import ndcore._hamming as _hamming
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.table_plan import TablePlan
 
-__all__ = ["collected", "near_pairs", "ranges", "row_pairs"]
-
 LARGE_RUN = 1 << 17  # keys with the same prefix; from here on their pairs are estimated before they are compared
 SAMPLED = 1024  # keys of a large run whose neighbours are counted
 LOG_ODDS = 65 * math.log(2)  # ln(2 / p) at p = 2^-64, the probability that an acceptable number of pairs is refused

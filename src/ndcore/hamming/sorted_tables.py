@@ -22,8 +22,6 @@ from ndcore.hamming.table_plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["RowMatches", "SortedTables", "joined"]
-
 MAX_FINGERPRINTS = (1 << 32) - 1
 DISTANCE_BITS = MAX_DISTANCE.bit_length()
 

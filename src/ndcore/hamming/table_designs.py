@@ -22,9 +22,6 @@ from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-__all__ = ["MAX_TABLES", "PermutedTable", "checked_tables", "count_tables", "find_missed_bits", "list_designs",
-           "make_tables", "split_evenly"]
-
 MAX_TABLES = 1024  # which take 8 KiB per fingerprint
 SEARCH_STEPS = 20000
 

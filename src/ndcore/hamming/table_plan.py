@@ -21,11 +21,6 @@ from ndcore.hamming.table_designs import (
 )
 from ndcore.human import counted
 
-__all__ = [
-    "MAX_DISTANCE", "TablePlan", "checked_search", "directory_bits", "plan_join", "plan_pairs", "plan_tables",
-    "presence_bits",
-]
-
 MAX_DISTANCE = 10
 KEY_BYTES = 8
 ENTRY_BYTES = 4  # of a directory

@@ -17,8 +17,6 @@ from typing import Any
 
 from ndcore._types import AnyPath
 
-__all__ = ["LABELS", "AnswerLog", "AnswerState", "Answered", "read_labels"]
-
 LABELS = ("same", "different", "skip")
 MOST_NOTE = 10_000  # characters of a note
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ndcore._types import Floats, Ints
 from ndcore.judge.pool import FLOOR
 
-__all__ = ["BINS", "STEP", "THRESHOLDS", "MeasureFit", "bins_of"]
-
 STEP = 0.01
 THRESHOLDS = np.round(np.arange(FLOOR, 1 + STEP / 2, STEP), 2)  # that can be chosen
 BINS = len(THRESHOLDS) + 1  # bin 0: scores below the first; bin i: from THRESHOLDS[i - 1] on; the last: 1.0

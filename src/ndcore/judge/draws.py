@@ -14,8 +14,6 @@ import numpy as np
 from ndcore._types import Floats, Ints
 from ndcore.judge.curves import BINS, MeasureFit
 
-__all__ = ["STRATIFIED", "Draw", "Drawer"]
-
 UNIFORM = 0.15
 STRATIFIED = 10  # draws before those that go by answers
 STRATA = np.concatenate([[0], 1 + np.minimum(np.arange(BINS - 1) // 10, 7)])  # of each bin

@@ -19,19 +19,6 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.measures import Measure
 
-__all__ = [
-    "Agreed",
-    "Answers",
-    "Estimate",
-    "Findings",
-    "MeasureComparison",
-    "ThresholdCurves",
-    "evaluate",
-    "expected_f1",
-    "kappa",
-    "weighted_f1",
-]
-
 INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
 ERRORS = 2.5  # standard errors to either side of a weighted estimate
 NARROW = 0.1  # width of an interval of F1 that is worth more answers

@@ -17,8 +17,6 @@ from ndcore.report.html import wrap_page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
 
-__all__ = ["SessionEvidence", "evidence_json", "evidence_page"]
-
 LISTED = 2000  # draws on the page; the JSON has all
 
 

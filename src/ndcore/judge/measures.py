@@ -11,8 +11,6 @@ from ndcore.choices import AGREEMENTS, DROPS, NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import check_unit
 
-__all__ = ["DEFAULT", "Measure", "checked_measures"]
-
 MOST_WIDTH = 32  # of a measure: wider shingles tell only copies
 
 

@@ -30,8 +30,6 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus
 
-__all__ = ["FLOOR", "Pool", "gather"]
-
 FLOOR = 0.2  # resemblance from which a pair is in the pool
 MOST_PAIRS = 1 << 21  # of a pool; more are thinned
 RUN_DRAWS = 1 << 18  # pairs that are drawn of the clusters with a shingle of very many documents

@@ -28,8 +28,6 @@ from ndcore.storage.container import replacing
 from ndcore.storage.lock import CannotLock, Lock
 from ndcore.text.corpus import Corpus, as_corpus, indexed_texts
 
-__all__ = ["Question", "Session"]
-
 LOG, SETTINGS, EVIDENCE = "answers.jsonl", "settings.toml", "evidence"
 ADVICE = "another session has this directory: end it, or take another directory"
 

@@ -14,8 +14,6 @@ from ndcore.human import counted
 from ndcore.readonly import Frozen
 from ndcore.sketch.arrow_table import as_column
 
-__all__ = ["Assignments", "largest_clusters", "sizes_of"]
-
 LISTED = 5  # clusters in a notebook
 LONG = 60  # characters of an id there
 

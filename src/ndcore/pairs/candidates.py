@@ -22,8 +22,6 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["Candidates", "Runs", "Search", "find_candidates"]
-
 ENTRY_BYTES = 40  # an entry before and after its part is chosen, and scratch, about
 EXPANDED = 64  # documents of a run whose pairs are compared by their signatures; of more, by bitmaps of their sets
 BLOCK = 1 << 16  # entries of several groups that are sorted together; more of one group are sorted alone

@@ -17,8 +17,6 @@ from ndcore.pairs.representatives import represent
 from ndcore.pairs.scored import DocumentPairs
 from ndcore.readonly import NamedColumns
 
-__all__ = ["Chains", "chains", "guarded", "to_representatives"]
-
 
 class _Chains(NamedTuple):
     representative: Ints

@@ -12,8 +12,6 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.pairs.representatives import Leaders
 from ndcore.pairs.shingle_sets import ShingleSets
 
-__all__ = ["COMMON_CLASSES", "CommonShingles", "find_common", "without_common"]
-
 COMMON_CLASSES = 20  # leaders that have a common shingle, at least
 SATURATED = (1 << 16) - 1  # of a counter
 MOST_CELLS = 1 << 28

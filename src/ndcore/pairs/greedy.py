@@ -15,8 +15,6 @@ from ndcore._types import Ints, UInts
 from ndcore.checks import check_numbered, checked_int, checked_threshold
 from ndcore.sketch.sketcher import checked_sets
 
-__all__ = ["greedy_clusters", "place_greedily"]
-
 NO_LIMIT = (1 << 32) - 1
 
 

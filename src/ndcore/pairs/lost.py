@@ -15,8 +15,6 @@ from ndcore.parallel import cut, map_pieces
 from ndcore.storage.spill import SpooledSets
 from ndcore.text.shingling import Shingling
 
-__all__ = ["SOUGHT", "LostRuns", "count_lost"]
-
 MOST_CELLS = 1 << 28
 SOUGHT = 1 << 25  # shingles of dropped documents that are looked for at a time
 CELLS = 8  # counters for each shingle that is sought: most others then pass none

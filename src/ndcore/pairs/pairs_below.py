@@ -16,8 +16,6 @@ import numpy as np
 from ndcore._types import Floats, Ints
 from ndcore.filters.design import FilterDesign
 
-__all__ = ["PairsBelow", "candidate_probability", "count_by_resemblance", "estimate_below"]
-
 CELLS = 1000  # of [0, 1], in which rejected pairs are counted
 GRID = 61  # resemblances at which the probability is computed; between them it is interpolated
 SPAN = 3  # steps of 0.1 below the threshold that are estimated

@@ -24,8 +24,6 @@ from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["PrefixCandidates", "find_prefix_candidates"]
-
 MEMORY = 4 << 30  # bytes for counters, entries and lists without a memory_limit
 LEAST_MEMORY = 1 << 16  # bytes, below which a smaller limit would cost time and save nothing
 MOST_CELLS = 1 << 30  # counters of 2 bytes

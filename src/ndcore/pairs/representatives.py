@@ -23,19 +23,6 @@ from ndcore.pairs.verification import Verifier
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
-__all__ = [
-    "CLUSTERINGS",
-    "Draft",
-    "KeepOrder",
-    "Labels",
-    "Leaders",
-    "join_stars",
-    "move_to_best",
-    "number_labels",
-    "represent",
-    "settle_runs",
-]
-
 Labels = ArrayLike | Callable[[], ArrayLike]
 
 CLUSTERINGS = ("star", "components", "greedy")

@@ -12,8 +12,6 @@ from ndcore._types import Bools, Floats, Ints, UInts
 from ndcore.readonly import NamedColumns, rebuilt
 from ndcore.sketch.sketcher import end_to_end
 
-__all__ = ["DocumentPairs", "Holders", "Scored"]
-
 
 class _DocumentPairs(NamedTuple):
     a: Ints

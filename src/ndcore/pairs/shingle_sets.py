@@ -22,8 +22,6 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledArray, SpooledSets
 from ndcore.text.shingling import Shingling
 
-__all__ = ["SetBitmaps", "ShingleSets"]
-
 SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
 CHUNK = 1 << 19  # members of the sets of a chunk, about
 BATCH = 1 << 18  # pairs that are compared in one order

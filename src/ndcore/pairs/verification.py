@@ -15,8 +15,6 @@ from ndcore.pairs.scored import Scored
 from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
 from ndcore.progress import Progress
 
-__all__ = ["Verifier"]
-
 ROWS = 4096  # pairs of signatures that are compared at a time
 WORTH_BITMAPS = 4  # pairs for each set, from which bitmaps cost less than they spare
 

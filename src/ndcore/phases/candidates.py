@@ -22,8 +22,6 @@ from ndcore.phases.columns import (
     row_changes,
 )
 
-__all__ = ["GROUP_BYTES", "expand_runs", "list_entries", "number_rows"]
-
 GROUP_BYTES = 2  # of a run's name: the group, then the feature, then the scope
 PAIRS = 1 << 18  # of a batch, about
 

@@ -12,11 +12,6 @@ from ndcore._types import AnyArray, Bools, Ints
 from ndcore.checks import imported
 from ndcore.text.inputs import as_texts
 
-__all__ = [
-    "Batches", "arrow", "as_batch", "binary_column", "byte_rows", "bytes_of", "cut_binary", "drop_empty", "numbers",
-    "read_column", "row_changes",
-]
-
 Batches = Iterable[Any]  # of pyarrow.RecordBatch; pyarrow has no types
 
 

@@ -35,8 +35,6 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.inputs import pieces
 
-__all__ = ["LABEL_CELLS", "count_candidates"]
-
 LABEL_CELLS = 1 << 16  # of the table of limits, by the first two bytes of a label
 ROWS = 1 << 18  # of a tally before it is added up
 HELD = 1 << 20  # rows of a tally that is added up; larger ones are given away

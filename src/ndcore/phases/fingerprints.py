@@ -13,8 +13,6 @@ from ndcore.hamming.sorted_tables import SortedTables
 from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-__all__ = ["match_fingerprints"]
-
 PROBED = 1 << 12  # fingerprints at a time
 MATCHES = 1 << 18  # of a batch
 

@@ -11,8 +11,6 @@ from ndcore._types import Ints, UInts
 from ndcore.pairs.common_shingles import CommonShingles
 from ndcore.phases.columns import byte_rows
 
-__all__ = ["LabelledShingles", "mixes_of"]
-
 
 def mixes_of(batch: Any) -> UInts | None:
     """Return a number for each document, which tells labels of `by`, the column ``scope``, apart; None without labels.

@@ -25,8 +25,6 @@ from ndcore.pairs.scored import Scored
 from ndcore.phases.columns import Batches, arrow, byte_rows, bytes_of, drop_empty
 from ndcore.phases.verification import Judgement, scored_batch
 
-__all__ = ["compare_holders", "find_representatives"]
-
 IN_MEMORY = 32 << 20  # bytes of documents that a task compares with a block at a time
 STEP = 512  # documents of a block that are settled together
 PART = 256  # documents that meet others at a time

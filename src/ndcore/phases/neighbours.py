@@ -12,8 +12,6 @@ from ndcore._types import Ints, UInts
 from ndcore.phases.columns import Batches, as_batch, bytes_of, drop_empty, numbers
 from ndcore.phases.shingle_sets import may_have
 
-__all__ = ["reject_pairs", "select_sharing"]
-
 
 def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:
     """Select the rows of which a value may be in a filter of these words; all columns stay.

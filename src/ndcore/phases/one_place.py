@@ -20,8 +20,6 @@ from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.text.digests import first_equal
 
-__all__ = ["check_ids", "find_contenders", "sketch_table"]
-
 
 def sketch_table(table: Any, *, text: str, sketcher: MinHasher, design: FilterDesign) -> Any:
     """Sketch the texts of a pyarrow Table, empty or not, and return a Table: `sketch_documents` says its columns."""

@@ -22,8 +22,6 @@ from ndcore.phases.labelled_shingles import LabelledShingles, mixes_of
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["CELLS", "DIGEST", "MARKS", "MOST", "Probes", "fill_table", "join_tables", "put_together", "sum_digests"]
-
 CELLS, MARKS = 1 << 23, 1 << 27  # 16 MiB each
 DIGEST = "cast(conv(hex(substring(bytes, 1, 4)), 16, 10) as decimal(20, 0))"  # SQL of a part of a digest
 MOST = (1 << 16) - 1  # of a counter

@@ -34,8 +34,6 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, digest_piece
 from ndcore.text.inputs import digest, pieces
 
-__all__ = ["LEVELS", "compare_samples", "count_overlaps", "list_members", "sample_documents", "sketches_of"]
-
 LEVELS = 65  # moduli that are powers of 2, of values of 64 bits
 OF_SAMPLE, OF_TEXT = b"s", b"t"  # what a deciding digest is of
 

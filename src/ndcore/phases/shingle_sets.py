@@ -15,8 +15,6 @@ from ndcore.phases.columns import Batches, as_batch, binary_column, bytes_of, cu
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["BITS", "MOST_WORDS", "form_sets", "list_members", "may_have", "word_and_bits"]
-
 MEMBERS = 1 << 17  # of a row: 1 MiB
 BITS = 5  # that a value sets in its word of 64 bits
 MOST_WORDS = 1 << 24  # of a filter: 128 MiB

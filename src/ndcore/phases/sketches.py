@@ -21,8 +21,6 @@ from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-__all__ = ["list_sketches", "signed", "sketch_documents"]
-
 
 def sketch_documents(
     batches: Batches, *, text: str, sketcher: MinHasher, design: FilterDesign | Probes | None, must_agree: MustAgree = None,

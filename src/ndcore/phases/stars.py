@@ -24,8 +24,6 @@ from ndcore._cluster import components, star_ascending
 from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-__all__ = ["assign_stars", "contract_edges", "large_star", "resolve_round", "small_star"]
-
 PAIRS = 1 << 18  # of whole components that are assigned together, about
 
 

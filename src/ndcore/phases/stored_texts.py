@@ -19,8 +19,6 @@ from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, numbers
 from ndcore.phases.shingle_sets import form_sets
 from ndcore.text.shingling import Shingling
 
-__all__ = ["form_stored_sets"]
-
 ADVICE = "what a collection refers to must stay as it was; with copy=True it keeps a copy of its own"
 HADOOP = {"s3a": "s3", "s3n": "s3"}  # schemes of Hadoop, as Arrow names them
 

@@ -20,8 +20,6 @@ from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledSets
 
-__all__ = ["OF_PAIR", "OF_SET", "JudgedSets", "Judgement", "list_missing", "scored_batch", "take_sets", "verify_blocks"]
-
 OF_SET, OF_PAIR = 0, 1  # what a row of a block is
 IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time; more go to a temporary file
 PAIRS = 1 << 15  # that are compared at a time

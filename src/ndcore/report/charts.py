@@ -13,8 +13,6 @@ import numpy as np
 
 from ndcore._types import Ints
 
-__all__ = ["Bar", "draw_histogram", "draw_stack", "resemblance_bars", "size_bars"]
-
 WIDTH, HEIGHT = 420, 200
 LEFT, RIGHT, TOP, BOTTOM = 8, 412, 40, 172  # of the bars
 LEAST = 1.5  # height of a bar that is not 0

@@ -15,8 +15,6 @@ from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.pairs.assignments import largest_clusters
 from ndcore.report.model import MEMBERS, ROWS, ChosenClusters, Excerpt, Excerpts, Loss, Losses, Member, ShownCluster, View
 
-__all__ = ["ReviewList", "choose_clusters"]
-
 CLUSTERS = 50  # listed, the largest
 VIEWS = 10  # clusters with two documents side by side; as many pairs nearest the threshold, and losses
 STRONGEST = ("identical", "lexical", "shingle")  # classes of resemblance 1, the strongest first

@@ -33,8 +33,6 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["from_clustering", "shingles_of_values"]
-
 LISTED = 50  # common values, and pairs of a contained document and its container
 CONTAINED = 0.8
 

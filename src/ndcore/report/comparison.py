@@ -18,8 +18,6 @@ from ndcore.text.inputs import as_bytes, original_digest
 from ndcore.text.resemblance import Overlap, overlap
 from ndcore.text.shingling import Shingling
 
-__all__ = ["ComparedDocument", "DocumentComparison", "as_json", "as_text", "compare"]
-
 _SHINGLING = ("unit", "width", "labelled", "short", "normalize")
 _SKETCHES: dict[str, Callable[..., MinHasher | BottomSketcher | ModSketcher]] = {
     "84 minima": functools.partial(MinHasher, num_perm=84),

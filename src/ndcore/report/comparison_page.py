@@ -8,8 +8,6 @@ from ndcore.report.comparison import ComparedDocument, DocumentComparison
 from ndcore.report.html import draw_overview, read_beside, wrap_page
 from ndcore.report.side_by_side import show_side_by_side
 
-__all__ = ["STYLE", "compare_page", "show_comparison", "title_of"]
-
 STYLE = read_beside(__file__, "comparison.css")
 
 

@@ -28,8 +28,6 @@ from ndcore.report.model import (
     read_excerpts,
 )
 
-__all__ = ["from_near_duplicates"]
-
 
 def from_near_duplicates(
     result: NearDuplicates,

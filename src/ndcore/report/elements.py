@@ -10,28 +10,6 @@ from ndcore.alignment.rows import decoded, elided, escape_text, visible
 from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, wrap_page
 from ndcore.report.model import Excerpt, Figure, Member, ReportTable, truncate
 
-__all__ = [
-    "NAME",
-    "fit",
-    "plain_name",
-    "right_class",
-    "shorten",
-    "show_grid",
-    "show_header",
-    "show_making",
-    "show_name",
-    "show_page",
-    "show_resemblance",
-    "show_section",
-    "show_share",
-    "show_snippet",
-    "show_table",
-    "show_tables",
-    "show_text",
-    "show_value",
-    "three_decimals",
-]
-
 NAME, NAME_BYTES = 100, 500  # characters of a name, bytes of its HTML
 SNIPPET, SNIPPET_BYTES = 180, 1500
 VALUE, VALUE_BYTES = 12_000, 60_000  # of a parameter, the command line, the recipe

@@ -9,11 +9,6 @@ from pathlib import Path
 from ndcore.alignment.passages import Passages
 from ndcore.alignment.rows import in_same_order, spell_text
 
-__all__ = [
-    "BEGINNING", "REPORT_SCRIPT", "REPORT_STYLE", "SCRIPT", "STYLE", "content_policy", "draw_overview", "read_beside",
-    "wrap_page",
-]
-
 BEGINNING = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="ndcore">\n'
 RIBBONS = 400  # passages in the overview, the longest
 

@@ -8,8 +8,6 @@ from typing import Any, Protocol
 from ndcore._types import Floats
 from ndcore.report.elements import show_grid, show_text
 
-__all__ = ["CURVES", "Judged", "curve_chart", "measure_table"]
-
 LEFT, RIGHT, TOP, BOTTOM = 40, 700, 12, 220
 LINES = ("f1", "precision", "recall")
 CURVES = """

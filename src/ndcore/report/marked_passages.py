@@ -20,8 +20,6 @@ from ndcore.report.elements import (
 from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
 
-__all__ = ["DocumentWithPassage", "Marked", "MarkedText", "excerpt", "marked_page"]
-
 STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
 
 MARKS = 60  # of a text

@@ -18,12 +18,6 @@ from ndcore.recipe import Recipe
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "ChosenClusters", "Excerpt", "Excerpts", "Figure", "Loss", "Losses", "Member", "Part", "Report", "ReportTable",
-    "ShownCluster", "View", "cluster_sizes", "count_hundredths", "describe_shingling", "document_name", "never_refusing",
-    "read_excerpts", "truncate", "versions",
-]
-
 MEMBERS = 20  # listed of a cluster, the least similar to the representative
 ROWS = 20  # of any other table
 EXCERPT = 20_000  # code points of a str, bytes of bytes: the most that is kept of a text

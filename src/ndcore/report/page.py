@@ -44,7 +44,6 @@ from ndcore.report.model import (
 from ndcore.report.side_by_side import LEGEND, show_side_by_side
 from ndcore.text.shingling import Shingling
 
-__all__ = ["render", "side_by_side"]
 
 def render(report: Report) -> str:
     """Render a report as a page: one file that loads nothing, works without its script, and can be printed.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plain"]
-
 
 def plain(value: Any) -> Any:
     """Convert a value to what JSON can hold: dataclasses and named tuples to objects, arrays to lists, nan to null."""

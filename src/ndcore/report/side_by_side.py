@@ -6,8 +6,6 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.rows import decoded, elided, escape_text, rows, spell_text, visible
 
-__all__ = ["LEGEND", "show_side_by_side"]
-
 LONG = 1200  # characters of a shared passage from which its middle is folded away
 LEGEND = (
     'A number marks a passage that both texts share, <span class="nd-sign nd-equal">=</span> an equal run too short to be a '

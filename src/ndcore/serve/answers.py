@@ -17,31 +17,6 @@ from ndcore.report.model import truncate
 from ndcore.report.plain_values import plain
 from ndcore.serve.keys import Key, key_as_json
 
-__all__ = [
-    "EXCERPT",
-    "About",
-    "Asked",
-    "Cluster",
-    "ClusterMember",
-    "Clusters",
-    "Compared",
-    "ComparedVersion",
-    "DocumentAnswer",
-    "History",
-    "ListPage",
-    "ListedCluster",
-    "Located",
-    "Match",
-    "Peeked",
-    "ServedSource",
-    "TextExcerpt",
-    "TextJudgement",
-    "cut_excerpt",
-    "cut_page",
-    "encode",
-    "write_iso",
-]
-
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 

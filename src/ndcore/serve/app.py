@@ -25,8 +25,6 @@ from ndcore.serve.pages import PAGE_POLICY, SHOW, show_problem
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route, paths_of
 
-__all__ = ["MOST_TEXT", "SECONDS", "Limits", "WorkerThreads", "application"]
-
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
 log = logging.getLogger("ndcore.serve")

@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl
 
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import Route
-
-__all__ = ["FORM", "JSON", "PLAIN", "check_texts", "parse_body", "parse_query", "read_body"]
+from ndcore.text.inputs import as_bytes
 
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
@@ -91,7 +90,7 @@ def check_texts(values: dict[str, Any], most: int) -> None:
     """Raise Refused where a text has more than `most` bytes."""
     for name, value in values.items():
         if name.startswith("text") and isinstance(value, (str, bytes)):
-            size = len(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
+            size = len(as_bytes(value))
             if size > most:
                 raise Refused(413, f"{name} has {size:,} bytes; at most {most:,} are accepted: send a smaller one, or start "
                                    "the server with a larger --max-text")

@@ -24,8 +24,6 @@ from ndcore.serve.keys import Key, read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.store_source import LISTED
 
-__all__ = ["CollectionSource"]
-
 
 class CollectionSource:
     """The answers of a collection.

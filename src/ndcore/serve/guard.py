@@ -13,8 +13,6 @@ from typing import Any
 
 from ndcore.serve.refusal import Refused
 
-__all__ = ["Guard", "check_request", "read_host"]
-
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]

@@ -32,8 +32,6 @@ from ndcore.serve.pages import STYLE
 from ndcore.serve.refusal import Refused
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Judging", "judging_application"]
-
 COOKIE = "ndcore-judge"
 PAGE_BYTES, SHOWN = 2_000_000, 100_000  # of the two texts; characters of each
 MOST_BODY = 64 << 10

@@ -11,8 +11,6 @@ from urllib.parse import urlencode
 
 from ndcore.serve.refusal import Refused
 
-__all__ = ["KINDS", "Key", "key_as_json", "name_of", "read_keys", "write_address"]
-
 Key: TypeAlias = str | int | bytes
 
 KINDS = ("str", "int", "bytes")

@@ -14,8 +14,6 @@ from ndcore._version import __version__
 from ndcore.serve import answers
 from ndcore.serve.routes import Parameter, Route, paths_of
 
-__all__ = ["openapi"]
-
 REFUSALS = {
     "400": "the request is at fault", "403": "the request comes from another site", "404": "there is nothing of this name",
     "413": "the text is too large", "415": "the body is of a kind that is not accepted",

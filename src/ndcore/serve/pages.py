@@ -39,22 +39,6 @@ from ndcore.serve.answers import (
 )
 from ndcore.serve.keys import Key, name_of, write_address
 
-__all__ = [
-    "PAGE_POLICY",
-    "SHOW",
-    "link",
-    "link_key",
-    "show_change",
-    "show_date",
-    "show_key",
-    "show_key_form",
-    "show_pager",
-    "show_problem",
-    "show_score",
-    "show_setting",
-    "wrap_served",
-]
-
 PAGE_BYTES = 4_000_000  # of a comparison
 PASTED = 200_000  # characters of a text that its page offers for a second look
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Refused"]
-
 
 class Refused(Exception):
     """A request that gets no answer.

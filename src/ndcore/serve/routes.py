@@ -10,8 +10,6 @@ from ndcore.serve import answers
 from ndcore.serve.keys import KINDS
 from ndcore.serve.refusal import Refused
 
-__all__ = ["ROUTES", "Parameter", "Route", "routes_of"]
-
 STORE, COLLECTION = "store", "collection"
 
 

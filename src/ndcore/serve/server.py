@@ -20,8 +20,6 @@ from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
-__all__ = ["bind", "check_installed", "host_of", "opened", "run", "serve", "write_url"]
-
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
 

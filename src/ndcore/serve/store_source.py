@@ -36,8 +36,6 @@ from ndcore.store.keys import normalise_url
 from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling
 
-__all__ = ["StoreSource"]
-
 LISTED = 5  # documents of a cluster in a list of clusters
 PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
 SETTINGS = (  # all but the secret of the hashes of keys

@@ -8,8 +8,6 @@ import numpy as np
 
 from ndcore.checks import imported
 
-__all__ = ["arrow_table", "as_column"]
-
 
 def arrow_table(sk: Any) -> Any:
     """Build the Table that `Sketches.to_arrow` documents."""

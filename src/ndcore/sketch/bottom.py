@@ -15,8 +15,6 @@ from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_count, checke
 from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 
-__all__ = ["BottomSketcher"]
-
 
 class BottomSketcher(Sketcher):
     """Sketcher of bottom sketches: MIN_s, the s smallest distinct values of a document's permuted shingles.

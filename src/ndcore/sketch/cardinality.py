@@ -9,8 +9,6 @@ from ndcore.recipe import Recipe
 
 BLOCK = 1 << 15  # minima that are converted at a time: they stay in the cache of a core
 
-__all__ = ["bottom_sizes", "fast_sizes", "sample_sizes", "signature_sizes", "sizes_of_rows"]
-
 
 def signature_sizes(values: AnyArray, valid: Bools) -> Floats:
     """Estimate numbers of distinct shingles from signatures. Relative error about 1 / √k for k minima.

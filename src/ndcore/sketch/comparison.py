@@ -15,8 +15,6 @@ from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import estimated_intervals, finite_intervals
 
-__all__ = ["Comparison", "Method", "Positions", "Quantity", "positions_among"]
-
 Positions: TypeAlias = int | Sequence[int] | NDArray[np.integer[Any]]
 Method = Literal["midp", "exact"]
 Quantity = Literal["resemblance", "containment"]
@@ -67,7 +65,7 @@ class Comparison(Frozen):
         Signatures: from the resemblance r and the sizes, min(1, r·(|A| + |B|) / ((1 + r)·|A|)).
         """
         if self.signatures:
-            return self._contained(self.resemblance)
+            return np.minimum(1.0, self._share(self.resemblance))
         return _ratio(self.common, np.where(self.valid, self.in_a, 0))
 
     def interval(
@@ -146,9 +144,6 @@ class Comparison(Frozen):
         rest = ~sure & ~finite & ~guessed
         low[rest], high[rest] = _compute_binomial(common[rest], trials[rest], confidence, method)
         return low.reshape(self.common.shape), high.reshape(self.common.shape)
-
-    def _contained(self, resemblance: Floats) -> Floats:
-        return np.minimum(1.0, self._share(resemblance))
 
     def _share(self, resemblance: Floats) -> Floats:
         """Compute |A∩B| / |A| from the resemblance and the sizes; above 1 where no sets have these."""

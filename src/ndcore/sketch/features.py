@@ -16,7 +16,6 @@ from ndcore.checks import checked_int
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, SUPER_FEATURE_POLYNOMIAL
 
-__all__ = ["features", "super_features"]
 
 def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> UInts:
     """Compute features of signatures: fingerprints of groups of consecutive minima, the keys of LSH bands.

@@ -22,11 +22,6 @@ from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
-__all__ = [
-    "FIELDS", "NEWEST", "REVISIONS", "check_values", "pack_arrays", "recipe_header", "recipe_of", "refuse_unnamed",
-    "unpack_arrays",
-]
-
 REQUIRED = ("values", "sizes", "sizes_exact", "valid")
 OPTIONAL = ("offsets", "digests", "moduli", "positions")
 FIELDS = (*REQUIRED, *OPTIONAL, "ids")  # of Sketches, in the order of the file

@@ -17,8 +17,6 @@ from ndcore.sketch.winnow import Winnowed, Winnower
 from ndcore.storage import container
 from ndcore.text.shingling import Shingling
 
-__all__ = ["load", "sketcher_of"]
-
 # kinds of recipes whose sketches are of a class of their own
 CLASSES: dict[str, type[Sketches]] = {"simhash": Simhashes, "winnow": Winnowed}
 

@@ -16,8 +16,6 @@ from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_count, checke
 from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["MinHasher"]
-
 
 class MinHasher(Sketcher):
     """Sketcher of signatures: the minima of a document's shingles under num_perm independent permutations.

@@ -18,8 +18,6 @@ from ndcore.sketch.sketcher import Sketcher, checked_count, checked_seed
 from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 
-__all__ = ["ModSketcher"]
-
 
 class ModSketcher(Sketcher):
     """Sketcher of mod sketches: MOD_m, the distinct values of a document's permuted shingles that are 0 mod m.

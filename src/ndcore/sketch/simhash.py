@@ -22,8 +22,6 @@ from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["SimHasher", "Simhashes"]
-
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
 Weights: TypeAlias = Literal['distinct'] | Mapping[int, float] | Idf | FeatureWeights | Weighing | None
 

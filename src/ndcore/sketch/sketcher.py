@@ -26,8 +26,6 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Sketcher", "checked_sets"]
-
 
 class Sketcher(ABC):
     """Base of sketchers: sends texts, in pieces over threads, or sets of hashes to a sink of an extension."""

@@ -21,8 +21,6 @@ from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, po
 from ndcore.sketch.file_format import FIELDS, REVISIONS, pack_arrays, recipe_header, refuse_unnamed
 from ndcore.storage import container
 
-__all__ = ["KIND", "Sketches"]
-
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread

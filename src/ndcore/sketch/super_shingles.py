@@ -17,8 +17,6 @@ from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, MAX_WIDTH
 
-__all__ = ["SuperShingles", "meta_sketches", "super_shingle_probability", "super_shingles"]
-
 RUN = 14  # of a sketch of 200 members: half of the pairs at a resemblance of 0.725 share a super-shingle
 
 

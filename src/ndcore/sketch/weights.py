@@ -25,8 +25,6 @@ from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling, checked_shingling, given_shingling
 
-__all__ = ["FeatureWeights", "Idf", "as_units"]
-
 UNIT = 1 << 16  # weights are multiples of 1 / UNIT
 LIMIT = 1 << 15  # and smaller than this
 EXACT = Context(prec=50)

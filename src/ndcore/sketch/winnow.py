@@ -19,8 +19,6 @@ from ndcore.sketch.sketcher import Sketcher, checked_count, checked_seed, end_to
 from ndcore.sketch.sketches import Fields, Sketches
 from ndcore.text.shingling import Shingling, given_shingling, joined_samples
 
-__all__ = ["Winnowed", "Winnower"]
-
 
 def _refuse_intervals() -> NoReturn:
     raise TypeError("winnowed fingerprints have no interval of the resemblance: they are not a random sample of the "

@@ -17,8 +17,6 @@ from ndcore.text.corpus import Corpus
 from ndcore.text.inputs import as_texts
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["contamination"]
-
 
 def contamination(
     items: Iterable[Text] | Ids,

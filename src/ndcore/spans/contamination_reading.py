@@ -20,8 +20,6 @@ from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
-__all__ = ["Hits", "IdSearch", "ItemSearch", "TextSearch", "WindowHits", "unite_ranges"]
-
 NONE = np.zeros(0, np.int64)
 
 

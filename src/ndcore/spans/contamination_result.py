@@ -17,8 +17,6 @@ from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["RULES", "Benchmark", "ContaminatedDocuments", "ContaminatedPlaces", "Contamination", "Rule", "Spans"]
-
 RuleName = Literal["any", "gpt-3", "palm"]
 
 

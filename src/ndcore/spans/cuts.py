@@ -16,8 +16,6 @@ from ndcore.spans.token_places import Ranges, place_bytes, place_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.shingling import Shingling
 
-__all__ = ["cut_corpus", "cut_text", "find_corpus_spans", "find_cut_spans", "joined"]
-
 # White space of ASCII; other white space may be a part of a line or paragraph.
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
 

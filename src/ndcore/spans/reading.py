@@ -16,11 +16,6 @@ from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.inputs import as_bytes, take
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "Cover", "IdReading", "Ids", "TextReading", "TokenReading", "UInt32s", "are_ids", "check_ids", "refuse_shingling",
-    "symbol_shingling",
-]
-
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
 Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
 

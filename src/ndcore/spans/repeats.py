@@ -23,8 +23,6 @@ from ndcore.spans.repeats_work import WorkPlace, working
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["repeats"]
-
 MOST = (1 << 64) - 1  # copies
 
 Texts = Iterable[str | bytes] | Corpus

@@ -10,8 +10,6 @@ import numpy as np
 from ndcore._repeats import RANGE_BITS
 from ndcore._types import Ints, UInts
 
-__all__ = ["MAX_PLACES", "Layout", "bases_of", "find_ranges_fault", "find_runs_fault"]
-
 MAX_PLACES = 1 << 48
 STEP = 1 << 20  # ranges or runs that are checked at a time
 

@@ -19,8 +19,6 @@ from ndcore.spans.token_places import Ranges, place_all
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Copies", "Repeats"]
-
 Copies = Literal["one", "none"]
 
 HERE, THERE = ("start", "end"), ("source_start", "source_end")

@@ -13,8 +13,6 @@ from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout
 from ndcore.spans.repeats_windows import merge_ranges
 
-__all__ = ["Choice", "RepeatedRanges", "find_rows"]
-
 ROOM = 1 << 16  # rows made at a time
 EVERYWHERE = (1 << 64) - 1
 

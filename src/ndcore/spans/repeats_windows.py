@@ -18,8 +18,6 @@ from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["WindowCounts", "find_runs"]
-
 JOINED = 1 << 20  # bytes of short arrays
 ATTEMPTS = 8  # with other secret polynomials each
 CHANGED = "each time the collection is read, it must have the same documents"

@@ -37,8 +37,6 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.job_description import REPEATS
 
-__all__ = ["KeptWork", "ReadDocuments", "RepeatsWork", "Secrets", "WorkPlace", "working"]
-
 SECRETS, ANCHORS, RANGES, LAYOUT = "secrets", "anchors", "ranges", "layout"
 WINDOWS, RUNS, CONFIRMED = "windows", "runs", "confirmed"
 

@@ -16,8 +16,6 @@ from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import kernel_unit
 
-__all__ = ["Ranges", "TokenPlaces", "place_all", "place_bytes", "place_ranges"]
-
 Ranges: TypeAlias = tuple[Ints, Ints, Ints]
 """Ranges of tokens of documents: positions of documents, first tokens, last tokens + 1."""
 

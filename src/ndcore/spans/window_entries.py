@@ -13,8 +13,6 @@ from ndcore._types import AnyArray, Arrays, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.storage.spill import SpooledArray
 
-__all__ = ["GROUPS", "Grouped", "KeptEntries", "Put", "SpooledEntries", "WindowEntries"]
-
 GROUPS = 64
 KEPT = 32 << 20  # bytes of entries in a file that is kept
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from ndcore.checks import checked_int, checked_probability
 
-__all__ = ["checked_interval", "interval", "lower_tail", "upper_tail"]
-
 EXACT_COEFFICIENT = 5000  # trials up to which log C(n, k) comes from the integer, not from log-gamma
 CHUNK = 1024
 

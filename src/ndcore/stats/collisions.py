@@ -7,8 +7,6 @@ import math
 from ndcore.checks import checked_int, checked_shape
 from ndcore.stats.binomial import upper_tail
 
-__all__ = ["expected_distinct", "expected_spurious", "fingerprint_bits", "fingerprint_error"]
-
 
 def expected_distinct(shingles: int, bits: int = 64) -> float:
     """Estimate the number of distinct fingerprints of `shingles` distinct shingles: E|f(S)|.

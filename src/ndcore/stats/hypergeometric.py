@@ -28,8 +28,6 @@ import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
 
-__all__ = ["estimated_intervals", "finite_intervals"]
-
 LARGEST = 2.0**51  # larger sets are taken to have this many elements
 CHUNK = 1 << 18  # terms in memory at a time
 RATIOS = 40  # halvings of [0, 1] in the search of a ratio

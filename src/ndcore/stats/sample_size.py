@@ -10,8 +10,6 @@ from fractions import Fraction
 from ndcore.checks import checked_int, checked_probability
 from ndcore.stats.binomial import upper_tail
 
-__all__ = ["probability_within", "sample_size"]
-
 
 def probability_within(size: int, resemblance: float, error: float) -> float:
     """Compute the probability that an estimate from `size` samples is within `error` of the resemblance.

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from ndcore.human import human_bytes
 
-__all__ = ["FULL", "TEMPORARY", "name_place", "naming", "sync", "sync_tree"]
-
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TEMPORARY = "temporary files; set TMPDIR to a directory with room"
 

@@ -14,8 +14,6 @@ from ndcore.human import human_bytes
 from ndcore.storage import container
 from ndcore.storage.disk_space import sync
 
-__all__ = ["SUFFIX", "FileShelf", "Form", "find_misfit", "part_name"]
-
 Form: TypeAlias = Mapping[str, tuple[type[np.generic], str]]
 """By name of an array: dtype, dimensions. A dimension is a digit itself, or a letter: the same number in all arrays."""
 

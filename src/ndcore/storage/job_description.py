@@ -15,8 +15,6 @@ from ndcore.storage.disk_space import naming
 from ndcore.storage.file_shelf import SUFFIX, FileShelf
 from ndcore.storage.lock import CannotLock, Lock
 
-__all__ = ["COLLECTION", "REPEATS", "JobDescription", "OtherJob"]
-
 NEW = ".new"  # ends the name of a description that is being written
 
 

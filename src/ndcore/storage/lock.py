@@ -10,8 +10,6 @@ from typing import BinaryIO
 
 from ndcore._types import AnyPath
 
-__all__ = ["CannotLock", "Lock", "held_file"]
-
 TEMPORARY = ".ndcore.tmp"  # suffix of files that are garbage once the process that made them has ended
 
 

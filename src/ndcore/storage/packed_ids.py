@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ndcore._types import AnyArray, Ints
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["PackedStrings", "hashes_of", "pack_ids", "unpack_ids"]
-
 ROWS_AT_ONCE = 1 << 16
 MIXED = "ids that can be saved are all str or all integers of 64 bits"
 

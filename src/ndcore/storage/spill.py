@@ -14,8 +14,6 @@ from numpy.typing import DTypeLike
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.storage.disk_space import TEMPORARY, naming
 
-__all__ = ["COLUMN", "SpooledArray", "SpooledColumn", "SpooledSets", "column_limit", "temporary_file", "writing_temporary"]
-
 
 def temporary_file(owner: object) -> IO[bytes]:
     """Open an unnamed temporary file that is closed with its owner. Write to it within `writing_temporary`."""

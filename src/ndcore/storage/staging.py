@@ -26,8 +26,6 @@ from ndcore._types import AnyPath
 from ndcore.storage.disk_space import naming, sync, sync_tree
 from ndcore.storage.lock import TEMPORARY, CannotLock, Lock
 
-__all__ = ["Staging", "commit_together", "new_directory", "sweep"]
-
 ADVICE = "another job writes this output: wait until it has ended, or give another name"
 LOCK, NEW, OLD = "lock", "new", "old"
 

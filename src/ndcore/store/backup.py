@@ -15,8 +15,6 @@ from ndcore.store.log_files import SHIFT
 from ndcore.store.manifest import Manifest
 from ndcore.store.segments import read_generation
 
-__all__ = ["backed_up"]
-
 TRIES = 5  # where files go away while they are copied
 PIECE = 16 << 20  # bytes that are copied at once
 CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")

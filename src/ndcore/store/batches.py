@@ -22,8 +22,6 @@ from ndcore.store.records import Document
 from ndcore.store.state import Added, State, count_shared, find_repeated_values
 from ndcore.store.verdict import Key
 
-__all__ = ["ALONE", "NEW", "BatchPlan"]
-
 SEARCHED = 32  # pages that are searched for together: thousands of documents may be found for each
 NEW, COMPARED, ALONE = range(3)  # a page is like no other; may be like one; the state must have all pages before
 

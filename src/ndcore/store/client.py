@@ -19,8 +19,6 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Date, Verdict, batches_of, microseconds, moment
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
-__all__ = ["ClientSession", "StoreClient"]
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 

@@ -18,8 +18,6 @@ from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.log_files import MOST_FILES, SHIFT
 
-__all__ = ["BLOCK", "Bitmap", "DocumentColumns"]
-
 BLOCK = 1 << 15  # documents
 FIELDS = ("last", "date", "label", "after", "before", "flags")
 RING = ("label", "after", "before")  # the columns of the array `rings`

@@ -12,8 +12,6 @@ from ndcore.store.text_codec import SAMPLES, TextCodec
 from ndcore.store.versions import chain_of, text_of
 from ndcore.text.inputs import as_bytes
 
-__all__ = ["rewrite"]
-
 BATCH = 256  # documents that are written together
 
 

@@ -17,8 +17,6 @@ from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, pages_of
 
-__all__ = ["Salvaged", "problems_of", "salvage", "says_more"]
-
 BATCH = 256  # documents that are decided on at once
 
 

@@ -32,8 +32,6 @@ from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
 from ndcore.store.verdict import Verdict
 
-__all__ = ["Directory"]
-
 REPAIR = ("open it with repair=True (ndcore store repair), which saves what can be read in a new log and keeps all logs as "
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"

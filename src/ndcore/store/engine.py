@@ -21,8 +21,6 @@ from ndcore.store.records import DIGESTED, STR, VALID, Document, Sighting, encod
 from ndcore.store.state import State
 from ndcore.store.verdict import Change, Key, Verdict, Version
 
-__all__ = ["Batch", "decide", "hold", "look"]
-
 
 class Decision(NamedTuple):
     """A verdict, the record that acknowledges it, and what applying the record needs."""

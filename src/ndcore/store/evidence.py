@@ -20,8 +20,6 @@ from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Evidence", "Measured"]
-
 CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
 BITMAPS = 512 << 20  # bytes of bitmaps of documents that pages of one template were compared with
 TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, about

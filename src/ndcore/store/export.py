@@ -15,8 +15,6 @@ from ndcore.storage.staging import new_directory
 from ndcore.store.verdict import Key
 from ndcore.text.inputs import as_bytes
 
-__all__ = ["write_pages"]
-
 ROW_GROUP = 1 << 18  # bytes of texts, about: a reader of one text reads its row group
 PAGES = 512  # of a row group, at most
 GROUPS = 1024  # of a file

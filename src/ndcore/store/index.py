@@ -21,8 +21,6 @@ from ndcore.store import segments as files
 from ndcore.store.levels import Bits, Full, Levels, sweep
 from ndcore.store.segments import Generation
 
-__all__ = ["Index"]
-
 RECENT = 1 << 16  # documents in memory before they become a segment
 SINGLE_BITS, SHARED_BITS = 32, 20  # of a value, where one is enough for a candidate, and where several must agree
 FIRST, SMALLEST = 1 << 10, 16  # for which the first table has room: of a writer, and of an index in memory only

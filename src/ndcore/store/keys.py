@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 from ndcore.checks import imported, is_int
 from ndcore.store.verdict import Key
 
-__all__ = ["decode_key", "encode_key", "hash_key", "host_of", "normalise_url"]
-
 _LONGEST = 1 << 20  # bytes of a key
 
 

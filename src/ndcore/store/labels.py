@@ -23,8 +23,6 @@ from ndcore.store.records import LEADER, VARIANT, Changes, Document
 from ndcore.store.state import COPIES, FOLLOWS, LEADS, VARIES, State, count_shared
 from ndcore.store.verdict import Judged, Key
 
-__all__ = ["KEPT", "LabelPlace", "Plan"]
-
 WHOLE = Measured(1.0, 1.0, 1.0, True)
 
 

@@ -21,8 +21,6 @@ from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
 from ndcore.store.segments import Generation, Packed, SegmentFile
 
-__all__ = ["Bits", "Full", "Levels", "OpenSegment", "plan_merge"]
-
 WAITING = 4  # full tables, until more of them wait for the disk
 RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
 SMALL = 1 << 20  # documents up to which a merge does not wait for a larger one; more during a merge of 8 times as many

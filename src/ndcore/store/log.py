@@ -34,8 +34,6 @@ from ndcore.store.log_files import (
     tag_in,
 )
 
-__all__ = ["Log"]
-
 ROTATE = 1 << 30  # a file that would grow beyond is followed by a new one
 JOINED = 16 << 20  # appends up to this size are one write
 

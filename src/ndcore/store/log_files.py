@@ -47,12 +47,6 @@ from zlib import crc32
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync
 
-__all__ = [
-    "HEADER", "MOST_FILES", "MOST_HEADER", "MOST_PAYLOAD", "SHIFT", "START", "Header", "LogFile", "LogFiles", "Piece",
-    "begin_file", "frame_header", "header_of", "is_log", "is_mark", "logs_in", "numbers_in", "read_fully", "read_start",
-    "tag_in", "walk",
-]
-
 MAGIC, FORMAT = b"\x89NDLOG\r\n", 1
 GUESS = 8192  # bytes that a read asks for before it knows the length
 MOST_OPEN = 256  # files open for reading

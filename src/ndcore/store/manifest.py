@@ -18,8 +18,6 @@ from typing import Any
 from ndcore._types import AnyPath
 from ndcore.storage.container import CorruptFile, replacing
 
-__all__ = ["COPY", "DESCRIPTION", "FORMAT", "Manifest", "begins_store", "is_begun", "is_store"]
-
 DESCRIPTION, COPY = "store.json", "store.copy.json"
 FORMAT = 1
 MOST = 1 << 20  # bytes of a description

@@ -10,8 +10,6 @@ from typing import Any
 
 from ndcore.store.verdict import Item, Verdict
 
-__all__ = ["MicroBatches"]
-
 MOST = 256  # requests that are done together
 
 

@@ -25,8 +25,6 @@ from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, R
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
 
-__all__ = ["Checkpoints", "covered_by"]
-
 KIND, REVISION = "store checkpoint", 1  # from revision 1 on, some leaders and all variants are found by their tokens
 NAME = "checkpoint.ndc"
 RUN = 256  # documents that are read again together

@@ -23,7 +23,6 @@ from ndcore.text.agreement import Agreement
 from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
-__all__ = ["Page", "Pages", "Preparer", "Sketched", "shingle_set", "shingle_sets", "token_digest"]
 
 def token_digest(shingling: Shingling, text: Text) -> bytes:
     """Digest the canonical tokens of a text."""

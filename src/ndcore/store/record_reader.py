@@ -18,8 +18,6 @@ from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
-__all__ = ["FEW", "RecordReader"]
-
 FEW = 16  # documents that are measured, and not sifted first
 PIECE = 64  # documents whose bitmaps are made together
 RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one

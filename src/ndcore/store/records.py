@@ -33,11 +33,6 @@ from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
 from ndcore.store.verdict import CHANGES, VERDICTS, Change, Judged, Version
 
-__all__ = [
-    "DIGESTED", "LEADER", "LIVE", "STR", "VALID", "VARIANT", "Changes", "Dictionary", "Document", "Record", "Removal",
-    "Sighting", "decode", "encode", "encode_new",
-]
-
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
@@ -152,9 +147,8 @@ def encode(record: Record) -> bytes:
         return _encode_document(record)
     if isinstance(record, Sighting):
         head = _HEAD.pack(SIGHTING | CHANGES.index(record.change) << 5, record.flags, record.date, record.number)
-        score = math.nan if record.resemblance is None else record.resemblance
-        return b"".join([head, record.whole, _PREVIOUS.pack(record.previous, score), record.origin.to_bytes(8, "little"),
-                         record.evidence])
+        origin = record.origin.to_bytes(8, "little")
+        return b"".join([head, record.whole, _previous_as_bytes(record), origin, record.evidence])
     if isinstance(record, Removal):
         return bytes([REMOVAL, EXPIRED if record.expired else 0]) + _changes_as_bytes(record.changes)
     return bytes([DICTIONARY]) + _SIZE.pack(record.number) + record.content
@@ -181,12 +175,11 @@ def _encode_document(record: Document) -> bytes:
     flags = record.flags | (CHANGING if record.changes else 0) | (HISTORIC if record.history else 0)
     parts = []
     if record.change:
-        parts.append(_PREVIOUS.pack(record.previous, math.nan if record.resemblance is None else record.resemblance))
+        parts.append(_previous_as_bytes(record))
     if record.changes:
         parts += _prefix_length(_changes_as_bytes(record.changes))
     if record.history:
-        rows = [(v.date, CHANGES.index(v.change), math.nan if v.resemblance is None else v.resemblance)
-                for v in record.history]
+        rows = [(v.date, CHANGES.index(v.change), _as_float(v.resemblance)) for v in record.history]
         parts += _prefix_length(np.array(rows, _VERSION).tobytes())
     return encode_new(record.number, record.label, flags, record.verdict, record.date, record.whole + record.tokens,
                       record.name, b"".join(parts), record.evidence, record.change)
@@ -207,6 +200,20 @@ def encode_new(
         digests if flags & DIGESTED else b"",
         _LENGTHS[size] if size < LONG_KEY else _LENGTHS[LONG_KEY] + _SIZE.pack(size), name, middle, evidence,
     ))
+
+
+def _as_float(score: float | None) -> float:
+    """Return a resemblance as in files, where nan is none."""
+    return math.nan if score is None else score
+
+
+def _score_of(value: float) -> float | None:
+    """Return the resemblance that a float in a file means."""
+    return None if math.isnan(value) else value
+
+
+def _previous_as_bytes(record: Document | Sighting) -> bytes:
+    return _PREVIOUS.pack(record.previous, _as_float(record.resemblance))
 
 
 def _prefix_length(content: bytes) -> list[bytes]:
@@ -253,7 +260,7 @@ def _decode_document(payload: bytes) -> Document:
     history = _history_of(reading.take_prefixed()) if flags & HISTORIC else ()
     return Document(
         number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], change, date, whole,
-        tokens, name, previous, None if math.isnan(resemblance) else resemblance, changes, history, payload[reading.at :],
+        tokens, name, previous, _score_of(resemblance), changes, history, payload[reading.at :],
     )
 
 
@@ -266,7 +273,7 @@ def _decode_sighting(payload: bytes) -> Sighting:
     change = CHANGES[first >> 5]
     if change is None or first >> 2 & 7:
         raise ValueError("a sighting without a change")
-    return Sighting(number, origin, flags, change, date, whole, previous, None if math.isnan(resemblance) else resemblance,
+    return Sighting(number, origin, flags, change, date, whole, previous, _score_of(resemblance),
                     payload[reading.at :])
 
 
@@ -283,8 +290,8 @@ def _changes_of(content: bytes) -> Changes:
 
 
 def _history_of(content: bytes) -> tuple[Version, ...]:
-    return tuple(Version(date, CHANGES[change], None if math.isnan(score) else score)
-                 for date, change, score in _rows(content, _VERSION).tolist())
+    return tuple(Version(date, CHANGES[change], _score_of(value))
+                 for date, change, value in _rows(content, _VERSION).tolist())
 
 
 def _rows(content: bytes, dtype: np.dtype[np.void] | np.dtype[np.uint32]) -> AnyArray:

@@ -27,8 +27,6 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 from ndcore.store.versions import key_of
 
-__all__ = ["Copy", "Resampled"]
-
 BATCH = 512  # documents that are sampled together
 
 

@@ -27,9 +27,6 @@ from ndcore.checks import is_int
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
 
-__all__ = ["Generation", "Packed", "SegmentFile", "left_over", "open_segment", "read_generation", "verify",
-           "write_generation", "write_segment"]
-
 KIND, SEGMENT_KIND = "store index", "store postings"
 PART_BYTES = 64 << 20  # of groups in one file, and at least one group
 

@@ -18,8 +18,6 @@ from ndcore.store.socket import for_clients
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
 
-__all__ = ["StoreSession"]
-
 BATCH = 512  # pages that are committed at once
 
 

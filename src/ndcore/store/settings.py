@@ -16,8 +16,6 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["StoreSettings"]
-
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
 FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # in which merged stores may differ
 

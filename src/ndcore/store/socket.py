@@ -17,8 +17,6 @@ from typing import Any, NoReturn, Self
 from ndcore._types import AnyPath
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
-__all__ = ["DIRECTORY", "Listener", "address", "check_private", "for_clients", "raise_error"]
-
 DIRECTORY, NAME = "socket", "s"
 LONGEST = 100  # bytes of a path that every system accepts for a socket
 TOGETHER = 1000  # clusters, or verdicts, that are sent at once

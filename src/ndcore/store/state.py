@@ -20,9 +20,6 @@ from ndcore.store.record_reader import RecordReader
 from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import StoreSettings
 
-__all__ = ["COLD", "COPIES", "FOLLOWS", "LEADS", "LEADS_TOO", "VARIES", "Added", "Indexes", "State",
-           "count_shared", "find_repeated_values", "kinds", "mix_kind"]
-
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
 # its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
 # Leads: the first document that ever led a class with its signature. Others that lead a class with a signature that was

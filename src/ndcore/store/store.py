@@ -26,8 +26,6 @@ from ndcore.store.socket import Listener, for_clients
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Store"]
-
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 READ = 256  # documents of a store that are read at once
 

@@ -11,8 +11,6 @@ from ndcore._types import Text
 from ndcore.storage.container import CorruptFile
 from ndcore.text.inputs import as_bytes
 
-__all__ = ["TextCodec"]
-
 RAW, ZLIB, ZSTANDARD, TRAINED = range(4)
 BYTES = 16  # added to the codec of a text that was given as bytes
 LEVEL = 3

@@ -12,9 +12,6 @@ from typing import Any, Literal, TypeAlias
 from ndcore._types import Text
 from ndcore.checks import is_number
 
-__all__ = ["CHANGES", "VERDICTS", "Change", "Date", "Item", "Judged", "Key", "Verdict", "Version", "batches_of", "given_key",
-           "microseconds", "moment"]
-
 BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages of a batch of `decide_many`, and characters
 
 Key: TypeAlias = str | bytes | int

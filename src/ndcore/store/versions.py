@@ -15,8 +15,6 @@ from ndcore.store.records import DIGESTED, STR, Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Version
 
-__all__ = ["chain_of", "cluster_of", "heads", "history_of", "key_of", "latest_in_cluster", "pages_of", "text_of"]
-
 
 def key_of(state: State, number: int) -> Key:
     """Return the key of a document."""

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from ndcore.checks import is_int
 from ndcore.store.verdict import Verdict, Version, microseconds, moment
-
-__all__ = ["MOST_JSON", "Message", "plain_of", "receive", "send", "value_of"]
+from ndcore.text.inputs import as_bytes
 
 MOST_JSON, MOST_TEXTS, MOST_BYTES = 64 << 20, 1 << 16, (1 << 30) + (64 << 20)
 INLINE = 4096  # most characters or bytes of a value inside the JSON; longer ones follow it
@@ -99,7 +98,7 @@ def plain_of(value: Any, texts: list[bytes]) -> Any:
     if isinstance(value, bytes) and len(value) <= INLINE:
         return {"bytes": base64.b64encode(value).decode("ascii")}
     if isinstance(value, (str, bytes)):
-        texts.append(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value))
+        texts.append(as_bytes(value))
         return {"str" if isinstance(value, str) else "raw": len(texts) - 1}
     if isinstance(value, dt.datetime):
         return {"date": microseconds(value)}

@@ -24,8 +24,6 @@ from ndcore.text.inputs import Extracted, digest
 from ndcore.text.negations import LANGUAGES
 from ndcore.text.shingling import Shingling
 
-__all__ = ["Agreement", "MustAgree", "describe_difference"]
-
 ACCEPTED = f"{', '.join(map(repr, AGREEMENTS))}, a function of the text, or a sequence of these"
 KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
 SHOWN = 5  # words of a key of each document that a message names

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from heapq import merge
 
-__all__ = ["ZEROS", "amounts"]
-
 # The digits zero of Unicode 17, category Nd; the nine code points after each are its other digits.
 _POINTS = """
 30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 1BB0

@@ -12,10 +12,6 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
-__all__ = [
-    "BATCH", "ChosenCorpus", "Corpus", "SpooledCorpus", "TextCorpus", "as_corpus", "corpus_pieces", "indexed_texts",
-]
-
 BATCH = 8 << 20  # bytes of text that are in memory at a time
 
 

@@ -16,11 +16,6 @@ from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.inputs import digest, original_digest
 from ndcore.text.shingling import Shingling
 
-__all__ = [
-    "OF_BYTES", "OF_TOKENS", "byte_digests", "digest_again", "digest_piece", "digest_rows", "first_among", "first_equal",
-    "raw_batch", "read_digests", "repeated",
-]
-
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
 

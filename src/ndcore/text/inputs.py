@@ -15,8 +15,6 @@ from ndcore._batch import first_other, text_lengths
 from ndcore._types import Ints, Text
 from ndcore.parallel import cut
 
-__all__ = ["Digested", "Extracted", "as_bytes", "as_texts", "digest", "lengths", "original_digest", "pieces", "take"]
-
 PIECE = 1 << 20  # bytes of text that are one piece of work, about
 LEAST_PIECE = 1 << 16
 PIECES = 8  # per thread, at least: the last pieces then leave few threads idle

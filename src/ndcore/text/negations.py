@@ -8,8 +8,6 @@ listed. A word of one language may mean something else in another: then more tex
 
 from __future__ import annotations
 
-__all__ = ["LANGUAGES"]
-
 LANGUAGES = {
     "English": "no not none nor never neither nobody nothing nowhere cannot without t dont doesnt didnt isnt "
                "arent wasnt werent cant couldnt wont wouldnt shouldnt",

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from ndcore._types import Text
 from ndcore.text.shingling import Shingling, given_shingling
 
-__all__ = ["Overlap", "containment", "jaccard", "overlap", "ratio", "resemblance"]
-
 
 def ratio(numerator: float, denominator: float) -> float:
     """Divide as float64; nan for 0 / 0."""

@@ -21,13 +21,8 @@ from ndcore.checks import is_int
 from ndcore.choices import UNITS
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.recipe import Recipe, callable_name
-from ndcore.text.inputs import as_texts, pieces
+from ndcore.text.inputs import as_bytes, as_texts, pieces
 from ndcore.text.units import TEXT_UNITS, Unit, check_unit, kernel_unit, normal_form
-
-__all__ = [
-    "FEATURE_POLYNOMIAL", "POLYNOMIAL", "SUPER_FEATURE_POLYNOMIAL", "TOKEN_POLYNOMIAL", "Shingling", "checked_shingling",
-    "given_shingling", "joined_samples",
-]
 
 POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
@@ -390,7 +385,7 @@ def _tape(tokens: Iterable[Text]) -> bytes:
         if not isinstance(token, (str, bytes)):
             raise TypeError(f"the unit's callable returned {token!r:.40} of type {type(token).__name__}; "
                             "tokens are str or bytes")
-        data = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
+        data = as_bytes(token)
         parts.append(len(data).to_bytes(8, "big") + data)
     return b"".join(parts)
 

@@ -8,8 +8,6 @@ from typing import Any, Final, Literal, TypeAlias
 from ndcore._types import Text
 from ndcore.choices import NORMALIZED, UNITS
 
-__all__ = ["TEXT_UNITS", "Tokenizer", "Unit", "check_unit", "kernel_unit", "normal_form"]
-
 TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
