@@ -33,8 +33,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ClusteringFrames", "cluster"]
-
 SAMPLED = ("valid boolean, sound boolean, bytes binary, tokens binary, deciding binary, sample binary, modulus bigint, "
            "levels array<int>")
 MEASURED = "a bigint, b bigint, common bigint, in_a bigint, in_b bigint, resemblance double, weight double"

@@ -46,8 +46,6 @@ from ndcore.text.shingling import Shingling
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Change", "GrowingCollection"]
-
 SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them

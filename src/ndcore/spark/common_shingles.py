@@ -22,8 +22,6 @@ from ndcore.text.agreement import MustAgree
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["find_common", "with_groups"]
-
 MOST = 1 << 23  # common shingles of all labels together: 128 MiB in each task
 CELL = "cast(conv(hex(substring(label, 1, 2)), 16, 10) as bigint)"  # of a label: its first two bytes
 

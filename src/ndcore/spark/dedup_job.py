@@ -23,8 +23,6 @@ from ndcore.spark.work import JAR, Work, is_classic, lacks_jar
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["reason", "run"]
-
 STEPS = "near-duplicates"  # the folder of the steps of `near_duplicates`
 # Of the output, in the order in which they are written.
 KEPT, VERDICTS, BY_TAGS, SUMMARY = PARTS = ("kept", "verdicts", "pages_by_tags", "summary")

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = [
-    "FILE_KEY", "MOST", "SparkDocuments", "check_keys", "extend_schema", "key_columns", "key_sql", "key_struct", "label_of",
-    "number_documents", "rank_documents",
-    "refuse_missing", "refuse_options", "refuse_taken", "refuse_unstable", "type_of", "with_keys",
-]
-
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
 FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
 _UNSTABLE = re.compile(r"\b(?:monotonically_increasing_id|rand|randn|randstr|uniform|uuid|shuffle|spark_partition_id|"

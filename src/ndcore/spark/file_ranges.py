@@ -17,8 +17,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["FileRange", "cut_files", "share_among_tasks", "whole_files"]
-
 LONGEST = "spark.sql.files.maxPartitionBytes"  # as Spark cuts Parquet
 OPENING = 4 << 20  # bytes that can be read while a file is opened, as spark.sql.files.openCostInBytes
 

@@ -21,8 +21,6 @@ from ndcore.spark.work import Work, check_executors
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["hamming_join"]
-
 
 def hamming_join(
     queries: ArrayLike | DataFrame,

@@ -21,8 +21,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Input", "descending", "open_input"]
-
 _KEYS = [part.split()[0] for part in KEYS.split(", ")]
 
 

@@ -15,8 +15,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LongRuns", "account"]
-
 FIRST, GROWTH, MOST = 128, 8, 1 << 16  # documents of the first block; how many times more each next one has; at most
 BLOCK_BYTES = 32 << 20  # of shingle sets in a block that has more than one document
 FEW = 16  # tables of pairs that are read one by one

@@ -13,8 +13,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["count_lost"]
-
 
 def count_lost(
     work: Work, sides: DataFrame, documents: SparkDocuments, labels: DataFrame, sets: DataFrame, judgement: Judgement

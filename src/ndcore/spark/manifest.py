@@ -20,8 +20,6 @@ from typing import Any, TypeAlias
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync, sync_tree
 
-__all__ = ["TABLES", "BatchId", "CollectionManifest", "Commit", "Conflict", "Segment", "Versions"]
-
 BatchId: TypeAlias = str | int
 
 KIND, FORMAT = "ndcore.spark.collection", 1

@@ -47,8 +47,6 @@ from ndcore.text.shingling import Shingling
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["SKETCHED", "compare_leaders", "near_duplicates"]
-
 DIGESTED = "length bigint, valid boolean, bytes binary, deciding binary"
 SKETCHED = f"{DIGESTED}, features binary"
 SHINGLES = "whole bigint, size bigint"  # columns of documents, and of their entries, with the complete filter

@@ -15,8 +15,6 @@ from ndcore.dedup.settings import settings_beside
 from ndcore.human import enumerated
 from ndcore.text.shingling import Shingling
 
-__all__ = ["REFUSED", "JobOptions", "parse"]
-
 REFUSED = {name: reason for name, reason in CALLERS["spark dedup"].items() if reason}
 
 

@@ -11,8 +11,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["leave_out", "with_places"]
-
 WORDS = 64  # of a mask
 ROWS = 64 * WORDS
 _PLACE = {f"_ndcore_{name}": sql for name, sql in FILE_KEY.items()}

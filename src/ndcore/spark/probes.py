@@ -19,8 +19,6 @@ from ndcore.text.shingling import Shingling
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ReadTexts", "count_shingles", "find_probes"]
-
 Table = TypeVar("Table", Counts, Marks)
 SLICES = "slice bigint, cells binary, documents bigint, digests bigint"
 

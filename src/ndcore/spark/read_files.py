@@ -22,8 +22,6 @@ from ndcore.phases.columns import Batches, arrow
 from ndcore.spark.file_ranges import FileRange
 from ndcore.text.inputs import Extracted, as_bytes, is_by_tags
 
-__all__ = ["DOCUMENTS", "KEYS", "read_documents"]
-
 KEYS = "kind string, number binary, date binary, name binary"  # `SortKeys`; "text" is the document's
 DOCUMENTS = ("file string, record bigint, id string, text binary, label string, version string, "
              f"{KEYS}, line binary, by_tags boolean")

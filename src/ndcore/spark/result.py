@@ -16,10 +16,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "RANK", "VERDICT", "NearDuplicateFrames", "Verdicts", "conclude", "conclude_verdicts", "join_labels", "pairs_by_key",
-]
-
 
 VERDICT = ("class", "resemblance", "cluster_size")  # columns of a verdict, with the representative
 RANK = "_ndcore_rank"

@@ -28,8 +28,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["DECIDED", "Settling", "select_matching"]
-
 DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label": "bigint", "resemblance": "double"}
 """Columns of a decision, and their types: the rank of the first document with this key, where it is another one; the rank of
 the first document that equals this one, and how; of a leader the rank of its representative, and its resemblance to it."""

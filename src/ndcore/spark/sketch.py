@@ -15,8 +15,6 @@ from ndcore.spark.work import Work, check_executors
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["sketch"]
-
 
 def sketch(
     df: DataFrame, text: str = "text", id: str | Sequence[str] | None = None, *, sketcher: Sketcher | None = None

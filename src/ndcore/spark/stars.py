@@ -10,8 +10,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["choose_representatives", "find_components", "joins", "reassign"]
-
 EDGES = "a bigint, b bigint"
 LABELS = "rank bigint, label bigint, resemblance double"  # the score, where it is not the resemblance
 _BEST = {  # of the pairs of a document with representatives

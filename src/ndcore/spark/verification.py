@@ -17,10 +17,6 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "ADVICE", "SCORED", "blocks_by_first", "compare_pairs", "filter_of", "measure_pairs", "read_sets", "rows_of_blocks",
-]
-
 SCORED = "a bigint, b bigint, resemblance double, of_a double, of_b double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
 PER_WORD = 4  # hashes for each word of a filter

@@ -10,8 +10,6 @@ from ndcore.phases.columns import arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["as_frame", "as_table", "import_spark"]
-
 
 def import_spark() -> None:
     """Import what Spark's tasks with Arrow need; ImportError names the package to install."""

@@ -22,8 +22,6 @@ from ndcore.spark.versions import as_frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Work", "check_executors", "is_classic", "refuse_others"]
-
 
 JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
