@@ -13,7 +13,7 @@ from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.file_reader import LineRange, count_lines, read_lines
 from ndcore.files.sources import Source
 from ndcore.spark.dedup_job import reason
-from ndcore.spark.file_ranges import LONGEST, FileRange, _cut, _number, count_ranges, share_among_tasks, whole_files
+from ndcore.spark.file_ranges import LONGEST, FileRange, _cut, _longest, _number, count_ranges, share_among_tasks, whole_files
 from ndcore.spark.inputs import open_input
 
 LINES = ['{"text": "one"}', '{"text": "zwölf ℵ 𝔘"}\r', "",
@@ -87,3 +87,9 @@ def test_shares_of_tasks(spark):
     assert [part for task in tasks for part in task] == parts
     assert max(sum(part.size for part in task) for task in tasks) <= 256 << 20
     assert len(share_among_tasks(spark, parts[:5], 2)) == 5
+
+
+@pytest.mark.parametrize("size", ["1024", "1024b", "1k", "1KB"])
+def test_sizes_as_spark_has_them(spark, size):
+    with settings(spark, {LONGEST: size}):
+        assert _longest(spark) == 1024

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ndcore.checks import parsed_size
 from ndcore.files.errors import UsageError
 from ndcore.files.file_reader import FileState, LineRange, count_lines, refuse_change, state_of
 from ndcore.files.remote import has_ranges
@@ -108,8 +109,7 @@ def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) ->
 
 def _longest(spark: SparkSession) -> int:
     """Read the setting LONGEST in bytes."""
-    java: Any = spark.sparkContext._jvm
-    return int(java.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(spark.conf.get(LONGEST)))
+    return parsed_size(str(spark.conf.get(LONGEST)).lower().removesuffix("b"))  # Spark writes 134217728b, and takes 128MB
 
 
 def _is_long(file: FileRange, longest: int) -> bool:
