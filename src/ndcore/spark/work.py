@@ -136,9 +136,12 @@ class Work:
         return {row.run or "": json.loads(row.job or "{}") for row in rows}
 
     def _files(self, place: str) -> list[str] | None:
-        """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job."""
+        """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job.
+
+        The place is named twice: of one that is missing, named once, Spark logs a warning with a trace of Java.
+        """
         try:
-            return self.spark.read.schema("line string").option("recursiveFileLookup", "true").text(place).inputFiles()
+            return self.spark.read.schema("line string").option("recursiveFileLookup", "true").text([place] * 2).inputFiles()
         except Exception as error:
             if "PATH_NOT_FOUND" in str(error):
                 return None
