@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import http.server
 import io
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from ndcore.cli.main import main
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.remote import has_ranges, read_remote_chunks
 from ndcore.files.selection import Selection
 
 fsspec = pytest.importorskip("fsspec")
@@ -212,3 +215,28 @@ def test_what_is_printed_of_urls_can_be_compared(
     assert main(["compare", "memory://bucket/a.jsonl:99", "memory://bucket/b.txt"]) == 1
     assert "no document is at line, row or record 99" in capsys.readouterr().err
     assert main(["compare", "memory://bucket/none.jsonl:1", "memory://bucket/b.txt"]) == 1
+
+
+def test_a_server_that_sends_no_parts_of_files() -> None:
+    pytest.importorskip("aiohttp")
+    content = bytes(range(256)) * (48 << 10)  # 12 MiB: fsspec asks for 6 at first
+
+    class Whole(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.do_HEAD()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Whole) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/a.jsonl"
+        assert b"".join(read_remote_chunks(url, 1 << 20)) == content
+        assert not has_ranges(url, len(content))
+        server.shutdown()

@@ -86,7 +86,8 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)
-        with files.open(path, "rb") as file:
+        streamed = {"block_size": 0} if url.startswith(("http://", "https://")) else {}  # servers may have no ranges
+        with files.open(path, "rb", **streamed) as file:
             while data := file.read(size):
                 yield data
 
