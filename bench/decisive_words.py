@@ -17,7 +17,7 @@ import hashlib
 import re
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +43,7 @@ class Labelled(NamedTuple):
     family: str
 
 
-def licences(wheel: Path, suites: list[str]) -> Iterator[Labelled]:
+def licences(wheel: Path) -> Iterator[Labelled]:
     """Read the texts and rules with one identifier, without those that are deprecated."""
     with zipfile.ZipFile(wheel) as packed:
         for name in packed.namelist():
@@ -95,19 +95,17 @@ def count_drops(texts: list[Labelled], threshold: float, **options: Any) -> tupl
     return sum(same), len(same) - sum(same)
 
 
-SOURCES: dict[str, Callable[[Path, list[str]], Iterator[Labelled]]] = {"licences": licences, "descriptions": descriptions}
-
-
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("collection", choices=SOURCES)
+    parser.add_argument("collection", choices=WORDS)
     parser.add_argument("path", type=Path, help="the wheel, or the folder of apt's lists")
     parser.add_argument("--suites", nargs="+", default=["bullseye", "bookworm", "trixie"])
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--part", choices=("all", "looked-at", "held-out"), default="all")
     given = parser.parse_args()
-    texts = [each for each in SOURCES[given.collection](given.path, given.suites)
+    texts = [each for each in (licences(given.path) if given.collection == "licences" else
+                               descriptions(given.path, given.suites))
              if len(each.text.split()) >= WORDS[given.collection]
              and given.part in ("all", "held-out" if is_held_out(each.family) else "looked-at")]
     same, other = count_drops(texts, given.threshold)

@@ -54,7 +54,7 @@ def test_lines_do_not_depend_on_ranges(tmp_path, name, scheme):
     expected = list(read_lines(find([str(place)]).sources[0]))
     for longest in (1, 2, 3, 7, 16, 100):
         cuts = _cut(file, longest)
-        counted = [(cut, count_lines(*(file.source, *cut[1:]))) for cut in cuts]
+        counted = [((_, start, stop), count_lines(file.source, start, stop)) for _, start, stop in cuts]
         ranges = list(_number(counted))
         assert [line for part in ranges for line in read_lines(file.source, part.lines)] == expected
         assert len(ranges) <= len(cuts) and all(part.lines.lines for part in ranges)
@@ -93,4 +93,4 @@ def test_shares_of_tasks(spark):
 @pytest.mark.parametrize("size", ["1024", "1024b", "1k", "1KB"])
 def test_sizes_as_spark_has_them(spark, size):
     with settings(spark, {LONGEST: size}):
-        assert file_ranges._longest(spark) == 1024
+        assert file_ranges._read_longest(spark) == 1024

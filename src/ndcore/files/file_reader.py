@@ -19,7 +19,7 @@ from ndcore.choices import COMPRESSIONS
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.remote import open_remote, read_state
-from ndcore.files.sources import Source, TooLong, explain_too_long, is_url
+from ndcore.files.sources import Source, TooLong, explain_too_long
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
@@ -47,9 +47,8 @@ def open_counted(source: Source) -> io.BufferedReader:
 
 @contextlib.contextmanager
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
-    """Open `source` to read its decompressed bytes, a URL without a copy in place. Raises OSError and DocumentError."""
-    remote = not source.location and is_url(source.path)
-    with open_remote(source.path, _BUFFER) if remote else open_counted(source) as file:
+    """Open `source` to read its decompressed bytes, without a copy where it lies. Raises OSError and DocumentError."""
+    with open_remote(source.path, _BUFFER) if source.is_remote else open_counted(source) as file:
         yield open_decompressed(file, source.stored, source.path) if source.stored else file
 
 
@@ -200,7 +199,7 @@ class FileState(NamedTuple):
 
 def state_of(source: Source) -> FileState:
     """Read the state of a file; on other machines the same file has the same. Raises DocumentError."""
-    if not source.location and is_url(source.path):
+    if source.is_remote:
         return FileState(*read_state(source.path))
     status = _status_of(source)
     return FileState(status.st_size, str(status.st_mtime_ns))

@@ -97,6 +97,11 @@ class Source:
     readable: int | None = None
     annotated_in_utf8: bool = False
 
+    @property
+    def is_remote(self) -> bool:
+        """It is at a URL and has no copy here."""
+        return not self.location and is_url(self.path)
+
     def make_id(self, number: int | None) -> str:
         """Make the id of a document that has none, from the label and its line, row or record."""
         return self.label if number is None else f"{self.label}:{number}"

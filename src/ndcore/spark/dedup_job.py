@@ -153,7 +153,7 @@ class _Files:
         """
         folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
         if directory is not None:
-            name = hashlib.blake2b(self._full(output).encode(), digest_size=8).hexdigest()
+            name = hashlib.blake2b(self._qualify(output).encode(), digest_size=8).hexdigest()
             folder = f"{directory.rstrip('/')}/_ndcore-{name}"
         there = self.exists(folder)
         if self.exists(output) and (not there or self.exists(f"{output}/{SUMMARY}/_SUCCESS")):
@@ -186,7 +186,7 @@ class _Files:
             self._remove(folder, True)
         self._clear(output)
 
-    def _full(self, place: str) -> str:
+    def _qualify(self, place: str) -> str:
         """Return a place as a URI."""
         files, path = self._open(place)
         return str(files.makeQualified(path))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ndcore.dedup.rules import CALLERS
 from ndcore.phases.candidates import number_rows
-from ndcore.spark.work import Work, is_classic
+from ndcore.spark.work import ELSEWHERE, Work, is_classic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -291,8 +291,8 @@ def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
     for row in now.join(then, ["key", "against"], "full").where("not now <=> then").limit(1).collect():
         what = ("is not there any more" if row.now is None else "is new" if row.then is None else
                 "has another text, label or priority")
-        raise ValueError(f"the steps in the directory are of another input: the document {row.key.asDict()} {what}; "
-                         "name a new directory, or remove this one")
+        raise ValueError("the steps in the directory are of another input: "
+                         f"the document {row.key.asDict()} {what}; {ELSEWHERE}")
 
 
 def check_keys(work: Work, sides: DataFrame) -> None:

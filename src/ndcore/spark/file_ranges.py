@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ndcore.checks import parsed_size
 from ndcore.files.errors import UsageError
 from ndcore.files.file_reader import FileState, LineRange, count_lines, refuse_change, state_of
 from ndcore.files.remote import has_ranges
-from ndcore.files.sources import Source, is_url
+from ndcore.files.sources import Source
 from ndcore.phases.columns import Batches, arrow
 from ndcore.spark.work import Work
 
@@ -45,7 +45,7 @@ class FileRange(NamedTuple):
 def whole_files(sources: list[Source]) -> list[FileRange]:
     """Look at the state of each file. UsageError for streams, which tasks cannot read; DocumentError."""
     for source in sources:
-        if not source.location and not is_url(source.path):
+        if not source.location and not source.is_remote:
             raise UsageError(f"the input {source.path!r} is a stream, which tasks cannot read; write it to a file")
     states = map(state_of, sources)
     return [FileRange(source, state, state.size or 0) for source, state in zip(sources, states, strict=True)]
@@ -63,28 +63,24 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
     str
         The name of the step, with a digest of what the files are now and how they are cut.
     """
-    files, longest = whole_files(sources), _longest(work.spark)
+    files, longest = whole_files(sources), _read_longest(work.spark)
     told = "\0".join(f"{file.source.path}\0{file.state.size}\0{file.state.other}" for file in files)
     digest = hashlib.blake2b(f"{longest}\0{told}".encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    cuts = [cut for file in files if _is_long(file, longest) for cut in _cut(file, longest)]
-    if not cuts:
-        return files, f"{step} {digest}"
-    at = work.spark.range(0, len(cuts), 1, len(cuts)).toDF("at")
-    counted = work.keep(work.apply(at, count_ranges, "at bigint, lines bigint", cuts=cuts), f"lines of {step} {digest}")
-    lines = [row.lines for row in sorted(counted.collect())]
-    ranges = list[FileRange]()
-    of_file = {path: list(_number(rows)) for path, rows in
-               groupby(zip(cuts, lines, strict=True), lambda counted: counted[0][0].source.path)}
-    for file in files:
-        ranges += of_file.get(file.source.path, [file])
-    return ranges, f"{step} {digest}"
+    cuts_of = [_cut(file, longest) if _is_long(file, longest) else [] for file in files]
+    if cuts := [cut for of_file in cuts_of for cut in of_file]:
+        at = work.spark.range(0, len(cuts), 1, len(cuts)).toDF("at")
+        counted = work.keep(work.apply(at, count_ranges, "at bigint, lines bigint", cuts=cuts), f"lines of {step} {digest}")
+        lines = iter([row.lines for row in sorted(counted.collect())])
+        files = [part for file, of_file in zip(files, cuts_of, strict=True)
+                 for part in (_number([(cut, next(lines)) for cut in of_file]) if of_file else [file])]
+    return files, f"{step} {digest}"
 
 
 def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) -> list[list[FileRange]]:
     """Share ranges among tasks, in their order, by their bytes: some for each core, and not many more bytes than LONGEST."""
     weights = [part.size + OPENING for part in ranges]
     total = sum(weights)
-    tasks = min(len(ranges), max(8 * cores, -(-total // (_longest(spark) + OPENING))))
+    tasks = min(len(ranges), max(8 * cores, -(-total // (_read_longest(spark) + OPENING))))
     shared, before = dict[int, list[FileRange]](), 0
     for part, weight in zip(ranges, weights, strict=True):
         shared.setdefault(before * tasks // total, []).append(part)
@@ -107,7 +103,7 @@ def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) ->
         yield arrow().record_batch([[at], [lines]], ["at", "lines"])
 
 
-def _longest(spark: SparkSession) -> int:
+def _read_longest(spark: SparkSession) -> int:
     """Read the setting LONGEST in bytes."""
     return parsed_size(str(spark.conf.get(LONGEST)).lower().removesuffix("b"))  # Spark writes 134217728b, and takes 128MB
 
@@ -117,7 +113,7 @@ def _is_long(file: FileRange, longest: int) -> bool:
     source = file.source
     if source.kind != "jsonl" or source.compression or source.problem or file.size <= longest:
         return False
-    return bool(source.location) or has_ranges(source.path, file.size)
+    return not source.is_remote or has_ranges(source.path, file.size)
 
 
 def _cut(file: FileRange, longest: int) -> list[tuple[FileRange, int, int]]:
@@ -126,7 +122,7 @@ def _cut(file: FileRange, longest: int) -> list[tuple[FileRange, int, int]]:
     return [(file, *span) for span in pairwise(i * file.size // count for i in range(count + 1))]
 
 
-def _number(rows: Any) -> Iterator[FileRange]:
+def _number(rows: list[tuple[tuple[FileRange, int, int], int]]) -> Iterator[FileRange]:
     """Number the lines of the ranges of one file, ((file, start, stop), lines); ranges where no line begins are left out."""
     number = 1
     for (file, start, stop), lines in rows:

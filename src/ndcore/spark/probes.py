@@ -34,7 +34,10 @@ class ReadTexts:
         self.said.append(_summary(read))
 
     def check(self, sketched: DataFrame) -> None:
-        """Raise ValueError where the documents (``bytes``, their digests) are not those that were counted."""
+        """Raise ValueError where the documents (``bytes``, their digests) are not those that were counted.
+
+        Where nothing was counted this reads nothing.
+        """
         if not self.said:
             return
         here = _summary(sketched.selectExpr("1L as documents", f"{DIGEST} as digests"))

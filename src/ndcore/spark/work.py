@@ -64,8 +64,6 @@ class Work:
     ----------
     spark, directory
     cores : int
-    recorded : bool
-        Later runs may take these steps.
     taken : bool
         The step before was done by an earlier run.
     """
@@ -74,7 +72,7 @@ class Work:
         self, spark: SparkSession, directory: str | os.PathLike[str] | None, job: Mapping[str, Any] | None = None
     ) -> None:
         self.spark = spark
-        self.recorded = self.taken = False
+        self.taken = False
         self._steps = 0
         self._run = self._last = ""  # this run, and the run that did the last step; names of folders
         self._earlier: list[str] = []  # runs whose steps may be taken
@@ -90,7 +88,7 @@ class Work:
         elif job is None:
             self._take(directory, JOB)
         else:
-            self._go_on(directory, _flat({"ndcore": __version__, **job}))
+            self._go_on(directory, _flatten({"ndcore": __version__, **job}))
         self.directory = directory.rstrip("/")
         self.cores = check_executors(spark)
 
@@ -103,39 +101,43 @@ class Work:
             self.spark.range(0, 1, 1, 1).select(row if row else "*").write.parquet(f"{directory.rstrip('/')}/{name}")
         except Exception as error:
             if "PATH_ALREADY_EXISTS" in str(error):
-                raise ValueError(f"directory={directory!r} has {JOB}, of another job; {ELSEWHERE}") from error
-            raise _unusable(directory, error) from error
+                raise _make_occupied(directory) from error
+            raise _make_unusable(directory, error) from error
 
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
         """Write to the directory what the job is, and list the earlier runs of it; ValueError where it has another job."""
         place = directory.rstrip("/")
         try:
-            before = self._records(f"{place}/{JOB}")
+            before = self._read_runs(f"{place}/{JOB}")
         except Exception as error:
-            raise _unusable(directory, error) from error
+            raise _make_unusable(directory, error) from error
         for run, then in before.items():
             if not run:
-                raise ValueError(f"directory={directory!r} has {JOB}, of another job; {ELSEWHERE}")
-            if then != job and self._files(f"{place}/{run}"):
-                raise ValueError(f"directory={directory!r} has steps of another job: {_differences(job, then)}; {ELSEWHERE}")
+                raise _make_occupied(directory)
+            if then != job and self._list_files(f"{place}/{run}"):
+                raise _make_occupied(directory, f"steps of another job: {_tell_differences(job, then)}")
         self._earlier = [run for run, then in before.items() if then == job]
         self._run = f"run-{len(before) + 1}-{secrets.token_hex(4)}"
         self._take(directory, f"{JOB}/{self._run}", run=self._run, job=json.dumps(job))
-        self.recorded = True
+
+    @property
+    def recorded(self) -> bool:
+        """Later runs may take these steps."""
+        return self._run != ""
 
     def is_newest(self) -> bool:
         """Tell whether no later run of the job has begun."""
-        runs = self._records(f"{self.directory}/{JOB}")
+        runs = self._read_runs(f"{self.directory}/{JOB}")
         return self._run == max(runs, key=lambda run: (int(run.split("-")[1]), run))
 
-    def _records(self, place: str) -> dict[str, dict[str, Any]]:
+    def _read_runs(self, place: str) -> dict[str, dict[str, Any]]:
         """Read what the job of each run is; a job without runs has none."""
-        if self._files(place) is None:
+        if self._list_files(place) is None:
             return {}
         rows = self.spark.read.schema(RECORD).option("recursiveFileLookup", "true").parquet(place).collect()
         return {row.run or "": json.loads(row.job or "{}") for row in rows}
 
-    def _files(self, place: str) -> list[str] | None:
+    def _list_files(self, place: str) -> list[str] | None:
         """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job.
 
         The place is named twice: of one that is missing, named once, Spark logs a warning with a trace of Java.
@@ -168,7 +170,7 @@ class Work:
         self._steps += 1
         name = f"{self._steps:03}-{step.replace(':', '').replace(' ', '-')}"
         earlier = sorted(self._earlier, key=lambda run: run != self._last)
-        run = next((run for run in earlier if self._files(f"{self._place(run, name)}/_SUCCESS") is not None), None)
+        run = next((run for run in earlier if self._list_files(f"{self._place(run, name)}/_SUCCESS") is not None), None)
         self.taken = run is not None
         place = self._place(self._run if run is None else run, name)
         if run is None:
@@ -195,25 +197,30 @@ class Work:
         return as_frame(self.spark, pa.table(arrays, names=list(types)))
 
 
-def _unusable(directory: str, error: BaseException) -> ValueError:
+def _make_occupied(directory: str, what: str = f"{JOB}, of another job") -> ValueError:
+    """Make the error that tells what is in a directory that this job cannot have."""
+    return ValueError(f"directory={directory!r} has {what}; {ELSEWHERE}")
+
+
+def _make_unusable(directory: str, error: BaseException) -> ValueError:
     """Make the error that tells why a directory cannot be used."""
     said = first_line(error)
     advice = JAR if lacks_jar(said) else "name one that the driver and all executors can write to"
     return ValueError(f"directory={directory!r} cannot be used: {said:.300}; {advice}")
 
 
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values as JSON gives them back; a value of a mapping within has the names of both."""
     flat = dict[str, Any]()
     for name, value in values.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name} {inner}": of_inner for inner, of_inner in _flat(value).items()}
+            flat |= {f"{name} {inner}": of_inner for inner, of_inner in _flatten(value).items()}
         else:
             flat[name] = json.loads(json.dumps(value, default=methodcaller("item")))  # of NumPy
     return flat
 
 
-def _differences(job: dict[str, Any], then: dict[str, Any]) -> str:
+def _tell_differences(job: dict[str, Any], then: dict[str, Any]) -> str:
     """Tell in what two jobs differ."""
     names = [name for name in dict.fromkeys([*job, *then]) if job.get(name) != then.get(name)]
     return "; ".join(f"{name} is {json.dumps(job.get(name)):.200}, and was {json.dumps(then.get(name)):.200}"
