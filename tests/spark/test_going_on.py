@@ -160,3 +160,13 @@ def test_a_job_that_was_killed_goes_on(spark, tmp_path, end_after, capsys):
     expected = nd.near_duplicates([json.loads(line)["text"] for line in lines], shingling=nd.Shingling(width=2))
     assert summary["kept"] == len(expected.kept) < summary["read"] == len(lines)
     assert sorted(path.name for path in out.iterdir()) == ["kept", "summary", "verdicts"] and not [*scratch.iterdir()]
+
+
+@pytest.mark.slow
+def test_a_job_without_a_finished_step_leaves_nothing(spark, tmp_path, capsys):
+    (tmp_path / "in.jsonl").write_text('{"words": "a"}\n')
+    with pytest.raises(Exception, match="no text field 'text'"):
+        run(spark, parse(["dedup", "--input", str(tmp_path / "in.jsonl"), "--output", str(tmp_path / "out"),
+                          "--directory", str(tmp_path / "scratch")]))
+    assert not [*(tmp_path / "scratch").iterdir()] and not (tmp_path / "out").exists()
+    assert "stays" not in capsys.readouterr().err

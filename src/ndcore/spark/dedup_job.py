@@ -148,8 +148,9 @@ class _Files:
         """Give the work of a job, in a folder of a directory or of the output, which is removed afterwards.
 
         After a failure what was written of the output is removed, so that the job can be run again. In a directory that was
-        given each output has its folder, which stays after a failure if it has steps: the same job goes on from them. After
-        a job that was killed, an output without a summary is removed first. If a later run has begun, all of it is its own.
+        given each output has its folder, which stays after a failure if a step is done: the same job goes on from there.
+        After a job that was killed, an output without a summary is removed first. If a later run has begun, all of it is its
+        own.
         """
         folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
         if directory is not None:
@@ -178,9 +179,9 @@ class _Files:
         self._remove(folder, True)
 
     def _end(self, output: str, folder: str, named: bool) -> None:
-        """Remove what was written of the output, and the folder; one in a directory that was named stays if it has steps."""
+        """Remove what was written of the output, and the folder, unless its directory was named and a step is done."""
         if named and any(len(files.globStatus(path)) for files, path in
-                         (self._open(f"{folder}/{inner}run-*") for inner in ("", f"{STEPS}/"))):
+                         (self._open(f"{folder}/{inner}run-*/*/_SUCCESS") for inner in ("", f"{STEPS}/"))):
             print(f"ndcore.spark: what is done stays in {folder}; the same command goes on from there", file=sys.stderr)
         else:
             self._remove(folder, True)
