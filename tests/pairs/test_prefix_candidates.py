@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ndcore import Shingling
-from ndcore._candidates import Counts
+from ndcore._candidates import Bitmaps, Counts
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs import prefix_candidates
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
@@ -191,6 +191,8 @@ def test_documents_that_are_not_active():
 def test_probes_are_counted_a_few_documents_at_a_time(monkeypatch):
     """Of four million documents each array of their sizes takes 32 MB, beside what the limit allows."""
     asked = []
+    key = bytes(range(Bitmaps.KEY_BYTES))  # with one key of twenty, four of these shingles share counters
+    monkeypatch.setattr(prefix_candidates, "Counts", lambda cells: Counts(cells, key))
     monkeypatch.setattr(prefix_candidates, "BLOCK", 8, raising=False)
     monkeypatch.setattr("ndcore.pairs.shingle_sets.CHUNK", 16)
     least = PrefixFilter._least
