@@ -84,7 +84,7 @@ def test_stable_plans_pass(spark, tmp_path):
 ])
 def test_names_of_results_are_refused_as_keys(spark, function, name):
     df = spark.createDataFrame([(1, "a")], f"`{name}` bigint, text string")
-    with pytest.raises(ValueError, match=f"id='{name}' is also a column of the result"):
+    with pytest.raises(ValueError, match=f"the column '{name}' is also a column of the result"):
         function(df, id=name)
 
 

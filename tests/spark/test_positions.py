@@ -1,4 +1,4 @@
-"""Rows that are left out by their places: none is moved, none changes, and what is left out is what the keys say."""
+"""Rows that are left out, or get values, by their places: none is moved, none changes, and keys say which."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def written(spark: Any, path: Any, n: int, files: int) -> Any:
 
 
 def verdicts_of(spark: Any, work: Any, dropped: list[int], n: int) -> Verdicts:
-    rows = [(i, "near" if i in dropped else "kept") for i in range(n)]
-    return Verdicts(spark.createDataFrame(rows, "id bigint, class string"), {"id": "`id`"}, work)
+    rows = [(i, "near" if i in dropped else "kept", i // 2) for i in range(n)]
+    return Verdicts(spark.createDataFrame(rows, "id bigint, class string, representative bigint"), {"id": "`id`"}, work)
 
 
 @pytest.mark.slow
@@ -47,6 +47,25 @@ def test_texts_are_not_moved(spark, work, tmp_path):
         assert "text" in moved(df.join(df.select("id"), "id"))
     assert kept.schema == df.schema and kept.columns == ["id", "text", "a.b", "half"]
     assert sorted(kept.collect()) == sorted(df.where("id not in (3, 4, 5, 99)").collect())
+
+
+@pytest.mark.slow
+def test_verdicts_come_to_the_rows(spark, work, tmp_path):
+    """Also to rows of files that have others between them; a row without a verdict has nulls."""
+    df = written(spark, tmp_path / "in", 300, 3).where("id % 5 != 0")
+    result = verdicts_of(spark, work, [3, 4, 99], 290)
+    with settings(spark, NO_BROADCAST):
+        annotated = result.annotate(df)
+        assert {"_ndcore_values", "_ndcore_file"} <= set(moved(annotated))
+        assert not {"text", "a.b", "id"} & set(moved(annotated))
+    assert annotated.columns == [*df.columns, "class", "representative"]
+    rows = {row.id: row for row in annotated.collect()}
+    assert sorted(rows) == [i for i in range(300) if i % 5]
+    for i, row in rows.items():
+        name = "near" if i in (3, 4, 99) else "kept"
+        assert row.text == f"text {i}" and row[4:] == ((name, i // 2) if i < 290 else (None, None))
+    with pytest.raises(ValueError, match=r"the column 'CLASS' is also a column of the result, which has class, .*; rename"):
+        result.annotate(df.withColumn("CLASS", F.lit(1)))
 
 
 @pytest.mark.slow
@@ -72,5 +91,7 @@ def test_rows_without_a_place_of_their_own(spark, work, tmp_path):
     assert leave_out(work, with_places(twice), ["id"], spark.createDataFrame([(3,)], "id bigint")) is None
     kept = verdicts_of(spark, work, [3, 105], 110).kept(twice)
     assert sorted(row.id for row in kept.collect()) == sorted([*({*range(10)} - {3}), *({*range(100, 110)} - {105})])
+    annotated = verdicts_of(spark, work, [3, 105], 110).annotate(twice).collect()
+    assert sorted((row.id, row.representative) for row in annotated) == [(i, i // 2) for i in [*range(10), *range(100, 110)]]
     kept = verdicts_of(spark, work, [3], 10).kept(spark.createDataFrame([(3, "a"), (4, "b")], "id bigint, text string"))
     assert [tuple(row) for row in kept.collect()] == [(4, "b")]

@@ -34,7 +34,7 @@ def test_the_local_sketches(spark: Any, sketcher: Any) -> None:
 
 def test_what_is_refused(spark: Any) -> None:
     df = spark.createDataFrame([(1, "a")], "size bigint, text string")
-    with pytest.raises(ValueError, match=r"id='size' is also a column of the result, .*; rename it"):
+    with pytest.raises(ValueError, match=r"the column 'size' is also a column of the result, .*; rename it"):
         sketch(df, id="size")
     with pytest.raises(TypeError, match="sketcher must be a sketcher, as MinHasher"):
         sketch(df, id="text", sketcher=84)  # type: ignore[arg-type]

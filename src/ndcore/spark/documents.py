@@ -87,13 +87,13 @@ def key_sql(names: Sequence[str] | None) -> dict[str, str]:
     return dict(FILE_KEY) if names is None else {name: f"`{name.replace('`', '``')}`" for name in names}
 
 
-def refuse_taken(key: Collection[str], names: Collection[str]) -> None:
-    """Raise ValueError where a column of the key has the name of another column of the result; Spark ignores case."""
+def refuse_taken(columns: Collection[str], names: Collection[str]) -> None:
+    """Raise ValueError where one of these columns has the name of another column of the result; Spark ignores case."""
     taken = {name.lower() for name in names}
-    for name in key:
+    for name in columns:
         if name.lower() in taken:
-            raise ValueError(f"id={name!r} is also a column of the result, which has {', '.join(sorted(taken))}; rename it, "
-                             f"as df.withColumnRenamed({name!r}, '{name}_id')")
+            raise ValueError(f"the column {name!r} is also a column of the result, which has {', '.join(sorted(taken))}; "
+                             f"rename it, as df.withColumnRenamed({name!r}, 'given_{name}')")
 
 
 def refuse_unstable(rows: DataFrame, role: str) -> None:

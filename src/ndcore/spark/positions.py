@@ -11,6 +11,7 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+VALUE = "_ndcore_value"
 WORDS = 64  # of a mask
 ROWS = 64 * WORDS
 _PLACE = {f"_ndcore_{name}": sql for name, sql in FILE_KEY.items()}
@@ -50,9 +51,35 @@ def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFra
     masks = work.keep(masks.where("any != 0 or held != places").selectExpr("*", mask).drop("words"), "rows to leave out")
     if not masks.where("held != places").isEmpty():
         return None
-    table = F.broadcast(masks.select("_ndcore_file", "_ndcore_chunk", "_ndcore_mask"))
     at = f"int(_ndcore_row % {ROWS})"
     stays = f"_ndcore_mask is null or (shiftright(_ndcore_mask[int({at} div 64)], {at} % 64) & 1L) = 0"
-    placed = placed.withColumn("_ndcore_chunk", F.expr(f"_ndcore_row div {ROWS}"))
-    kept = placed.join(table, ["_ndcore_file", "_ndcore_chunk"], "left").where(stays)
-    return kept.drop(*_PLACE, "_ndcore_chunk", "_ndcore_mask", *names)
+    return _join_chunks(placed, masks, "_ndcore_mask", ROWS).where(stays).drop(*_PLACE, "_ndcore_mask", *names)
+
+
+def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFrame) -> DataFrame | None:
+    """Return the rows with the column VALUE of `values`, which has it beside the columns `names`; no row is moved.
+
+    The values of 64 rows of a file, as a row, go to all tasks. All else is as in `leave_out`; VALUE is null where there
+    is none.
+    """
+    from pyspark.sql import functions as F
+
+    valued = placed.select(*names, *_PLACE).join(values, list(names), "left")
+    at = "int(_ndcore_row % 64)"
+    chunks = valued.groupBy("_ndcore_file", F.expr("_ndcore_row div 64 as _ndcore_chunk")).agg(
+        F.expr(f"collect_list(if({VALUE} is null, null, struct({at} as at, {VALUE} as value))) as _ndcore_values"),
+        F.expr("count(*) as held"), F.expr(f"bit_count(bit_or(shiftleft(1L, {at}))) as places"))
+    chunks = work.keep(chunks, "values of rows")
+    if not chunks.where("held != places").isEmpty():
+        return None
+    value = f"try_element_at(filter(_ndcore_values, one -> one.at = {at}), 1).value as {VALUE}"
+    return _join_chunks(placed, chunks, "_ndcore_values", 64).selectExpr("*", value).drop(*_PLACE, "_ndcore_values", *names)
+
+
+def _join_chunks(placed: DataFrame, chunks: DataFrame, column: str, rows: int) -> DataFrame:
+    """Add a column of `chunks` to the rows: of the chunk, of this many rows of the file, that has the row; else null."""
+    from pyspark.sql import functions as F
+
+    place = ["_ndcore_file", "_ndcore_chunk"]
+    placed = placed.withColumn("_ndcore_chunk", F.expr(f"_ndcore_row div {rows}"))
+    return placed.join(F.broadcast(chunks.select(*place, column)), place, "left").drop("_ndcore_chunk")

@@ -9,8 +9,8 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
-from ndcore.spark.documents import SparkDocuments, refuse_unstable
-from ndcore.spark.positions import leave_out, with_places
+from ndcore.spark.documents import SparkDocuments, refuse_taken, refuse_unstable
+from ndcore.spark.positions import VALUE, attach, leave_out, with_places
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -69,18 +69,54 @@ class Verdicts:
         ValueError
             The keys may be others than those that were read before.
         """
-        named = [f"_ndcore_{i}" for i in range(len(self.key))]
-        columns = [_quoted(name) for name in self.key]
-        dropped = self.verdicts.where("class != 'kept'").selectExpr(
-            *(f"{column} as {name}" for column, name in zip(columns, named, strict=True)))
-        keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
-        refuse_unstable(keyed.select(*named), "df")
+        keyed, named, verdicts = self._match(df)
+        dropped = verdicts.where("class != 'kept'").select(*named)
         if (placed := with_places(keyed)) is not None:
             kept = leave_out(self._work, placed, named, dropped)
             self._work.finish()
             if kept is not None:
                 return kept
         return keyed.join(dropped, named, "left_anti").drop(*named)
+
+    def annotate(self, df: DataFrame) -> DataFrame:
+        """Add its verdict to each row.
+
+        Parameters
+        ----------
+        df : DataFrame
+            As in `kept`.
+
+        Returns
+        -------
+        DataFrame
+            Its rows and columns, and behind them the columns of `verdicts` beside the key; null where there is no verdict.
+            Of Parquet files keys, places and verdicts are moved, at the call, and the rows stay where they are: the verdicts
+            go to all tasks, for each row some 140 bytes and the key of the representative, of which Spark sends 8 GB at
+            most; more in portions of the files. Of others by a join, which may move whole rows.
+
+        Raises
+        ------
+        ValueError
+            The keys may be others than those that were read before, or a column has the name of one that is added.
+        """
+        added = [name for name in self.verdicts.columns if name not in self.key]
+        refuse_taken(df.columns, added)
+        keyed, named, verdicts = self._match(df)
+        verdicts = verdicts.selectExpr(*named, f"struct({', '.join(added)}) as {VALUE}")
+        annotated = None
+        if (placed := with_places(keyed)) is not None:
+            annotated = attach(self._work, placed, named, verdicts)
+            self._work.finish()
+        if annotated is None:
+            annotated = keyed.join(verdicts, named, "left").drop(*named)
+        return annotated.select("*", f"{VALUE}.*").drop(VALUE)
+
+    def _match(self, df: DataFrame) -> tuple[DataFrame, list[str], DataFrame]:
+        """Return the rows with their keys, the names of these columns, and the verdicts with the same names."""
+        named = [f"_ndcore_{i}" for i in range(len(self.key))]
+        keyed = df.selectExpr("*", *(f"{sql} as {name}" for sql, name in zip(self.key.values(), named, strict=True)))
+        refuse_unstable(keyed.select(*named), "df")
+        return keyed, named, self.verdicts.withColumnsRenamed(dict(zip(self.key, named, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -122,11 +158,6 @@ class NearDuplicateFrames(Verdicts):
         sums = dict(total.collect()[0].asDict())
         self._work.finish()
         return sums
-
-
-def _quoted(name: str) -> str:
-    """Quote a column's name for SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> DataFrame:
