@@ -36,7 +36,7 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
     "spark": "Spark on one machine", "spark_shapes": "Hard collections on one machine",
     "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
-    "kernels": "Kernels", "calls": "What a call costs",
+    "spark_skew": "Runs of ten billion documents", "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
 CLUSTER = "_cluster"  # the end of the name of a result on two workers
