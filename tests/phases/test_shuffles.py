@@ -129,6 +129,9 @@ def test_accepted_pairs_are_all_that_one_place_gets():
     assert near["a"].to_pylist() == pairs.a.tolist() != [] and near["b"].to_pylist() == pairs.b.tolist()
     np.testing.assert_array_equal(near["resemblance"].to_numpy(), pairs.resemblance)
     assert answers["data"].null_count == len(answers)
+    long = answers_of(Shuffles(0.7, max_holders=2), pages)
+    holders = long.filter(pa.array(long["kind"].to_numpy() == LONG))["a"].to_pylist()
+    assert len(holders) == len(set(holders)) > 0
 
 
 @pytest.mark.parametrize("cluster", ["star", "components"])
@@ -205,9 +208,10 @@ def test_pages_without_near_duplicates(texts):
     assert bool(len(answers)) == bool(texts)  # an engine that forgets columns where there are no rows sees some in each step
 
 
-def test_steps_without_rows_have_columns():
+def test_columns_and_rows_of_steps():
     job, pages = Shuffles(0.8), pages_of(TEXTS)
     rows = job.sketch(pages)
+    assert rows["a"].to_pylist() == job.list_texts(pages)["a"].to_pylist() == pages["id"].to_pylist()
     assert {step(rows.slice(0, 0)).schema for step in (job.find_equal, job.find_pairs, job.form_sets, job.compare)} == {
         rows.schema}
     assert job.sketch(pages.slice(0, 0)).schema == job.list_texts(pages.slice(0, 0)).schema == rows.schema

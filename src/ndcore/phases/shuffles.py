@@ -28,7 +28,7 @@ from ndcore.text.digests import digest_rows, first_equal
 from ndcore.text.inputs import as_texts, digest, pieces
 from ndcore.text.shingling import Shingling
 
-SKETCH, ENTRY, PAIR, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(9)  # what a row is; from EQUAL on it is an answer
+SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # what a row is; from EQUAL on it is an answer
 COLUMNS = ["key", "kind", "a", "b", "resemblance", "data"]
 SALT = np.uint64(0x9E3779B97F4A7C15)  # its multiples tell equal features of different groups apart
 
@@ -45,7 +45,7 @@ class Shuffles:
         As in `ndcore.near_duplicates`.
     max_holders : int
         Documents that share a feature with this many others or more are decided in one place, by their texts, and other
-        ones by their pairs. It changes no label. Pairs move: 100 documents of a run are as many bytes as a page of text each.
+        ones by their pairs. It changes no label. Fewer than in `ndcore.near_duplicates`, since pairs move.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Shuffles:
         self.design, self.judgement = design, Judgement(sketcher, design, minima, rules.threshold, min_shingles, 0)
 
     def sketch(self, pages: Any) -> Any:
-        """Sketch the texts of a table of pages: a row for each, and one more, so that no later step is without rows."""
+        """Sketch the texts of a table of pages: a row for each, in their order."""
         pages = pages.select(["id", "text"])
         check_ids(pages["id"])
         made = [_rows(SKETCH, np.empty(0, np.uint64), pages["id"].slice(0, 0))]
@@ -83,23 +83,25 @@ class Shuffles:
             data = np.hstack([deciding, numbers(batch, "valid").astype(np.uint8)[:, None], features])
             key = np.ascontiguousarray(deciding[:, :8]).view("<u8")[:, 0]
             made.append(_rows(SKETCH, key, batch.column("id"), data=binary_column(data)))
-            made.append(_rows(FIRST, key[:1], batch.column("id")[:1]))
         return arrow().concat_tables(made)
 
     def find_equal(self, rows: Any) -> Any:
-        """Find equal documents; list the features of the first one of them, and of all others."""
-        answers, rows = _answers(rows), _select(rows, SKETCH)
+        """Find equal documents; list the features of the first one of them, and of all others.
+
+        There is a row of the kind FIRST, too, so that no later step of a job is without rows.
+        """
         ids, data = _column(rows, "a"), byte_rows(_column(rows, "data"))
         if not len(ids):
-            return answers
+            return _answers(rows)
         own, valid = np.arange(len(ids)), data[:, 16]
         leader = first_equal(data[:, :16], [valid], _numbered(ids)[0])
         equal, compared = np.flatnonzero(leader != own), np.flatnonzero((leader == own) & (valid > 0))
         salts = np.arange(self.design.groups, dtype=np.uint64) * SALT
         features = np.ascontiguousarray(data[compared, 17:]).view("<u8") ^ salts
+        keys = rows["key"].to_numpy()
         return arrow().concat_tables([
-            answers,
-            _rows(EQUAL, rows["key"].to_numpy()[equal], ids.take(leader[equal]), ids.take(equal)),
+            _rows(FIRST, keys[:1], ids[:1]),
+            _rows(EQUAL, keys[equal], ids.take(leader[equal]), ids.take(equal)),
             _rows(ENTRY, features.reshape(-1), ids.take(np.repeat(compared, self.design.groups))),
         ])
 
@@ -114,14 +116,14 @@ class Shuffles:
         for batch in expand_runs([in_runs], max_holders=self.options["max_holders"], first_new=0):
             a, b = numbers(batch, "a"), batch.column("b")
             if b.null_count:
-                made.append(_rows(LONG, keys[a], ids.take(a)))
+                made.append(_rows(HOLDER, keys[a], ids.take(a)))
                 continue
             for x, y in ((a, b.to_numpy()), (b.to_numpy(), a)):
                 made.append(_rows(PAIR, keys[x], ids.take(x), ids.take(y), data=batch.column("run")))
         return arrow().concat_tables(made)
 
     def list_texts(self, pages: Any) -> Any:
-        """Make a row for each text of a table of pages."""
+        """Make a row for each text of a table of pages, in their order."""
         ids = _column(pages, "id")
         check_ids(ids)
         return _rows(TEXT, _keys(ids), ids, data=_column(pages, "text"))
@@ -145,8 +147,10 @@ class Shuffles:
         wanted, of_set = np.unique(place[of_run], return_inverse=True)
         sets = self._form_sets(_column(texts.take(wanted), "data"))
         first = pc.less(pairs["a"], pairs["b"]).to_numpy()  # the second document has the pair, too
+        holders = _column(_select(rows, HOLDER), "a").unique()
         return arrow().concat_tables([
             _answers(rows),
+            _rows(LONG, _keys(holders), holders),
             _rows(SET, run[of_run], texts["a"].take(place[of_run]), data=sets.take(of_set)),
             _rows(PAIR, run[first], pairs["a"].filter(first), pairs["b"].filter(first)),
         ])
