@@ -70,17 +70,16 @@ def expected(pages, **options):
     return {id: ids[label] for id, label in zip(ids, whole.labels.tolist(), strict=True)}
 
 
-def edited(seed, n, places, common=0):
-    """Return n texts of 100 words that differ in few places each; the first words are the same in all."""
+def edited(seed, n, places, drift=0.0):
+    """Return n texts of 100 words: in few places each differs from the first, or, as often as `drift`, from one before."""
     rng = random.Random(seed)
-    words = [f"w{i}" for i in range(100)]
-    texts = []
-    for i in range(n):
-        other = words[:]
-        for place in rng.sample(range(common, 100), places):
+    texts = [[f"w{i}" for i in range(100)]]
+    for i in range(1, n):
+        other = texts[rng.randrange(i) if rng.random() < drift else 0][:]
+        for place in rng.sample(range(100), places):
             other[place] = f"x{seed}y{i}z{place}"
-        texts.append(" ".join(other))
-    return texts
+        texts.append(other)
+    return [" ".join(words) for words in texts]
 
 
 @pytest.mark.parametrize("cluster", ["star", "greedy", "components"])
@@ -149,6 +148,19 @@ def test_long_runs(max_holders, cluster):
     for ids in asked:
         assert len(set(ids)) == len(ids) < len(pages)
         assert all((label in ids) == (id in ids) for id, label in whole.items())
+
+
+@pytest.mark.parametrize("cluster", ["star", "components"])
+def test_near_duplicates_of_documents_of_long_runs(cluster):
+    asked = beyond = 0
+    for seed in range(12):
+        pages = pages_of(edited(seed, 60, 5, drift=0.7), seed=seed)
+        job, read = Shuffles(0.7, max_holders=8, cluster=cluster), []
+        assert labels_of(job, pages, read) == expected(pages, threshold=0.7, cluster=cluster)
+        answers = answers_of(job, pages)
+        holders = answers.filter(pa.array(answers["kind"].to_numpy() == LONG))["a"].to_pylist()
+        asked, beyond = asked + len(read), beyond + sum(len(set(ids) - set(holders)) for ids in read)
+    assert asked and beyond
 
 
 @pytest.mark.parametrize(("ids", "message"), [

@@ -30,7 +30,6 @@ from ndcore.text.shingling import Shingling
 
 SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # what a row is; from EQUAL on it is an answer
 COLUMNS = ["key", "kind", "a", "b", "resemblance", "data"]
-SALT = np.uint64(0x9E3779B97F4A7C15)  # its multiples tell equal features of different groups apart
 
 
 class Shuffles:
@@ -96,9 +95,7 @@ class Shuffles:
         own, valid = np.arange(len(ids)), data[:, 16]
         leader = first_equal(data[:, :16], [valid], _numbered(ids)[0])
         equal, compared = np.flatnonzero(leader != own), np.flatnonzero((leader == own) & (valid > 0))
-        salts = np.arange(self.design.groups, dtype=np.uint64) * SALT
-        features = np.ascontiguousarray(data[compared, 17:]).view("<u8") ^ salts
-        keys = rows["key"].to_numpy()
+        features, keys = np.ascontiguousarray(data[compared, 17:]).view("<u8"), rows["key"].to_numpy()
         return arrow().concat_tables([
             _rows(FIRST, keys[:1], ids[:1]),
             _rows(EQUAL, keys[equal], ids.take(leader[equal]), ids.take(equal)),
