@@ -20,7 +20,7 @@ def deduplicate(pages, threshold=0.8, parts=16):
 
 
 def run(step, frame, parts=None):
-    """Run a step on each batch of the frame, or on the rows of each of so many parts, which have all rows of their keys."""
+    """Run a step on each batch of the frame or, given a number of parts, on all rows of each part."""
     empty = pa.schema([(field.name, field.dtype.to_arrow_dtype()) for field in frame.schema()]).empty_table()
     kind = daft.DataType.from_arrow_type(pa.struct(step(empty).schema))
 
