@@ -1,29 +1,38 @@
-"""Drop the near-duplicates of a Dask DataFrame: tasks sketch, one place decides."""
+"""Drop the near-duplicates of a Dask DataFrame: tasks find and compare candidates in shuffles, the client chooses."""
 
 import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 
-import ndcore as nd
-from ndcore.phases.one_place import find_contenders, sketch_table
+from ndcore.phases.shuffles import Shuffles
 
 
 def deduplicate(pages, threshold=0.8):
     """Return a DataFrame with the columns `id` and `text` without near-duplicates; of several the smallest id stays."""
-    design = nd.design_filter(threshold)
-    settings = {"sketcher": nd.MinHasher(design.num_perm), "design": design}
-    texts = pages[["id", "text"]]
-    sketches = texts.map_partitions(sketch, **settings, meta=sketch(texts._meta, **settings)).compute()
-    contends = find_contenders(pa.Table.from_pandas(sketches, preserve_index=False), design=design)
-    rows = texts[texts["id"].isin(sketches["id"][contends].tolist())].compute().sort_values("id")
-    dropped = rows["id"][~nd.near_duplicates(rows["text"], threshold=threshold, filter="lsh").mask]
-    return pages[~pages["id"].isin(dropped.tolist())]
+    job, texts, parts = Shuffles(threshold), pages[["id", "text"]], pages.npartitions
+    rows = run(job.sketch, texts)
+    for step in (job.find_equal, job.find_pairs):
+        rows = run(step, rows.shuffle("key", npartitions=parts))
+    rows = dd.concat([rows, run(job.list_texts, texts)])
+    for step in (job.form_sets, job.compare):
+        rows = run(step, rows.shuffle("key", npartitions=parts))
+    dropped = job.choose(as_table(rows.compute()), lambda ids: as_table(texts[texts["id"].isin(ids.tolist())].compute()))
+    return pages[~pages["id"].isin(dropped["id"].to_pylist())]
 
 
-def sketch(part, **settings):
-    """Sketch the texts of a partition."""
-    table = pa.Table.from_pandas(part, preserve_index=False)
-    return sketch_table(table, text="text", **settings).to_pandas(types_mapper=pd.ArrowDtype)
+def run(step, frame):
+    """Run a step on each partition."""
+    return frame.map_partitions(as_frame, step, meta=as_frame(frame._meta, step))
+
+
+def as_frame(part, step):
+    """Return what the step makes of a partition."""
+    return step(as_table(part)).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def as_table(frame):
+    """Return a frame of pandas as a Table of Arrow."""
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import duckdb
 
 import ndcore as nd
-from ndcore.phases.one_place import check_ids
+from ndcore.phases.shuffles import check_ids
 
 
 def deduplicate(connection, source, id="id", text="text", **options):

@@ -1,28 +1,35 @@
-"""Drop the near-duplicates of a Ray Dataset: tasks sketch, the driver decides."""
+"""Drop the near-duplicates of a Ray Dataset: tasks find and compare candidates in shuffles, the driver chooses."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray
 
-import ndcore as nd
-from ndcore.phases.one_place import find_contenders, sketch_table
+from ndcore.phases.shuffles import Shuffles
 
 
-def deduplicate(pages, threshold=0.8):
+def deduplicate(pages, threshold=0.8, parts=16):
     """Return a Dataset with the columns `id` and `text` without near-duplicates; of several the smallest id stays."""
     if not pages.limit(1).count():  # without rows, tables of tasks have no columns
         return pages
-    design = nd.design_filter(threshold)
-    settings = {"text": "text", "sketcher": nd.MinHasher(design.num_perm), "design": design}
-    texts = pages.select_columns(["id", "text"])
-    sketches = collect(texts.map_batches(sketch_table, fn_kwargs=settings, batch_format="pyarrow"))
-    contenders = sketches["id"].filter(find_contenders(sketches, design=design))
-    rows = collect(choose(texts, contenders, True)).sort_by("id")
-    dropped = rows["id"].filter(~nd.near_duplicates(rows["text"], threshold=threshold, filter="lsh").mask)
-    return choose(pages, dropped, False)
+    job, texts = Shuffles(threshold), pages.select_columns(["id", "text"])
+    rows = texts.map_batches(job.sketch, batch_format="pyarrow")
+    for step in (job.find_equal, job.find_pairs):
+        rows = shuffle(rows, parts).map_groups(step, batch_format="pyarrow")
+    rows = rows.union(texts.map_batches(job.list_texts, batch_format="pyarrow"))
+    for step in (job.form_sets, job.compare):
+        rows = shuffle(rows, parts).map_groups(step, batch_format="pyarrow")
+    dropped = job.choose(collect(rows), lambda ids: collect(select(texts, ids, True)))
+    return select(pages, dropped["id"], False)
 
 
-def choose(pages, ids, wanted):
+def shuffle(rows, parts):
+    """Group rows so that those of a key are together."""
+    return rows.map_batches(
+        lambda table: table.append_column("part", pa.array(table["key"].to_numpy() % parts)), batch_format="pyarrow"
+    ).groupby("part", num_partitions=parts)
+
+
+def select(pages, ids, wanted):
     """Return the rows whose id is among these, or is not."""
     shared = ray.put(ids)
     return pages.map_batches(

@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import random
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +35,11 @@ def adapter(engine: str) -> ModuleType:
     return module
 
 
+def rows_with(kind: Callable[[int], Any]) -> dict[str, list[Any]]:
+    """Return the rows with ids of another type, in the same order."""
+    return {**ROWS, "id": [kind(i) for i in SHUFFLED]}
+
+
 @functools.cache
 def kept_by_id(threshold: float = 0.8) -> list[int]:
     """Return the documents to keep, in the order of their ids."""
@@ -56,16 +62,6 @@ def test_polars(kind: str) -> None:
     found = module.deduplicate(frame, threshold=0.7)
     assert type(found) is type(frame) and found.lazy().collect().to_dict(as_series=False) == kept_by_row()
     assert module.deduplicate(frame.filter(module.pl.col("id") < 0)).lazy().collect().is_empty()
-
-
-def test_ray_with_no_rows() -> None:
-    module = adapter("ray")
-    module.ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
-    try:
-        pages = module.ray.data.from_items([{"id": 1, "text": "a b c"}])
-        assert module.deduplicate(pages.filter(lambda row: row["id"] > 1)).count() == 0
-    finally:
-        module.ray.shutdown()
 
 
 def test_polars_files(tmp_path: Path) -> None:
@@ -124,31 +120,83 @@ def test_datatrove() -> None:
         list(step.run(iter(documents), 0, 2))
 
 
+@pytest.mark.parametrize("kind", [int, "page {:05}".format], ids=["int", "str"])
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
-def test_dask(threshold: float) -> None:
+def test_dask(threshold: float, kind: Callable[[int], Any]) -> None:
     module = adapter("dask")
-    pages = module.dd.from_pandas(module.pd.DataFrame(ROWS), npartitions=4, sort=False)
+    pages = module.dd.from_pandas(module.pd.DataFrame(rows_with(kind)), npartitions=4, sort=False)
     found = module.deduplicate(pages, threshold).compute()
-    assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == kept_by_id(threshold)
+    assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == [kind(i) for i in kept_by_id(threshold)]
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
-def test_daft(threshold: float) -> None:
+@pytest.mark.parametrize("kind", [int, "page {:05}".format], ids=["int", "str"])
+def test_daft(threshold: float, kind: Callable[[int], Any]) -> None:
     module = adapter("daft")
-    found = module.deduplicate(module.daft.from_pydict(ROWS), threshold).to_pydict()
-    assert list(found) == list(ROWS) and sorted(found["id"]) == kept_by_id(threshold)
+    found = module.deduplicate(module.daft.from_pydict(rows_with(kind)), threshold).to_pydict()
+    assert list(found) == list(ROWS) and sorted(found["id"]) == [kind(i) for i in kept_by_id(threshold)]
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[ModuleType]:
+    module = adapter("ray")
+    module.ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    yield module
+    module.ray.shutdown()
 
 
 @pytest.mark.slow
-def test_ray() -> None:
-    module, arrow = adapter("ray"), pytest.importorskip("pyarrow")
-    module.ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
-    try:
-        pages = module.ray.data.from_arrow(arrow.table(ROWS)).repartition(4)
-        found = module.deduplicate(pages, 0.8).to_pandas()
-        assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == kept_by_id()
-    finally:
-        module.ray.shutdown()
+def test_ray(ray: ModuleType) -> None:
+    arrow, kind = pytest.importorskip("pyarrow"), "page {:05}".format
+    ray.ray.data.DataContext.get_current().target_max_block_size = 4096  # smaller than a part, which stays whole
+    pages = ray.ray.data.from_arrow(arrow.table(rows_with(kind))).repartition(4)
+    found = ray.deduplicate(pages, 0.8, parts=3).to_pandas()
+    assert list(found.columns) == list(ROWS) and sorted(found["id"].tolist()) == [kind(i) for i in kept_by_id()]
+
+
+def pages_in(engine: str, module: ModuleType, columns: dict[str, list[Any]]) -> Any:
+    """Return a frame of an engine."""
+    if engine == "dask":
+        return module.dd.from_pandas(module.pd.DataFrame(columns), npartitions=2, sort=False)
+    return module.daft.from_pydict(columns)
+
+
+@pytest.mark.parametrize("engine", ["dask", "daft"])
+def test_documents_of_long_runs(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = adapter(engine)
+    monkeypatch.setattr(module, "Shuffles", functools.partial(module.Shuffles, max_holders=2))
+    assert nd.near_duplicates(TEXTS, threshold=0.8, filter="lsh", max_holders=2).common
+    kept = module.deduplicate(pages_in(engine, module, ROWS), 0.8)
+    kept = kept.compute() if engine == "dask" else kept.to_pydict()
+    assert sorted(kept["id"]) == kept_by_id()
+
+
+@pytest.mark.parametrize("engine", ["dask", "daft"])
+@pytest.mark.parametrize("ids", [["a", "b", "a"], ["a", None, "b"]])
+def test_ids_that_name_no_document_are_refused(engine: str, ids: list[str | None]) -> None:
+    module = adapter(engine)
+    pages = pages_in(engine, module, {"id": ids, "text": ["words", "others", "and more"]})
+    with pytest.raises(ValueError, match=r"2 documents have the id 'a'|1 ids are missing"):
+        module.deduplicate(pages)
+
+
+@pytest.mark.parametrize("engine", ["dask", "daft"])
+def test_no_rows(engine: str) -> None:
+    module = adapter(engine)
+    pages = pages_in(engine, module, {"id": [1, 2], "text": ["words", "others"]})
+    kept = module.deduplicate(pages[pages["id"] > 5] if engine == "dask" else pages.where(pages["id"] > 5))
+    assert (len(kept) if engine == "dask" else kept.count_rows()) == 0
+
+
+@pytest.mark.slow
+def test_ray_with_few_rows(ray: ModuleType) -> None:
+    pages = ray.ray.data.from_items([{"id": 1, "text": "a b c"}])
+    assert ray.deduplicate(pages.filter(lambda row: row["id"] > 1)).count() == 0
+    assert ray.deduplicate(pages, parts=2).count() == 1
+    twice = ray.ray.data.from_items([{"id": 1, "text": "a b c"}, {"id": 1, "text": "d"}])
+    with pytest.raises(Exception, match="2 documents have the id 1") as caught:
+        ray.deduplicate(twice)
+    assert isinstance(caught.value, ray.ray.exceptions.RayTaskError)
 
 
 @pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
