@@ -4,7 +4,6 @@ How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(op
 `ndcore.cli.judge` (imported only when the command runs, so that help needs no NumPy)::
 
     @command("judge", "say which of two verdicts is right", run="judge.run_judge", reads=INPUTS)
-    @option_class
     class JudgeOptions(DocumentOptions):  # its bases bring shared options
         """Judge the verdicts of a run by a sample of its pairs."""  # the description in the help
 
@@ -24,7 +23,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
@@ -64,12 +63,6 @@ class Outcome:
         return "the output ends early" if self.printed else "nothing was written"
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-def option_class(options: Class) -> Class:
-    """Mark a class of options as a dataclass; `as_dataclass` makes it one when its command is given, which takes time."""
-    return options
-
-
 def as_dataclass(options: type[Any]) -> None:
     """Make dataclasses of a class of options and its bases, where they are not yet."""
     for each in reversed(options.__mro__[:-1]):
@@ -77,10 +70,14 @@ def as_dataclass(options: type[Any]) -> None:
             dataclass(frozen=True, kw_only=True)(each)
 
 
-@option_class
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Options:
-    """The options of a command, and the two values that `main` adds."""
+    """The options of a command, and the two values that `main` adds.
 
+    Type checkers take a subclass for a dataclass; `as_dataclass` makes it one when its command is given, which takes time.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     command_line: str
     outcome: Outcome
 
