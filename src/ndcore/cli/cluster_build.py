@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ndcore.cli import summary
-from ndcore.cli.command import Outcome
+from ndcore.cli.command import Outcome, blame_command
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.inputs import (
     all_sketches,
@@ -400,10 +400,8 @@ def check_grouping_options(
         asked["guard"] = options.guard  # as in `Clustering.rethreshold`
     else:
         floor = min(FLOOR, asked["threshold"])
-    try:
+    with blame_command():
         ClusterGrouping(**asked, least=LEAST).check(method, floor, _choose_apart(options, before))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:

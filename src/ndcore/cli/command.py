@@ -18,12 +18,15 @@ tools/command_line.py writes the new part of docs/command-line.md.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+
+from ndcore.files.errors import UsageError
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
@@ -68,6 +71,15 @@ def as_dataclass(options: type[Any]) -> None:
     for each in reversed(options.__mro__[:-1]):
         if "__dataclass_fields__" not in each.__dict__:
             dataclass(frozen=True, kw_only=True)(each)
+
+
+@contextlib.contextmanager
+def blame_command() -> Iterator[None]:
+    """Make each ValueError of the block a UsageError, with the same message: the command is at fault, not an input."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

@@ -17,6 +17,7 @@ from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import recipe_data
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import (
     all_sketches,
@@ -202,10 +203,8 @@ def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.Ex
 
 def check_threshold(threshold: float, num_perm: int) -> int:
     """Return the length of the signatures. Raises UsageError, before anything is read, where no filter finds pairs."""
-    try:
+    with blame_command():
         return design_filter(threshold, num_perm=num_perm).num_perm
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _signatures(sources: Sequence[Source]) -> Sketches:

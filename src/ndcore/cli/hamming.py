@@ -15,6 +15,7 @@ import numpy as np
 
 from ndcore._types import UInts
 from ndcore.cli.account import Account, present
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
@@ -310,10 +311,8 @@ def run_query(options: HammingQueryOptions) -> int:
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
-        try:
+        with blame_command():
             values = np.array([parse_fingerprint(text, how) for text in options.fingerprints], np.uint64)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
     _print_rows(options, index.query_many(values, options.threads), names)
     return 0
 
@@ -442,11 +441,9 @@ def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
-    try:
+    with blame_command():
         return plan_tables(options.bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
                            memory=options.memory)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 # ---- plan
@@ -454,11 +451,9 @@ def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
 
 def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
-    try:
+    with blame_command():
         chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
                              max_tables=options.tables, splits=options.splits, memory=options.memory)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
+from ndcore.cli.command import blame_command
 from ndcore.cli.options import (
     DocumentOptions,
     FieldOptions,
@@ -259,10 +260,8 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
         return options
     fields = {"thresholds": "threshold"}
     given = {fields.get(name, name): names[-1] for name, names in options.list_given()}
-    try:
+    with blame_command():
         taken = settings_beside(options.settings, given, caller)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     if hasattr(options, "thresholds"):
         taken["thresholds"] = (taken.pop("threshold"),)
     elif taken.get("filter") == "auto":
@@ -272,10 +271,8 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
 
 def make_shingling(**parameters: Any) -> Shingling:
     """Make a Shingling of the parameters that are not None. Raises UsageError where there is none."""
-    try:
+    with blame_command():
         return Shingling(**{name: value for name, value in parameters.items() if value is not None})
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 # ---- one document by its name
