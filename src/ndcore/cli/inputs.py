@@ -15,12 +15,12 @@ from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
 from ndcore.cli.command import blame_command
 from ndcore.cli.options import (
-    DocumentOptions,
     FieldOptions,
     ReadingOptions,
     RecordOptions,
     SettingsOptions,
     ShingleOptions,
+    TokenOptions,
 )
 from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
 from ndcore.dedup.settings import settings_beside
@@ -70,13 +70,8 @@ def text_form(options: RecordOptions) -> TextForm:
     return TextForm(options.encoding or "", options.delimiter or "")
 
 
-def find_inputs(options: DocumentOptions, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:
-    """Find the sources of each group of inputs, as `select_inputs` does, for the unit of the options."""
-    return select_inputs(options, *groups, binary=options.unit == "byte")
-
-
-def select_inputs(
-    options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], binary: bool = False
+def find_inputs(
+    options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], unit: str | None = None
 ) -> list[Inputs]:
     """Find the sources of each group of inputs.
 
@@ -84,8 +79,8 @@ def select_inputs(
     ----------
     groups : tuple
         Paths, and the kinds of ndcore's own files that are accepted among them.
-    binary : bool
-        Files that are not text are documents too: their bytes.
+    unit : str, optional
+        Unit of the shingles, where the options do not have it. byte: files that are not text are documents too.
 
     Raises
     ------
@@ -96,7 +91,8 @@ def select_inputs(
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
-    selected = [find(paths, accept, selection, binary, text_form(options)) for paths, accept in groups]
+    in_bytes = (options.unit if isinstance(options, TokenOptions) else unit) == "byte"
+    selected = [find(paths, accept, selection, in_bytes, text_form(options)) for paths, accept in groups]
     for inputs in selected:
         inputs.limit(options.max_record)
     refuse_overlaps([path for inputs in selected for path in inputs.paths])
@@ -306,33 +302,29 @@ def load_document(
     UsageError
         The file has many records.
     """
-    text = _load(name, options, unit, advice, named_by)
+    record = _split_name(name)
+    if record is not None:
+        text = _find_record(*record, options, named_by)
+    elif name == STDIN or Path(name).exists() or is_url(name):
+        text = _load_whole(name, unit, options, advice)
+    else:
+        reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
+        raise DocumentError(name, None, reason)
     if is_by_tags(text):
         print(f"ndcore: note: {printable(name)} is {BY_TAGS}", file=sys.stderr)
     return text
 
 
-def _load(name: str, options: RecordOptions, unit: str | None, advice: str, named_by: tuple[str, str]) -> Text:
-    """Load a document, as `load_document` does."""
-    if name == STDIN or Path(name).exists():
-        return _load_whole(name, unit, options, advice)
-    record = _split_name(name)
-    if record is not None:
-        return _find_record(*record, options, named_by)
-    if is_url(name):
-        return _load_whole(name, unit, options, advice)
-    reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
-    raise DocumentError(name, None, reason)
-
-
 def path_of(name: str) -> str:
     """Return the file of a document: the name itself, or without the line or id of a record."""
-    record = None if name == STDIN or Path(name).exists() else _split_name(name)
+    record = _split_name(name)
     return name if record is None else record[0]
 
 
 def _split_name(name: str) -> tuple[str, str | int] | None:
-    """Split ``FILE#ID`` into file and id, ``FILE:LINE`` into file and line; return None where `name` is neither."""
+    """Split ``FILE#ID`` into file and id, ``FILE:LINE`` into file and line; return None for a file and for other names."""
+    if name == STDIN or Path(name).exists():
+        return None
     for at in [i for i, character in enumerate(name) if character == "#"]:
         if _has_records(name[:at]):
             return name[:at], name[at + 1 :]

@@ -9,7 +9,7 @@ from typing import TextIO
 from ndcore.cli.command import blame_command
 from ndcore.cli.commands import JudgeOptions
 from ndcore.cli.compare import print_comparison
-from ndcore.cli.inputs import ids_of, open_documents, refuse_nothing_read, select_inputs
+from ndcore.cli.inputs import find_inputs, ids_of, open_documents, refuse_nothing_read
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.sources import STDIN
@@ -31,7 +31,7 @@ def run_judge(options: JudgeOptions) -> int:
         from ndcore.serve.server import check_installed
 
         check_installed()
-    (inputs,) = select_inputs(options, (options.inputs, ()))
+    (inputs,) = find_inputs(options, (options.inputs, ()))
     with open_documents(options, inputs) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         refuse_nothing_read(documents, options.inputs[0])
