@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ndcore.cli import summary
-from ndcore.cli.command import Outcome, blame_command
+from ndcore.cli.command import Outcome, blame_command, option_of
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.inputs import (
     all_sketches,
@@ -309,11 +309,6 @@ def _check_apart(options: ClusterOptions, old: Collection | None, inputs: Inputs
         if given and given != known and not (name in LABELLED and known):
             made = f"with {option} {' '.join(known) if name == 'must_agree' else known}" if known else f"without {option}"
             raise UsageError(f"{old.path} was made {made}; leave {option} out")
-
-
-def option_of(name: str) -> str:
-    """Return the option of the command for a parameter."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _list_labels(grouping: GroupingField) -> list[str]:

@@ -230,10 +230,14 @@ def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
     return sorted(shown, key=lambda pair: groups.index(pair[1].group))
 
 
+def option_of(name: str) -> str:
+    """Return the option of a field, where it has no name of its own."""
+    return f"--{name.replace('_', '-')}"
+
+
 def option_names(each: Field[Any], spec: Spec) -> tuple[str, ...]:
     """Return the names of an option, a short one first."""
-    long = "--" + each.name.replace("_", "-")
-    return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, long)
+    return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, option_of(each.name))
 
 
 def default_of(each: Field[Any]) -> Any:

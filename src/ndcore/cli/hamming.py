@@ -15,7 +15,7 @@ import numpy as np
 
 from ndcore._types import UInts
 from ndcore.cli.account import Account, present
-from ndcore.cli.command import blame_command
+from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
@@ -332,7 +332,7 @@ def run_pairs(options: HammingPairsOptions) -> int:
         for name in ("max_distance", "bits", "format", "field", "id_field"):
             if getattr(options, name) is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
-                                 f"leave --{name.replace('_', '-')} out")
+                                 f"leave {option_of(name)} out")
         pairs = open_index(options.input).pairs(options.threads)
     else:
         distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
-from ndcore.cli.command import blame_command
+from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.options import (
     FieldOptions,
     ReadingOptions,
@@ -234,8 +234,7 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
     for name, value in {**given, **numbers}.items():
         there = parameters[name] if name in parameters else recipe.parameters.get(name)
         if value is not None and value != there:
-            option = "--" + name.replace("_", "-")
-            raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
+            raise UsageError(f"{what} were made with {option_of(name)} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
         asked = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
