@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ndcore.cli import values
-from ndcore.cli.command import INPUT, OUTPUT, Options, Outcome, argument, fill, option, option_class, option_names, specs
+from ndcore.cli.command import INPUT, OUTPUT, Options, Outcome, argument, fill, option, option_names, specs
 from ndcore.cli.commands import COMMANDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -18,13 +18,11 @@ tool = pytest.importorskip("command_line", reason="tools is not beside the tests
 sys.path.pop(0)
 
 
-@option_class
 class Shared(Options):
     field: str | None = option(INPUT, "a column", metavar="C")
     json: bool
 
 
-@option_class
 class Judged(Shared):
     path: str = argument("PATH", "what to judge")
     sample: int = option("pairs", "pairs to look at", "-n", metavar="N", parse=values.positive, default=100)

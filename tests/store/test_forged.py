@@ -14,6 +14,7 @@ from ndcore.store.log import Log
 from ndcore.store.log_files import SHIFT
 from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
+from ndcore.store.verdict import Version
 
 
 def _forge(place: Path, change: Any) -> None:
@@ -33,7 +34,8 @@ def _forge(place: Path, change: Any) -> None:
 
 
 def _self(position: int, record: Any) -> Any:
-    return replace(record, previous=position) if getattr(record, "change", None) else record
+    changed = isinstance(record, (Document, Sighting)) and record.version.change
+    return replace(record, previous=position) if changed else record
 
 
 def _ahead(position: int, record: Any) -> Any:
@@ -80,7 +82,7 @@ def test_a_forged_record_is_damage(tmp_path, change):
 
 @pytest.mark.parametrize("forged", [
     Dictionary(0, b"words of texts" * 9),
-    Sighting(0, 10, 0, "lexical", 1, bytes(16), 10, 1.0, b"a text"),
+    Sighting(0, 10, 0, Version(1, "lexical", 1.0), bytes(16), 10, b"a text"),
 ])  # fmt: skip
 def test_a_text_where_none_are_kept_is_damage(tmp_path, forged):
     with opened(tmp_path, **settings(evidence="shingles")) as store:

@@ -27,14 +27,14 @@ from ndcore.store.verdict import Version
 
 CHANGES = Changes((1, 7), ((3, 2, LEADER | VARIANT), (9, 9, 0)))
 RECORDS = [
-    Document(4, 2, VALID | LEADER | STR, "near", None, -5, b"", b"", b"skey", evidence=b"text"),
-    Document(4, 4, DIGESTED | VALID, "kept", "other", 1 << 50, b"w" * 16, b"t" * 16, b"b\xff", 77, 0.25, CHANGES,
+    Document(4, 2, VALID | LEADER | STR, "near", Version(-5, None, None), b"", b"", b"skey", evidence=b"text"),
+    Document(4, 4, DIGESTED | VALID, "kept", Version(1 << 50, "other", 0.25), b"w" * 16, b"t" * 16, b"b\xff", 77, CHANGES,
              (Version(1, None, None), Version(2, "near", 0.9)), b"\x00"),
-    Document(0, 0, DIGESTED, "kept", "other", 0, b"w" * 16, b"", b"i" + bytes(8), 1, None),
-    Sighting(4, 100, VALID, "lexical", 5, b"w" * 16, 200, 1.0, b"text"),
-    Sighting(4, 100, 0, "unchanged", 5, b"w" * 16, 200, None),
-    Document(4, 2, VALID, "identical", None, 1, b"", b"", b"s" * 254),
-    Document(4, 4, VALID, "kept", None, 1, b"", b"", b"s" * 255),
+    Document(0, 0, DIGESTED, "kept", Version(0, "other", None), b"w" * 16, b"", b"i" + bytes(8), 1),
+    Sighting(4, 100, VALID, Version(5, "lexical", 1.0), b"w" * 16, 200, b"text"),
+    Sighting(4, 100, 0, Version(5, "unchanged", None), b"w" * 16, 200),
+    Document(4, 2, VALID, "identical", Version(1, None, None), b"", b"", b"s" * 254),
+    Document(4, 4, VALID, "kept", Version(1, None, None), b"", b"", b"s" * 255),
     Removal(CHANGES), Removal(Changes((0,)), True), Dictionary(0, b"dictionary"),
 ]
 
@@ -63,10 +63,11 @@ def test_no_bytes_are_a_crash(payload):
 
 
 def test_a_document_by_hand():
-    record = Document(4, 2, VALID | LEADER | STR, "near", "other", -5, b"", b"", b"skey", 77, 0.25, evidence=b"text")
+    version = Version(-5, "other", 0.25)
+    record = Document(4, 2, VALID | LEADER | STR, "near", version, b"", b"", b"skey", 77, evidence=b"text")
     head = bytes([4 << 2 | 4 << 5, VALID | LEADER | STR | 32]) + struct.pack("<qII", -5, 4, 2)
     assert encode(record) == (head + b"\x04skey" + struct.pack("<Qd", 77, 0.25) + b"text")
-    assert len(encode(Document(9, 9, VALID, "kept", None, 0, b"", b"", b""))) == 15
+    assert len(encode(Document(9, 9, VALID, "kept", Version(0, None, None), b"", b"", b""))) == 15
 
 
 @pytest.mark.parametrize("payload", [b"\x06" + bytes(30), b"\x07" + bytes(30), b"\x18" + bytes(40), b"\xa0" + bytes(40),

@@ -51,7 +51,7 @@ OF_VERSIONS = "after another with the same value of --one-per: not compared"
 def cluster_account(built: Built, page: str | None = None) -> Account:
     """Make the account of a collection; `page` is the page of ``--report``."""
     collection, clustering, documents = built.collection, built.collection.clustering, built.documents
-    rejected = [] if documents is None else documents.rejected
+    rejected = 0 if documents is None else len(documents.rejected)
     sizes = np.bincount(np.bincount(clustering.labels, minlength=len(clustering)))
     counts = np.bincount(clustering.codes, minlength=len(CLASSES)).tolist()
     if built.earlier:
@@ -62,7 +62,7 @@ def cluster_account(built: Built, page: str | None = None) -> Account:
     data: dict[str, Any] = {
         "ndcore": __version__,
         "counts": {
-            "read": len(clustering) + len(rejected), "rejected": len(rejected), "documents": len(clustering),
+            "read": len(clustering) + rejected, "rejected": rejected, "documents": len(clustering),
             "earlier": built.earlier, "alone": int(sizes[1]) if len(sizes) > 1 else 0, "clusters": int(sizes[2:].sum()),
             "in_clusters": int(np.dot(np.arange(len(sizes))[2:], sizes[2:])),
             "by_class": {name: count for name, count in zip(CLASSES, counts, strict=True)
@@ -74,12 +74,10 @@ def cluster_account(built: Built, page: str | None = None) -> Account:
         "parameters": {"threshold": clustering.threshold, "policy": clustering.policy, "cluster": clustering.cluster,
                        "guard": clustering.guard, **clustering.parameters},
         "recipe": recipe_data(collection.recipe),
-        "rejected": summary.rejected_list(rejected),
         "pages_without_main_content": 0 if documents is None else documents.without_main,
         "pages_by_tags": [] if documents is None else summary.by_tags_list(documents),
         "repeated_ids": with_known_id,
-        "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
-        "excluded": 0 if documents is None else documents.excluded,
+        **summary.what_was_not_read(documents),
     }
     notes = (
         Note(built.earlier, "document", "of the collection that was extended"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ndcore.cli import summary
-from ndcore.cli.command import Outcome
+from ndcore.cli.command import Outcome, blame_command, option_of
 from ndcore.cli.commands import ClusterOptions
 from ndcore.cli.inputs import (
     all_sketches,
@@ -311,11 +311,6 @@ def _check_apart(options: ClusterOptions, old: Collection | None, inputs: Inputs
             raise UsageError(f"{old.path} was made {made}; leave {option} out")
 
 
-def option_of(name: str) -> str:
-    """Return the option of the command for a parameter."""
-    return f"--{name.replace('_', '-')}"
-
-
 def _list_labels(grouping: GroupingField) -> list[str]:
     """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
     names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
@@ -400,10 +395,8 @@ def check_grouping_options(
         asked["guard"] = options.guard  # as in `Clustering.rethreshold`
     else:
         floor = min(FLOOR, asked["threshold"])
-    try:
+    with blame_command():
         ClusterGrouping(**asked, least=LEAST).check(method, floor, _choose_apart(options, before))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:

@@ -4,7 +4,6 @@ How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(op
 `ndcore.cli.judge` (imported only when the command runs, so that help needs no NumPy)::
 
     @command("judge", "say which of two verdicts is right", run="judge.run_judge", reads=INPUTS)
-    @option_class
     class JudgeOptions(DocumentOptions):  # its bases bring shared options
         """Judge the verdicts of a run by a sample of its pairs."""  # the description in the help
 
@@ -19,12 +18,15 @@ tools/command_line.py writes the new part of docs/command-line.md.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import inspect
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+
+from ndcore.files.errors import UsageError
 
 # Titles of groups: the help of every command shows such options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
@@ -64,12 +66,6 @@ class Outcome:
         return "the output ends early" if self.printed else "nothing was written"
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-def option_class(options: Class) -> Class:
-    """Mark a class of options as a dataclass; `as_dataclass` makes it one when its command is given, which takes time."""
-    return options
-
-
 def as_dataclass(options: type[Any]) -> None:
     """Make dataclasses of a class of options and its bases, where they are not yet."""
     for each in reversed(options.__mro__[:-1]):
@@ -77,10 +73,23 @@ def as_dataclass(options: type[Any]) -> None:
             dataclass(frozen=True, kw_only=True)(each)
 
 
-@option_class
-class Options:
-    """The options of a command, and the two values that `main` adds."""
+@contextlib.contextmanager
+def blame_command() -> Iterator[None]:
+    """Make each ValueError of the block a UsageError, with the same message: the command is at fault, not an input."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Options:
+    """The options of a command, and the two values that `main` adds.
+
+    Type checkers take a subclass for a dataclass; `as_dataclass` makes it one when its command is given, which takes time.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     command_line: str
     outcome: Outcome
 
@@ -221,10 +230,14 @@ def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
     return sorted(shown, key=lambda pair: groups.index(pair[1].group))
 
 
+def option_of(name: str) -> str:
+    """Return the option of a field, where it has no name of its own."""
+    return f"--{name.replace('_', '-')}"
+
+
 def option_names(each: Field[Any], spec: Spec) -> tuple[str, ...]:
     """Return the names of an option, a short one first."""
-    long = "--" + each.name.replace("_", "-")
-    return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, long)
+    return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, option_of(each.name))
 
 
 def default_of(each: Field[Any]) -> Any:

@@ -22,7 +22,6 @@ from ndcore.cli.command import (
     command,
     family,
     option,
-    option_class,
 )
 from ndcore.cli.options import (
     DOCUMENTS,
@@ -72,7 +71,6 @@ SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
                 "With -o - the kept records go to standard output as JSON lines, and the report to standard error. JSON "
                 "records are printed as they are, rows of tables as objects of their columns, and texts, pages and "
                 'documents of archives as {"id": ..., "text": ...}.')
-@option_class
 class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
     """Keep one document of every cluster of near-duplicates."""
 
@@ -144,7 +142,6 @@ class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
 
 
 @command("sketch", "save the sketches of documents", "sketch.run_sketch", reads=INPUTS)
-@option_class
 class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
     """Save the sketches of documents, with their ids: MinHash signatures for ndcore dedup, bottom and mod sketches for
     ndcore cluster, simhashes for ndcore hamming, winnowed fingerprints with their positions.
@@ -188,7 +185,6 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
                 "\n\n"
                 "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given "
                 "again.")
-@option_class
 class RepeatsOptions(DryRunOptions):
     """Find, exactly, the passages that occur more than once in a collection, and write the documents without the
     repetitions.
@@ -236,7 +232,6 @@ class RepeatsOptions(DryRunOptions):
          epilog="OUTDIR gets items.jsonl, benchmarks.jsonl and documents.jsonl, which count what was found by item, by "
                 "benchmark and by document of the corpus; places.jsonl, where each item stands first; passages.jsonl, all "
                 "passages of contaminated items in the corpus; and summary.json.")
-@option_class
 class ContaminationOptions(DryRunOptions):
     """Find the items of benchmarks, such as test questions, that stand in a corpus, exactly."""
 
@@ -271,7 +266,6 @@ class ContaminationOptions(DryRunOptions):
 
 @command("sources", "find where the passages of a text stand in a collection", "sources.run_sources", reads=INPUTS,
          epilog="The document itself, where it is in the collection, is left out.")
-@option_class
 class SourcesOptions(DocumentOptions):
     """Find the passages of a text that stand in a collection, exactly, and where."""
 
@@ -293,7 +287,6 @@ class SourcesOptions(DocumentOptions):
 
 
 @command("compare", "compare two documents side by side", "compare.run_compare")
-@option_class
 class CompareOptions(ShingleOptions, RecordOptions):
     """Compare two documents: their resemblance (Jaccard similarity of their shingles), exact and as sketches estimate
     it, and the passages that they share and do not share, side by side. A document is a file, - for standard input, or a
@@ -316,7 +309,6 @@ class CompareOptions(ShingleOptions, RecordOptions):
 @command("design", "choose a filter for a threshold, or examine a given one", "design.run_design",
          epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where "
                 "it shares at least `need` groups. Costs rest on a model of unrelated documents, misses do not.")
-@option_class
 class DesignOptions(Options):
     """Choose the cheapest filter (groups, group size, need) for a threshold, within bounds of error and of storage; or,
     with --groups and --group-size or --preset, show what a given filter does.
@@ -348,7 +340,6 @@ class DesignOptions(Options):
 
 
 @command("info", "show the installation, or a file of sketches", "info.run_info")
-@option_class
 class InfoOptions(Options):
     """Show what is installed, or what a file of sketches holds."""
 
@@ -357,7 +348,6 @@ class InfoOptions(Options):
 
 
 @command("bench", "measure how fast this machine sketches", "bench.run_bench")
-@option_class
 class BenchOptions(Options):
     """Check sketches of generated text against ndcore.reference, then time them: MB of text per second by kind of sketch,
     variant of the kernels and threads.
@@ -377,7 +367,6 @@ class BenchOptions(Options):
                 "that were counted; with -o, another collection is made of its sketches. With a collection and documents, "
                 "-o is a collection of both: the new documents come last, and are sketched and clustered like the old "
                 "ones, except where options are given.")
-@option_class
 class ClusterOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
     """Cluster a collection by the sketches of its documents (Broder et al. 1997). Sketches, sorted entries, pairs and
     clusters are kept in a directory for ndcore query. Texts are not compared: ndcore dedup does that.
@@ -424,7 +413,6 @@ class ClusterOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions
 
 
 @command("clusters", "write the clusters of a collection as a table", "query.run_clusters")
-@option_class
 class ClustersOptions(Options):
     """Write a row for each document of a collection: id, cluster (the position of its representative), representative
     (the id of that document), class, resemblance to it, and cluster_size; and the places of both: file and line (row, or
@@ -441,7 +429,6 @@ class ClustersOptions(Options):
 
 
 @command("query", "find the documents of a collection that resemble a text", "query.run_query")
-@option_class
 class QueryOptions(RecordOptions):
     """Find the documents of a collection, made by ndcore cluster, that resemble a text or one of its own documents.
 
@@ -470,7 +457,6 @@ family("store", "keep what a crawler has seen: verdicts, clusters, versions of p
 
 
 @command("store create", "make an empty store", "store.run_create")
-@option_class
 class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
     """Make an empty store. Its settings are fixed: another threshold needs another store."""
 
@@ -505,7 +491,6 @@ class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
          epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may '
                 "be missing. For each line a verdict is written to standard output as one line of JSON, as soon as the "
                 "input pauses: a crawler in any language may wait for the answer before it sends the next page.")
-@option_class
 class DecideOptions(FieldOptions, RunOptions, StoreOptions):
     """Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and the page
     that represents it. The key of a page is its URL in archives, the id of a record, the path of a file below the input.
@@ -531,7 +516,6 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
 
 @command("store query", "give the verdict on a text without adding it, or show the cluster of a page",
          "store.run_query")
-@option_class
 class StoreQueryOptions(RecordOptions, StoreOptions):
     """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
     store. The cluster is listed with the latest date of each of its pages.
@@ -546,7 +530,6 @@ class StoreQueryOptions(RecordOptions, StoreOptions):
 
 
 @command("store locate", "find the latest page of the cluster of a page: lost and found", "store.run_locate")
-@option_class
 class LocateOptions(KeyOptions):
     """Find where a page is now: the key in its cluster whose last version has the latest date (Broder et al. 1997, section
     6.2).
@@ -556,7 +539,6 @@ class LocateOptions(KeyOptions):
 
 
 @command("store history", "list the versions of a page, and what changed", "store.run_history")
-@option_class
 class HistoryOptions(KeyOptions):
     """List the versions of a page in the order in which they were added: the date of each, whether its text changed (near,
     other), its bytes only (lexical) or nothing (unchanged), and its resemblance to the version before (Broder et al. 1997,
@@ -567,7 +549,6 @@ class HistoryOptions(KeyOptions):
 
 
 @command("store stats", "describe a store", "store.run_stats")
-@option_class
 class StatsOptions(StoreOptions):
     """Print the settings of a store, how much it holds, and what that takes."""
 
@@ -575,7 +556,6 @@ class StatsOptions(StoreOptions):
 
 
 @command("store check", "verify a store", "store.run_check")
-@option_class
 class CheckOptions(StoreOptions):
     """Read all of a store, verify its checksums, and compare its indexes with its log.
 
@@ -586,7 +566,6 @@ class CheckOptions(StoreOptions):
 
 
 @command("store repair", "save a store that is refused", "store.run_repair")
-@option_class
 class RepairOptions(ChangeOptions):
     """Save what can be read of a store that refuses to open, in a new log.
 
@@ -597,7 +576,6 @@ class RepairOptions(ChangeOptions):
 
 
 @command("store backup", "copy a store", "store.run_backup")
-@option_class
 class BackupOptions(ChangeOptions):
     """Copy a store as it is now, also while another process writes to it.
 
@@ -610,7 +588,6 @@ class BackupOptions(ChangeOptions):
 
 
 @command("store compact", "write a store anew, without what was removed", "store.run_compact")
-@option_class
 class CompactOptions(ChangeOptions):
     """Write the files of a store anew, without removed and replaced pages: no byte of them is left.
 
@@ -621,7 +598,6 @@ class CompactOptions(ChangeOptions):
 
 
 @command("store expire", "remove pages that were not seen lately", "store.run_expire")
-@option_class
 class ExpireOptions(ChangeOptions):
     """Remove the pages whose last version is older than a date, with all their versions.
 
@@ -635,7 +611,6 @@ class ExpireOptions(ChangeOptions):
 
 
 @command("store merge", "add the pages of another store", "store.run_merge")
-@option_class
 class MergeOptions(ChangeOptions):
     """Decide on all pages of another store, in their order, each with its versions and dates.
 
@@ -647,7 +622,6 @@ class MergeOptions(ChangeOptions):
 
 
 @command("store export", "write the pages of a store as Parquet files", "store.run_export")
-@option_class
 class ExportOptions(ChangeOptions):
     """Write the key and the last text of each page as Parquet files, which Spark and other engines take.
 
@@ -662,7 +636,6 @@ class ExportOptions(ChangeOptions):
 
 
 @command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
-@option_class
 class JudgeOptions(ReadingOptions):
     """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
     recall and F1 are estimated by threshold for several measures; from ten answers on a measure and a threshold are
@@ -690,7 +663,6 @@ class JudgeOptions(ReadingOptions):
 
 
 @command("serve", "show a store or a collection in the browser", "serve.run_serve")
-@option_class
 class ServeOptions(Options):
     """Serve a store or a collection to a browser on this computer: paste a text or enter a key, and see its cluster, its
     versions and the marked differences; the same as JSON under /api, described in /openapi.json. It only reads, and
@@ -718,7 +690,6 @@ family("hamming", "find fingerprints that differ in a few bits",
 
 
 @command("hamming build", "make an index", "hamming.run_build", reads=FINGERPRINTS)
-@option_class
 class HammingBuildOptions(FingerprintOptions, HammingOptions):
     """Make an index of fingerprints."""
 
@@ -736,7 +707,6 @@ class HammingBuildOptions(FingerprintOptions, HammingOptions):
 
 
 @command("hamming query", "look fingerprints up in an index", "hamming.run_query")
-@option_class
 class HammingQueryOptions(FingerprintOptions):
     """Print query, id and distance of every fingerprint of the index within the distance of a query, nearest first."""
 
@@ -747,7 +717,6 @@ class HammingQueryOptions(FingerprintOptions):
 
 
 @command("hamming pairs", "find all pairs within an index or a file", "hamming.run_pairs", reads=FINGERPRINTS)
-@option_class
 class HammingPairsOptions(FingerprintOptions):
     """Print the ids and the distance of all pairs within the distance."""
 
@@ -760,7 +729,6 @@ class HammingPairsOptions(FingerprintOptions):
 
 
 @command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
-@option_class
 class HammingJoinOptions(FingerprintOptions, HammingOptions):
     """Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all within the
     distance of a query.
@@ -776,7 +744,6 @@ class HammingJoinOptions(FingerprintOptions, HammingOptions):
 
 
 @command("hamming plan", "choose the tables for a collection, and see what they cost", "hamming.run_plan")
-@option_class
 class HammingPlanOptions(HammingOptions):
     """Choose the tables for a collection, the fastest by a cost model or as asked, and print what they cost."""
 
@@ -795,7 +762,6 @@ class HammingPlanOptions(HammingOptions):
 
 
 @command("hamming info", "describe an index", "hamming.run_info")
-@option_class
 class HammingInfoOptions(Options):
     """Describe an index and its tables."""
 
@@ -806,7 +772,6 @@ class HammingInfoOptions(Options):
 @command("completion", "print a script for the completion of the shell", "completion.run_completion",
          epilog='bash: eval "$(ndcore completion bash)" in ~/.bashrc. zsh: ndcore completion zsh > _ndcore, in a '
                 "directory of $fpath. fish: ndcore completion fish > ~/.config/fish/completions/ndcore.fish.")
-@option_class
 class CompletionOptions(Options):
     """Print a script with which a shell completes the commands, options and choices of ndcore."""
 

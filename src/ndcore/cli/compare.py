@@ -15,7 +15,7 @@ from ndcore.choices import NORMALIZED
 from ndcore.cli.account import Account, present
 from ndcore.cli.commands import CompareOptions
 from ndcore.cli.inputs import load_document, make_shingling, refuse_stdin_twice
-from ndcore.cli.outputs import PageFile, report_file
+from ndcore.cli.outputs import report_file
 from ndcore.human import printable
 from ndcore.report.comparison import ComparedDocument, DocumentComparison, as_json, as_text, compare
 from ndcore.report.comparison_page import compare_page
@@ -148,23 +148,18 @@ def run_compare(options: CompareOptions) -> int:
     """Run ``ndcore compare``."""
     refuse_stdin_twice([options.a, options.b])
     page = report_file(options.report, options.overwrite, [name.partition("#")[0] for name in (options.a, options.b)])
-    with contextlib.nullcontext() if page is None else page:
-        return _compare(options, page)
-
-
-def _compare(options: CompareOptions, page: PageFile | None) -> int:
-    """Compare the documents; write the page, or print the result."""
     shingling = make_shingling(
         unit=options.unit, width=options.width, labelled=options.labelled, normalize=options.normalize,
         stop_words=options.stop_words,
     )
     advice = "" if options.unit == "byte" else ", or compare with --unit byte"
-    a, b = (load_document(name, options, options.unit, advice) for name in (options.a, options.b))
-    comparison = compare(a, b, (options.a, options.b), shingling, options.threshold)
-    if page is not None:
-        page.write(compare_page(comparison))
-        page.commit()
-        options.outcome.written = True
+    with contextlib.nullcontext() if page is None else page:  # which no other job may write
+        a, b = (load_document(name, options, options.unit, advice) for name in (options.a, options.b))
+        comparison = compare(a, b, (options.a, options.b), shingling, options.threshold)
+        if page is not None:
+            page.write(compare_page(comparison))
+            page.commit()
+            options.outcome.written = True
     if page is None and not options.json:
         print_comparison(comparison, sys.stdout, options.all)
         return 0

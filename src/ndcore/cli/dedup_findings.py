@@ -17,6 +17,7 @@ from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import recipe_data
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.inputs import (
     all_sketches,
@@ -33,7 +34,7 @@ from ndcore.collection.collection import Collection
 from ndcore.dedup.classes import CLASSES
 from ndcore.dedup.near_duplicates import near_duplicates
 from ndcore.dedup.result import NearDuplicates
-from ndcore.files.document_fields import GroupingField, Ids
+from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.jsonl_output import write_lines
@@ -79,11 +80,6 @@ class Side:
     def sketched(self) -> bool:
         """Whether only sketches were saved, so that resemblances are estimates."""
         return self.documents is None
-
-    @property
-    def ids(self) -> Sequence[str | int] | Ids:
-        """The ids of the documents."""
-        return ids_of(self.corpus)
 
     @property
     def places(self) -> PlaceColumns | None:
@@ -202,10 +198,8 @@ def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.Ex
 
 def check_threshold(threshold: float, num_perm: int) -> int:
     """Return the length of the signatures. Raises UsageError, before anything is read, where no filter finds pairs."""
-    try:
+    with blame_command():
         return design_filter(threshold, num_perm=num_perm).num_perm
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _signatures(sources: Sequence[Source]) -> Sketches:
@@ -298,8 +292,9 @@ class DedupFindings:
         self.run, self.result, self.verified_at = run, result, verified_at
         texts, known = run.texts, run.known
         against: dict[str, Any] = {} if known is None else {
-            "against": known.ids, "against_sketched": known.sketched, "against_places": known.places, "has_against": True}
-        self.verdicts = NamedVerdicts(result, texts.ids, sketched=texts.sketched, places=texts.places, **against)
+            "against": ids_of(known.corpus), "against_sketched": known.sketched, "against_places": known.places,
+            "has_against": True}
+        self.verdicts = NamedVerdicts(result, ids_of(texts.corpus), sketched=texts.sketched, places=texts.places, **against)
 
     @classmethod
     def of(cls, run: DedupRun) -> DedupFindings:
@@ -410,11 +405,11 @@ class DedupFindings:
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         run, result, documents = self.run, self.result, self.run.texts.documents
-        rejected = [] if documents is None else documents.rejected
+        rejected = 0 if documents is None else len(documents.rejected)
         recipe = result.sources.recipe
         return {
             "ndcore": __version__,
-            "counts": self._counts(len(rejected)),
+            "counts": self._counts(rejected),
             "clusters": self.verdicts.clusters(),
             "parameters": self._parameters(recipe),
             "recipe": None if recipe is None else recipe_data(recipe),
@@ -439,9 +434,7 @@ class DedupFindings:
             "inputs": _count_sketches(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
             "against": None if run.known is None else _describe_against(run.known),
-            "rejected": summary.rejected_list(rejected, run.saved),
-            "ignored": [] if documents is None else summary.ignored_list(documents.ignored),
-            "excluded": 0 if documents is None else documents.excluded,
+            **summary.what_was_not_read(documents, run.saved),
         }
 
     def _counts(self, rejected: int) -> dict[str, Any]:
@@ -500,5 +493,5 @@ def _describe_against(known: Side) -> dict[str, Any]:
     """Say what was read of --against."""
     if known.documents is None:
         return {"read": len(known.corpus), "sketches": True}
-    read = summary.what_was_read(known.documents)
-    return {"read": known.documents.read, **{name: read[name] for name in ("inputs", "rejected", "ignored", "excluded")}}
+    return {"read": known.documents.read, "inputs": summary.input_counts(known.documents, None),
+            **summary.what_was_not_read(known.documents)}

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from ndcore.cli.account import Account, Figures, present
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import DesignOptions
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputFile
@@ -26,10 +27,8 @@ RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 def run_design(options: DesignOptions) -> int:
     """Run ``ndcore design``."""
     picture = None if options.plot is None else _check_picture(options.plot, options.overwrite)
-    try:
+    with blame_command():
         chosen = _read_design(options) or _search(options)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     if picture is not None:
         with picture:
             with picture.making() as new:
@@ -42,10 +41,8 @@ def run_design(options: DesignOptions) -> int:
 def _check_picture(name: str, overwrite: bool) -> OutputFile:
     """Return the file of the picture. Raises UsageError where it cannot be written, or should not be."""
     picture = OutputFile(name, "picture", overwrite=overwrite)
-    try:
+    with blame_command():
         checked_format(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     return picture
 
 

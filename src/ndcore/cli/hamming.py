@@ -8,6 +8,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ndcore._types import UInts
 from ndcore.cli.account import Account, present
+from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
@@ -149,14 +151,9 @@ def parse_fingerprint(number: str, kind: str = "text") -> int:
     raise ValueError(f"{number!r:.80} is not a {how} number below 2^64{hint}")
 
 
-def is_index(path: str) -> bool:
-    """Tell whether a file is a saved `HammingIndex`."""
-    return path != STDIN and kind_of(path) == INDEX
-
-
-def holds_sketches(path: str) -> bool:
-    """Tell whether ``ndcore sketch`` wrote a file."""
-    return path != STDIN and kind_of(path) == SKETCHES
+def is_saved(path: str, kind: str = INDEX) -> bool:
+    """Tell whether a file is of a kind of ndcore's own: a saved `HammingIndex`, or sketches."""
+    return path != STDIN and kind_of(path) == kind
 
 
 def _load_simhashes(path: str) -> Loaded:
@@ -291,7 +288,7 @@ def open_index(path: str) -> HammingIndex:
     """Open a saved index; UsageError where there is none."""
     if not Path(path).exists():
         raise UsageError(f"there is no {path}")
-    if not is_index(path):
+    if not is_saved(path):
         raise UsageError(f"{path} is not an index; make one with ndcore hamming build {path} -o INDEX")
     return HammingIndex.open(path)
 
@@ -310,10 +307,8 @@ def run_query(options: HammingQueryOptions) -> int:
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
-        try:
+        with blame_command():
             values = np.array([parse_fingerprint(text, how) for text in options.fingerprints], np.uint64)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
     _print_rows(options, index.query_many(values, options.threads), names)
     return 0
 
@@ -329,11 +324,11 @@ def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
 
 def run_pairs(options: HammingPairsOptions) -> int:
     """Run ``ndcore hamming pairs``."""
-    if is_index(options.input):
+    if is_saved(options.input):
         for name in ("max_distance", "bits", "format", "field", "id_field"):
             if getattr(options, name) is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
-                                 f"leave --{name.replace('_', '-')} out")
+                                 f"leave {option_of(name)} out")
         pairs = open_index(options.input).pairs(options.threads)
     else:
         distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
@@ -364,13 +359,13 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
                             threads=options.threads, progress=not options.quiet)
 
     path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
-    if is_index(path):
+    if is_saved(path):
         if options.collection_field or options.collection_format:
             raise UsageError(f"{path} is an index, which has no columns and one format; leave --collection-field and "
                              "--collection-format out")
         _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
         return matches_in(path)
-    if holds_sketches(path):
+    if is_saved(path, SKETCHES):
         read = load(path, column)
         _check_recipes(queries.recipe, read.recipe)
         matches = matches_in(read.fingerprints)
@@ -416,14 +411,12 @@ def _list_column(column: Any) -> list[Any]:
 
 def run_build(options: HammingBuildOptions) -> int:
     """Run ``ndcore hamming build``."""
-    def is_ours(place: Path) -> bool:
-        """Tell whether a file is an index."""
-        return is_index(str(place))
-
-    check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours, inputs=[options.input])
+    check = partial(check_output, options.output, "index", overwrite=options.overwrite,
+                    ours=lambda place: kind_of(place) == INDEX)
+    check(inputs=[options.input])
     check_search(options.max_distance, options.bits)
     with Staging(options.output):
-        check_output(options.output, "index", overwrite=options.overwrite, ours=is_ours)  # another job may have ended
+        check()  # another job may have ended
         read = load(options.input, columns_of(options))
         plan = _plan_tables(options, len(read.fingerprints))
         index = HammingIndex(
@@ -442,11 +435,9 @@ def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
     if options.tables is None and options.memory is None:
         return "auto"
-    try:
+    with blame_command():
         return plan_tables(options.bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
                            memory=options.memory)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 # ---- plan
@@ -454,11 +445,9 @@ def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
 
 def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
-    try:
+    with blame_command():
         chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
                              max_tables=options.tables, splits=options.splits, memory=options.memory)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
+from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.options import (
-    DocumentOptions,
     FieldOptions,
     ReadingOptions,
     RecordOptions,
     SettingsOptions,
     ShingleOptions,
+    TokenOptions,
 )
 from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
 from ndcore.dedup.settings import settings_beside
@@ -69,13 +70,8 @@ def text_form(options: RecordOptions) -> TextForm:
     return TextForm(options.encoding or "", options.delimiter or "")
 
 
-def find_inputs(options: DocumentOptions, *groups: tuple[Sequence[str], Collection[str]]) -> list[Inputs]:
-    """Find the sources of each group of inputs, as `select_inputs` does, for the unit of the options."""
-    return select_inputs(options, *groups, binary=options.unit == "byte")
-
-
-def select_inputs(
-    options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], binary: bool = False
+def find_inputs(
+    options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], unit: str | None = None
 ) -> list[Inputs]:
     """Find the sources of each group of inputs.
 
@@ -83,8 +79,8 @@ def select_inputs(
     ----------
     groups : tuple
         Paths, and the kinds of ndcore's own files that are accepted among them.
-    binary : bool
-        Files that are not text are documents too: their bytes.
+    unit : str, optional
+        Unit of the shingles, where the options do not have it. byte: files that are not text are documents too.
 
     Raises
     ------
@@ -95,7 +91,8 @@ def select_inputs(
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
     selection = Selection(options.include, options.exclude, options.hidden)
-    selected = [find(paths, accept, selection, binary, text_form(options)) for paths, accept in groups]
+    in_bytes = (options.unit if isinstance(options, TokenOptions) else unit) == "byte"
+    selected = [find(paths, accept, selection, in_bytes, text_form(options)) for paths, accept in groups]
     for inputs in selected:
         inputs.limit(options.max_record)
     refuse_overlaps([path for inputs in selected for path in inputs.paths])
@@ -237,8 +234,7 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
     for name, value in {**given, **numbers}.items():
         there = parameters[name] if name in parameters else recipe.parameters.get(name)
         if value is not None and value != there:
-            option = "--" + name.replace("_", "-")
-            raise UsageError(f"{what} were made with {option} {there}, not {value}; leave the option out")
+            raise UsageError(f"{what} were made with {option_of(name)} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
         asked = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
@@ -259,10 +255,8 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
         return options
     fields = {"thresholds": "threshold"}
     given = {fields.get(name, name): names[-1] for name, names in options.list_given()}
-    try:
+    with blame_command():
         taken = settings_beside(options.settings, given, caller)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     if hasattr(options, "thresholds"):
         taken["thresholds"] = (taken.pop("threshold"),)
     elif taken.get("filter") == "auto":
@@ -272,10 +266,8 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
 
 def make_shingling(**parameters: Any) -> Shingling:
     """Make a Shingling of the parameters that are not None. Raises UsageError where there is none."""
-    try:
+    with blame_command():
         return Shingling(**{name: value for name, value in parameters.items() if value is not None})
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 # ---- one document by its name
@@ -309,33 +301,29 @@ def load_document(
     UsageError
         The file has many records.
     """
-    text = _load(name, options, unit, advice, named_by)
+    record = _split_name(name)
+    if record is not None:
+        text = _find_record(*record, options, named_by)
+    elif name == STDIN or Path(name).exists() or is_url(name):
+        text = _load_whole(name, unit, options, advice)
+    else:
+        reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
+        raise DocumentError(name, None, reason)
     if is_by_tags(text):
         print(f"ndcore: note: {printable(name)} is {BY_TAGS}", file=sys.stderr)
     return text
 
 
-def _load(name: str, options: RecordOptions, unit: str | None, advice: str, named_by: tuple[str, str]) -> Text:
-    """Load a document, as `load_document` does."""
-    if name == STDIN or Path(name).exists():
-        return _load_whole(name, unit, options, advice)
-    record = _split_name(name)
-    if record is not None:
-        return _find_record(*record, options, named_by)
-    if is_url(name):
-        return _load_whole(name, unit, options, advice)
-    reason = "no such file; a record of a file of records, or of an archive, is named FILE:LINE or FILE#ID"
-    raise DocumentError(name, None, reason)
-
-
 def path_of(name: str) -> str:
     """Return the file of a document: the name itself, or without the line or id of a record."""
-    record = None if name == STDIN or Path(name).exists() else _split_name(name)
+    record = _split_name(name)
     return name if record is None else record[0]
 
 
 def _split_name(name: str) -> tuple[str, str | int] | None:
-    """Split ``FILE#ID`` into file and id, ``FILE:LINE`` into file and line; return None where `name` is neither."""
+    """Split ``FILE#ID`` into file and id, ``FILE:LINE`` into file and line; return None for a file and for other names."""
+    if name == STDIN or Path(name).exists():
+        return None
     for at in [i for i, character in enumerate(name) if character == "#"]:
         if _has_records(name[:at]):
             return name[:at], name[at + 1 :]

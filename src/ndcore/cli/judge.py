@@ -6,9 +6,10 @@ import secrets
 import sys
 from typing import TextIO
 
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import JudgeOptions
 from ndcore.cli.compare import print_comparison
-from ndcore.cli.inputs import ids_of, open_documents, refuse_nothing_read, select_inputs
+from ndcore.cli.inputs import find_inputs, ids_of, open_documents, refuse_nothing_read
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.sources import STDIN
@@ -30,16 +31,14 @@ def run_judge(options: JudgeOptions) -> int:
         from ndcore.serve.server import check_installed
 
         check_installed()
-    (inputs,) = select_inputs(options, (options.inputs, ()))
+    (inputs,) = find_inputs(options, (options.inputs, ()))
     with open_documents(options, inputs) as documents:
         texts = [text for batch in documents.batches() for text in batch]
         refuse_nothing_read(documents, options.inputs[0])
-        try:
+        with blame_command():
             session = Session(texts, list(ids_of(documents)), directory=options.output, seed=options.seed,
                               measures=[Measure.parse(each) for each in options.measures] or None, threads=options.threads,
                               progress=not options.quiet)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
         with session:
             _judge(session, options)
     return 0

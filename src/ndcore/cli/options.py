@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ndcore.choices import COMPRESSIONS, HTML_PARTS, LONGEST_RECORD, NORMALIZED, UNITS
 from ndcore.cli import values
-from ndcore.cli.command import DUPLICATES, INPUT, RUNNING, SHINGLES, Options, argument, option, option_class
+from ndcore.cli.command import DUPLICATES, INPUT, RUNNING, SHINGLES, Options, argument, option
 from ndcore.human import enumerated
 
 FORMATS = (
@@ -27,7 +27,6 @@ FINGERPRINTS = (
 FINGERPRINT_FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 
 
-@option_class
 class TokenOptions(Options):
     """What a token is; None where an option was not given."""
 
@@ -40,19 +39,16 @@ class TokenOptions(Options):
         "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
 
 
-@option_class
 class WidthOptions(Options):
     """The width of shingles."""
 
     width: int | None = option(SHINGLES, "tokens per shingle (default 5)", metavar="W", parse=values.positive)
 
 
-@option_class
 class ShingleOptions(TokenOptions, WidthOptions):
     """What a shingle is."""
 
 
-@option_class
 class SettingsOptions(Options):
     """Settings in a file or by name."""
 
@@ -61,7 +57,6 @@ class SettingsOptions(Options):
         "with errors in its letters, as of scanned pages", metavar="FILE.toml")
 
 
-@option_class
 class SeedOptions(Options):
     """The seed of sketches."""
 
@@ -69,7 +64,6 @@ class SeedOptions(Options):
         "seed of the random permutations (default 1)", metavar="N", parse=values.seed)
 
 
-@option_class
 class RecordOptions(Options):
     """Where the text and the id of a record are, and how files are read; None where an option was not given."""
 
@@ -92,7 +86,6 @@ class RecordOptions(Options):
         metavar="CHAR", parse=values.delimiter)
 
 
-@option_class
 class FieldOptions(RecordOptions):
     """How collections are read: records, files of directories, and documents that cannot be read."""
 
@@ -113,7 +106,6 @@ class FieldOptions(RecordOptions):
         choices=("stop", "skip"), default="stop")
 
 
-@option_class
 class RunOptions(Options):
     """Threads, and what is told on the way."""
 
@@ -122,12 +114,10 @@ class RunOptions(Options):
     quiet: bool = option(RUNNING, "print no progress and no report", "-q")
 
 
-@option_class
 class ReadingOptions(FieldOptions, RunOptions):
     """Which documents are read, and how."""
 
 
-@option_class
 class DocumentOptions(TokenOptions, ReadingOptions):
     """The options of every command that reads a collection; it says itself what `inputs`, --json and --overwrite are."""
 
@@ -136,7 +126,6 @@ class DocumentOptions(TokenOptions, ReadingOptions):
     overwrite: bool
 
 
-@option_class
 class DryRunOptions(DocumentOptions):
     """The options of a command that can estimate what a run takes."""
 
@@ -146,7 +135,6 @@ class DryRunOptions(DocumentOptions):
         "run, and write nothing")
 
 
-@option_class
 class StoreOptions(Options):
     """The store of a command."""
 
@@ -154,21 +142,18 @@ class StoreOptions(Options):
     json: bool
 
 
-@option_class
 class KeyOptions(StoreOptions):
     """A page of a store."""
 
     key: str = argument("KEY", "key of a page: its URL, its id, or its path")
 
 
-@option_class
 class ChangeOptions(StoreOptions):
     """The options of a command that changes a store."""
 
     quiet: bool = option(RUNNING, "print no report", "-q")
 
 
-@option_class
 class FingerprintOptions(RunOptions):
     """The options of a command that reads fingerprints: where they are in the file, and how to run."""
 
@@ -178,7 +163,6 @@ class FingerprintOptions(RunOptions):
     id_field: str | None = option(INPUT, "column of the ids (default: positions from 0 are the ids)", metavar="C")
 
 
-@option_class
 class HammingOptions(Options):
     """The fingerprints and their distance."""
 

@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Ints, Text
 from ndcore.cli.account import Note, Notes
 from ndcore.cli.options import RecordOptions
 from ndcore.cli.summary import by_tags_note, lists
@@ -47,23 +47,16 @@ def cut_documents(shingling: Shingling, threads: int | None, documents: FileDocu
 
 def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress) -> int:
     """Write the documents that are not empty, as `write_lines` does; return how many of them are not UTF-8."""
-    wanted = np.ones(len(documents.ids), np.bool_)
-    wanted[cleaned.empty] = False
-    return write_lines(file, documents, wanted, None, report, Edited(field, _Texts(cleaned, len(wanted))))
+    wanted, cut = np.ones(len(documents.ids), np.bool_), np.zeros(len(documents.ids), np.bool_)
+    wanted[cleaned.empty], cut[cleaned.cut] = False, True
+    texts = enumerate(cleaned.texts)
 
+    def text_of(position: int) -> Text | None:
+        """Return the text of a document, None where it lost nothing; `write_lines` asks in ascending order."""
+        text = next(text for at, text in texts if at == position)
+        return text if cut[position] else None
 
-class _Texts:
-    """The cleaned texts, which `write_lines` takes in ascending order; None for a document that lost nothing."""
-
-    def __init__(self, cleaned: Cleaned, n: int) -> None:
-        self._texts = enumerate(cleaned.texts)
-        self._cut: Bools = np.zeros(n, np.bool_)
-        self._cut[cleaned.cut] = True
-
-    def __call__(self, position: int) -> Text | None:
-        """Return the cleaned text of a document."""
-        text = next(text for at, text in self._texts if at == position)
-        return text if self._cut[position] else None
+    return write_lines(file, documents, wanted, None, report, Edited(field, text_of))
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import ServeOptions
-from ndcore.files.errors import UsageError
 from ndcore.human import printable
 from ndcore.serve.server import bind, check_installed, opened, serve
 
@@ -16,10 +16,8 @@ def run_serve(options: ServeOptions) -> int:
     from ndcore.serve.app import Limits
 
     source = opened(options.path, options.timeout)
-    try:
+    with blame_command():
         bound = bind(options.host, options.port)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
     def ready(url: str) -> None:
         options.outcome.message = "the server has stopped"

@@ -12,6 +12,7 @@ from typing import Any
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Note, Notes, TextBlock, present, recipe_data
+from ndcore.cli.command import option_of
 from ndcore.cli.commands import SketchOptions
 from ndcore.cli.dry_run import Costs, Range, dry_run
 from ndcore.cli.inputs import choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
@@ -103,7 +104,7 @@ def _refuse_options(options: SketchOptions) -> None:
     for kind, names in OPTIONS.items():
         given = next((name for name in names if getattr(options, name) is not None), None)
         if kind != options.kind and given is not None:
-            raise UsageError(f"--{given.replace('_', '-')} is for --kind {kind}; these sketches are --kind {options.kind}")
+            raise UsageError(f"{option_of(given)} is for --kind {kind}; these sketches are --kind {options.kind}")
     if options.learn is not None:
         if options.weights is not None:
             raise UsageError("--learn gives the weights; leave --weights out")

@@ -19,7 +19,7 @@ from ndcore.cli import summary
 from ndcore.cli.account import Account, Figures, Notes, TextBlock, present
 from ndcore.cli.command import Outcome
 from ndcore.cli.commands import DecideOptions
-from ndcore.cli.inputs import select_inputs, text_field
+from ndcore.cli.inputs import find_inputs, text_field
 from ndcore.cli.outputs import standard_output
 from ndcore.cli.store_access import as_json, check_key, open_store, unit_of
 from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
@@ -299,7 +299,7 @@ def run_decide(options: DecideOptions) -> int:
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store(
             options.store, read_only=False, durability=options.durability, progress=not options.quiet))
-        (inputs,) = select_inputs(options, (options.inputs, ()), binary=unit_of(store) == "byte")
+        (inputs,) = find_inputs(options, (options.inputs, ()), unit=unit_of(store))
         if not inputs.sources:
             raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
         pages = stack.enter_context(SinglePass(
@@ -391,7 +391,7 @@ class DecisionRun:
             raise self._problem
         self._options.outcome.message = ""
 
-    def _items(self) -> Iterator[tuple[str | int, Text, datetime.datetime | None]]:
+    def _items(self) -> Iterator[Item]:
         """Yield the pages, and note their places."""
         try:
             for page in self.pages:

@@ -31,10 +31,17 @@ def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -
     return {
         "inputs": input_counts(documents, None),
         "read_otherwise": read_otherwise(documents.sources),
-        "rejected": rejected_list(documents.rejected, saved),
-        "ignored": ignored_list(documents.ignored),
-        "excluded": documents.excluded,
+        **what_was_not_read(documents, saved),
         "pages_by_tags": by_tags_list(documents),
+    }
+
+
+def what_was_not_read(documents: FileDocuments | None, saved: SavedRecords | None = None) -> dict[str, Any]:
+    """Return the part that says what was rejected (`saved` as in `rejected_list`) and passed over; None: no documents."""
+    return {
+        "rejected": [] if documents is None else rejected_list(documents.rejected, saved),
+        "ignored": [] if documents is None else ignored_list(documents.ignored),
+        "excluded": 0 if documents is None else documents.excluded,
     }
 
 

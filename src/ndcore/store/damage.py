@@ -99,7 +99,7 @@ def _knows(state: State, there: State, number: int) -> bool:
     """Tell whether a state has the last version of a document of another state."""
     document, last = there.document(number), there.last(number)
     known = state.find(document.name, state.preparer.hashed(document.name))
-    if known is None or state.last(known).date != last.date:
+    if known is None or state.last(known).version.date != last.version.date:
         return False
     return state.whole(state.last(known)) == there.whole(last)
 

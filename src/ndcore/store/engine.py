@@ -19,7 +19,7 @@ from ndcore.store.labels import KEPT, LabelPlace, Plan
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import DIGESTED, STR, VALID, Document, Sighting, encode, encode_new
 from ndcore.store.state import State
-from ndcore.store.verdict import Change, Key, Verdict, Version
+from ndcore.store.verdict import Key, Verdict, Version
 
 
 class Decision(NamedTuple):
@@ -32,18 +32,17 @@ class Decision(NamedTuple):
 
 
 class VersionComparison(NamedTuple):
-    """A page beside the last version of its key: records, the change, the resemblance, the position of the last version."""
+    """A page, as the version that it is, beside the last version of its key: records, the position of the last one."""
 
+    version: Version
     last: Document | Sighting
     document: Document
-    change: Change
-    score: float | None
     previous: int
 
     @property
     def again(self) -> bool:
         """Whether the version has the text of the last one."""
-        return self.change in ("unchanged", "lexical")
+        return self.version.change in ("unchanged", "lexical")
 
 
 # ---- one page
@@ -74,7 +73,7 @@ def hold(state: State, page: Page) -> Verdict:
 def look(state: State, page: Page) -> Verdict:
     """Give the verdict on a page that is not kept."""
     plan = Plan(state)
-    return _verdict(plan, page.key, page.date, plan.place(page), None)
+    return _verdict(plan, page.key, page.version(), plan.place(page))
 
 
 def _flags_of(state: State, valid: bool, text: Text) -> int:
@@ -86,52 +85,52 @@ def _flags_of(state: State, valid: bool, text: Text) -> int:
 def _compare(state: State, known: int, page: Page) -> VersionComparison:
     """Compare a page with the last version of its key."""
     last, document = state.last(known), state.document(known)
-    previous = state.columns.get("last", known)
     both = document.valid and page.valid
     if state.whole(last) == page.whole and document.valid == page.valid:
-        return VersionComparison(last, document, "unchanged", 1.0 if both else None, previous)
-    if not both:
-        return VersionComparison(last, document, "other", None, previous)
-    agree = state.scope(document) == page.scope
-    if agree and state.is_class(document, page):
-        return VersionComparison(last, document, "lexical", 1.0, previous)
-    measured = state.evidence.measure(page, document.number, document.evidence)
-    change: Change = "near" if agree and measured.near else "other"
-    return VersionComparison(last, document, change, measured.resemblance, previous)
+        version = page.version("unchanged", 1.0 if both else None)
+    elif not both:
+        version = page.version("other")
+    else:
+        agree = state.scope(document) == page.scope
+        if agree and state.is_class(document, page):
+            version = page.version("lexical", 1.0)
+        else:
+            measured = state.evidence.measure(page, document.number, document.evidence)
+            version = page.version("near" if agree and measured.near else "other", measured.resemblance)
+    return VersionComparison(version, last, document, state.columns.get("last", known))
 
 
 def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
     """Decide on a page that becomes a document, at the end of the order. last: of its key; None: a new key."""
     place, state, number = plan.place(page), plan.state, plan.state.n
     flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
-    change, previous = (None, 0) if last is None else (last.change, last.previous)
+    version, previous = (page.version(), 0) if last is None else (last.version, last.previous)
     past = page.past if last is None else ()
-    version = past[-1] if past else Version(page.date, change, None if last is None else last.score)
     record = Document(
-        number, number if place.label is None else place.label, flags, place.verdict, version.change, page.date,
-        page.whole if flags & DIGESTED else b"", page.tokens if flags & DIGESTED else b"", page.name, previous,
-        version.resemblance, plan.changes, past[:-1], state.evidence.pack(page),
+        number, number if place.label is None else place.label, flags, place.verdict,
+        past[-1] if past else version, page.whole if flags & DIGESTED else b"", page.tokens if flags & DIGESTED else b"",
+        page.name, previous, plan.changes, past[:-1], state.evidence.pack(page),
     )
-    return Decision(_verdict(plan, page.key, page.date, place, change), record, page, plan.features)
+    return Decision(_verdict(plan, page.key, version, place), record, page, plan.features)
 
 
 def _decide_sighting(plan: Plan, page: Page, compared: VersionComparison) -> Decision:
     """Decide on a version that leaves the live document and its place alone."""
-    last, document, change = compared.last, compared.document, compared.change
-    origin = last.origin if isinstance(last, Sighting) else compared.previous
-    lexical = change == "lexical" and plan.state.evidence.kind == "text"
-    record = Sighting(document.number, origin, VALID if page.valid else 0, change, page.date, page.whole, compared.previous,
-                      compared.score, plan.state.evidence.pack(page) if lexical else b"")
-    return Decision(_verdict(plan, page.key, page.date, plan.place_of(document, page), change), record, page, {})
+    version, last, document, previous = compared
+    origin = last.origin if isinstance(last, Sighting) else previous
+    lexical = version.change == "lexical" and plan.state.evidence.kind == "text"
+    record = Sighting(document.number, origin, VALID if page.valid else 0, version, page.whole, previous,
+                      plan.state.evidence.pack(page) if lexical else b"")
+    return Decision(_verdict(plan, page.key, version, plan.place_of(document, page)), record, page, {})
 
 
-def _verdict(plan: Plan, key: Key | None, date: int, place: LabelPlace, change: Change | None) -> Verdict:
-    """Make the verdict from a place."""
+def _verdict(plan: Plan, key: Key | None, version: Version, place: LabelPlace) -> Verdict:
+    """Make the verdict from a version and its place."""
     of = None if place.label is None else plan.key_of(place.label)
     equal = None if place.equal is None else plan.key_of(place.equal)
     resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured[:3]
     exact = plan.state.evidence.exact
-    return Verdict(key, place.verdict, of, equal, resemblance, contained, containing, change, date, exact)
+    return Verdict(key, place.verdict, of, equal, resemblance, contained, containing, version.change, version.date, exact)
 
 
 # ---- many pages
@@ -197,11 +196,12 @@ class Batch:
         flags = place.role | _flags_of(state, pages.valid[i], pages.texts[i])
         packed = pages.packed[i] if pages.codec is state.evidence.codec else None
         digests = pages[i].whole + pages[i].tokens if flags & DIGESTED else b""
-        payload = encode_new(number, label, flags, place.verdict, pages.dates[i], digests, pages.names[i], b"",
+        version = pages.version(i)
+        payload = encode_new(number, label, flags, place.verdict, version, digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)
         plan.add(i, label, flags, payload)
         self._records.append((number, payload))
-        return _verdict(plan, pages.keys[i], pages.dates[i], place, None)
+        return _verdict(plan, pages.keys[i], version, place)
 
     def _write(self) -> None:
         """Write the waiting records to the log."""

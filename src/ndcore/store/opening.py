@@ -51,7 +51,7 @@ class OpeningRun(NamedTuple):
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
-            np.array([record.date for record in documents], np.int64),
+            np.array([record.version.date for record in documents], np.int64),
             np.array([state.preparer.hashed(record.name) for record in documents], np.uint64), made.features, made.scopes,
             state.leads(made.row_hashes, made.scopes, made.valid, documents.__getitem__), documents.__getitem__,
         ), [position for position, _ in self.records])

@@ -18,7 +18,7 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
 from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
-from ndcore.store.verdict import Date, Item, Key, Version, microseconds
+from ndcore.store.verdict import Change, Date, Item, Key, Version, microseconds
 from ndcore.text.agreement import Agreement
 from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
@@ -109,6 +109,10 @@ class Page:
         """The digest of its canonical tokens; empty without shingles."""
         return token_digest(self.shingling, self.text) if self.valid else b""
 
+    def version(self, change: Change | None = None, resemblance: float | None = None) -> Version:
+        """Return the version that the page is, compared with the one before."""
+        return Version(self.date, change, resemblance)
+
     def drop_shingles(self) -> None:
         """Forget the shingle set, which is made again where it is asked for."""
         self.__dict__.pop("shingles", None)
@@ -172,6 +176,10 @@ class Pages:
 
     def __iter__(self) -> Iterator[Page]:
         return map(self.__getitem__, range(len(self)))
+
+    def version(self, i: int) -> Version:
+        """Return the first version of a new key, which a page is, without making the page."""
+        return Version(self.dates[i], None, None)
 
     def is_crowded(self, i: int) -> bool:
         """Tell whether a page is `Page.crowded`, without making it."""

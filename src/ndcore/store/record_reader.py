@@ -138,8 +138,8 @@ class RecordReader:
         if made.valid[0] != record.valid:
             raise CorruptFile(f"the evidence of document {record.number} has {'no ' if record.valid else ''}shingles, and "
                               "its record says something else; check the store")
-        page = Page(key, record.name, 0, record.date, text, record.valid, made.features[0], int(made.scopes[0]),
-                    made.rows[0], int(made.row_hashes[0]), preparer.shingling)
+        page = Page(key, record.name, 0, record.version.date, text, record.valid, made.features[0],
+                    int(made.scopes[0]), made.rows[0], int(made.row_hashes[0]), preparer.shingling)
         page.packed = packed
         for name, known in (("whole", record.whole), ("tokens", record.tokens)):
             if known:

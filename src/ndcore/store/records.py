@@ -31,7 +31,7 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
-from ndcore.store.verdict import CHANGES, VERDICTS, Change, Judged, Version
+from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
@@ -71,21 +71,20 @@ NONE = Changes()
 class Document:
     """A document, and its last version so far.
 
-    number: its place in the order; label: the number of its representative; `previous`: the position of the record of the
-    version before, 0 for none; history: versions whose records are gone; scope: as of a page, made where it is asked for.
+    number: its place in the order; label: the number of its representative; version: what this record acknowledges;
+    previous: the position of the record of the version before, 0 for none; history: versions whose records are gone;
+    scope: as of a page, made where it is asked for.
     """
 
     number: int
     label: int
     flags: int
     verdict: Judged
-    change: Change | None
-    date: int
+    version: Version
     whole: bytes
     tokens: bytes
     name: bytes
     previous: int = 0
-    resemblance: float | None = None
     changes: Changes = NONE
     history: tuple[Version, ...] = ()
     evidence: bytes = field(default=b"", repr=False)
@@ -96,11 +95,6 @@ class Document:
         """Whether it has shingles."""
         return bool(self.flags & VALID)
 
-    @property
-    def version(self) -> Version:
-        """The version that this record acknowledges."""
-        return Version(self.date, self.change, self.resemblance)
-
 
 @dataclass(slots=True)
 class Sighting:
@@ -109,17 +103,10 @@ class Sighting:
     number: int
     origin: int
     flags: int
-    change: Change
-    date: int
+    version: Version
     whole: bytes
     previous: int
-    resemblance: float | None
     evidence: bytes = field(default=b"", repr=False)
-
-    @property
-    def version(self) -> Version:
-        """The version that this record acknowledges."""
-        return Version(self.date, self.change, self.resemblance)
 
 
 @dataclass(slots=True)
@@ -146,7 +133,7 @@ def encode(record: Record) -> bytes:
     if isinstance(record, Document):
         return _encode_document(record)
     if isinstance(record, Sighting):
-        head = _HEAD.pack(SIGHTING | CHANGES.index(record.change) << 5, record.flags, record.date, record.number)
+        head = _pack_head(SIGHTING, record.version, record.flags, record.number)
         origin = record.origin.to_bytes(8, "little")
         return b"".join([head, record.whole, _previous_as_bytes(record), origin, record.evidence])
     if isinstance(record, Removal):
@@ -174,20 +161,20 @@ def decode(payload: bytes) -> Record:
 def _encode_document(record: Document) -> bytes:
     flags = record.flags | (CHANGING if record.changes else 0) | (HISTORIC if record.history else 0)
     parts = []
-    if record.change:
+    if record.version.change:
         parts.append(_previous_as_bytes(record))
     if record.changes:
         parts += _prefix_length(_changes_as_bytes(record.changes))
     if record.history:
         rows = [(v.date, CHANGES.index(v.change), _as_float(v.resemblance)) for v in record.history]
         parts += _prefix_length(np.array(rows, _VERSION).tobytes())
-    return encode_new(record.number, record.label, flags, record.verdict, record.date, record.whole + record.tokens,
-                      record.name, b"".join(parts), record.evidence, record.change)
+    return encode_new(record.number, record.label, flags, record.verdict, record.version, record.whole + record.tokens,
+                      record.name, b"".join(parts), record.evidence)
 
 
 def encode_new(
-    number: int, label: int, flags: int, verdict: Judged, date: int, digests: bytes, name: bytes, middle: bytes,
-    evidence: bytes, change: Change | None = None,
+    number: int, label: int, flags: int, verdict: Judged, version: Version, digests: bytes, name: bytes, middle: bytes,
+    evidence: bytes,
 ) -> bytes:
     """Return the record of a document as bytes, of its fields: for documents of which there is no `Document` yet.
 
@@ -195,11 +182,15 @@ def encode_new(
     """
     size, labelled = len(name), label != number
     return b"".join((
-        _HEAD.pack(_FIRST[verdict] | CHANGES.index(change) << 5, flags | LABELLED if labelled else flags, date, number),
+        _pack_head(_FIRST[verdict], version, flags | LABELLED if labelled else flags, number),
         _SIZE.pack(label) if labelled else b"",
         digests if flags & DIGESTED else b"",
         _LENGTHS[size] if size < LONG_KEY else _LENGTHS[LONG_KEY] + _SIZE.pack(size), name, middle, evidence,
     ))
+
+
+def _pack_head(first: int, version: Version, flags: int, number: int) -> bytes:
+    return _HEAD.pack(first | CHANGES.index(version.change) << 5, flags, version.date, number)
 
 
 def _as_float(score: float | None) -> float:
@@ -213,7 +204,7 @@ def _score_of(value: float) -> float | None:
 
 
 def _previous_as_bytes(record: Document | Sighting) -> bytes:
-    return _PREVIOUS.pack(record.previous, _as_float(record.resemblance))
+    return _PREVIOUS.pack(record.previous, _as_float(record.version.resemblance))
 
 
 def _prefix_length(content: bytes) -> list[bytes]:
@@ -258,9 +249,10 @@ def _decode_document(payload: bytes) -> Document:
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if change else (0, math.nan)
     changes = _changes_of(reading.take_prefixed()) if flags & CHANGING else NONE
     history = _history_of(reading.take_prefixed()) if flags & HISTORIC else ()
+    version = Version(date, change, _score_of(resemblance))
     return Document(
-        number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], change, date, whole,
-        tokens, name, previous, _score_of(resemblance), changes, history, payload[reading.at :],
+        number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], version, whole, tokens,
+        name, previous, changes, history, payload[reading.at :],
     )
 
 
@@ -273,8 +265,8 @@ def _decode_sighting(payload: bytes) -> Sighting:
     change = CHANGES[first >> 5]
     if change is None or first >> 2 & 7:
         raise ValueError("a sighting without a change")
-    return Sighting(number, origin, flags, change, date, whole, previous, _score_of(resemblance),
-                    payload[reading.at :])
+    version = Version(date, change, _score_of(resemblance))
+    return Sighting(number, origin, flags, version, whole, previous, payload[reading.at :])
 
 
 def _changes_as_bytes(changes: Changes) -> bytes:

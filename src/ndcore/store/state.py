@@ -186,7 +186,7 @@ class State(RecordReader):
             self._add(record, position, page)
         elif isinstance(record, Sighting):
             if record.number in self.live:
-                self.columns.set("date", record.number, record.date)
+                self.columns.set("date", record.number, record.version.date)
                 if position < 0:
                     self.waiting[record.number] = record
                 else:
@@ -263,7 +263,7 @@ class State(RecordReader):
         if label > number or not columns.n <= number < columns.n + LOST:
             raise CorruptFile(f"document {number}, of cluster {label}, does not follow the others; check the store")
         check_numbered(number + 1, "documents", "compact the store, or begin another one")
-        columns.put(number, (max(position, 0), record.date, label, number, number,
+        columns.put(number, (max(position, 0), record.version.date, label, number, number,
                              LIVE | record.flags & (VALID | LEADER | VARIANT)))
         if position < 0:
             self.waiting[number] = record

@@ -92,7 +92,7 @@ def pages_of(
     yield page
     for each in sightings:
         again = copy.copy(page)
-        again.past, again.date, again.packed = (), each.date, b""
+        again.past, again.date, again.packed = (), each.version.date, b""
         again.whole, again.tokens = each.whole, page.tokens
         if each.evidence:  # compressed with a dictionary of the other store
             again.text, again.packed = state.evidence.text(each.evidence), None
@@ -103,7 +103,7 @@ def _page(state: State, document: Document, preparer: Preparer) -> Page:
     """Make the page of a document again, with key and scope as the other store has them."""
     page = state.page_of(document)
     page.key, page.name, page.hashed = preparer.name_key(decode_key(document.name))
-    page.date, page.scope = document.date, preparer.scope_of(page.key)
+    page.date, page.scope = document.version.date, preparer.scope_of(page.key)
     if page.valid:
         page.scope ^= int(preparer.hash_agreement([page.text])[0])
     [page.features] = preparer.features(page.row[None, :], np.array([page.scope], np.uint64),
