@@ -123,8 +123,6 @@ class Settling:
 
         Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
         """
-        from pyspark.sql import functions as F
-
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
         named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
         if ended is None:
@@ -134,9 +132,10 @@ class Settling:
         known = known.selectExpr(*named, "leader as was")
         known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, most)
         both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as was"))
-        first = both.groupBy(*kind).agg(F.min("rank").alias("leader"), F.expr("min_by(bytes, rank) as its_bytes"))
-        how = "case when rank = leader then null when bytes = its_bytes then 'identical' else 'lexical' end as how"
-        return self.work.keep(both.join(first, kind).selectExpr("rank", "leader", how, "was"), "equal documents")
+        first = f"first(struct(rank, bytes)) over (partition by {', '.join(kind)} order by rank) as first"
+        how = "case when rank = first.rank then null when bytes = first.bytes then 'identical' else 'lexical' end as how"
+        classes = both.selectExpr("rank", "bytes", "was", first).selectExpr("rank", "first.rank as leader", how, "was")
+        return self.work.keep(classes, "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
         """Choose representatives for leaders that are open, given all other ones.
