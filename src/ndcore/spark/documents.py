@@ -324,8 +324,8 @@ def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
         ranked = ranked.join(versions, "rank", "left_anti")
     kind = ["valid", "deciding", *(name for name in ("scope",) if name in ranked.columns)]
     digests = [name for name in ("bytes", "tokens") if name in ranked.columns]
-    first = f"first(struct(rank, {', '.join(digests)})) over (partition by {', '.join(kind)} order by rank) as first"
-    classes = ranked.where("deciding is not null").selectExpr("rank", *digests, first)
+    leader = f"first(struct(rank, {', '.join(digests)})) over (partition by {', '.join(kind)} order by rank) as first"
+    classes = ranked.where("deciding is not null").selectExpr("rank", *digests, leader)
     equal = classes.where("rank != first.rank").selectExpr("rank", "first.rank as leader", f"{how} as how")
     equal = work.keep(equal, "equal documents")
     if versions is None:
