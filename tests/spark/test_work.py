@@ -55,17 +55,12 @@ def test_a_cluster_needs_a_directory():
 
 
 def test_directories_that_cannot_be_used(spark, tmp_path):
-    Work(spark, str(tmp_path / "job"))
-    for job in (None, {"job": "test"}):
-        with pytest.raises(ValueError, match="has 000-job, of another job; name a new directory"):
-            Work(spark, str(tmp_path / "job"), job)
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match=r"file/job' cannot be used: .*; name one that the driver and all executors"):
-        Work(spark, str(tmp_path / "file" / "job"))
+        Work(spark, str(tmp_path / "file" / "job"), {"job": "test"})
     for place in ("s3a://bucket/job", "nowhere://host/job"):
-        for job in (None, {"job": "test"}):
-            with pytest.raises(ValueError, match=r"cannot be used: .*; Spark has no jar for this file system"):
-                Work(spark, place, job)
+        with pytest.raises(ValueError, match=r"cannot be used: .*; Spark has no jar for this file system"):
+            Work(spark, place, {"job": "test"})
 
 
 def row_of(spark, number):
@@ -120,8 +115,6 @@ def test_steps_of_another_job_are_refused(spark, tmp_path, job, message):
     work.keep(row_of(spark, 1), "one")
     with pytest.raises(ValueError, match=message):
         Work(spark, tmp_path, job)
-    with pytest.raises(ValueError, match="has 000-job, of another job"):
-        Work(spark, tmp_path, None)
 
 
 def test_a_job_without_a_step_is_no_hindrance(spark, tmp_path):

@@ -45,8 +45,10 @@ from ndcore.text.shingling import Shingling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
+CHANGES = ", ".join(["rank bigint", "removed boolean", *(f"{name} {kind}" for name, kind in DECIDED.items())])
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
 TASK_PAIRS = 1 << 22
@@ -114,6 +116,7 @@ class GrowingCollection:
                 raise ValueError(f"{names} are not names of columns, or the key of bitmaps has another length")
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
+        self._schema: StructType | None = None  # of the rows of documents, once some were read
         self._sketcher = MinHasher.from_recipe(sketches, shingling)
         self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
 
@@ -398,18 +401,20 @@ class GrowingCollection:
         weakref.finalize(work, shutil.rmtree, place, True)
         return work
 
-    def _read(self, work: Work, names: Sequence[str]) -> DataFrame:
-        """Read tables of the same columns."""
-        return work.spark.read.parquet(*(_uri(self._versions.table(name)) for name in names))
+    def _read(self, work: Work, names: Sequence[str], schema: str | StructType | None = None) -> DataFrame:
+        """Read tables of the same columns; without a schema, a job of Spark asks a file for it."""
+        reader = work.spark.read if schema is None else work.spark.read.schema(schema)
+        return reader.parquet(*(_uri(self._versions.table(name)) for name in names))
 
     def _rows(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
         """Read the rows of all documents; None before the first batch."""
         if not manifest.segments:
             return None
-        rows = self._read(work, [segment.table for segment in manifest.segments])
+        rows = self._read(work, [segment.table for segment in manifest.segments], self._schema)
+        self._schema = rows.schema
         if manifest.changed is None:
             return rows
-        return _with_changes(rows, self._read(work, [manifest.changed]))
+        return _with_changes(rows, self._read(work, [manifest.changed], CHANGES))
 
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
@@ -452,7 +457,7 @@ class GrowingCollection:
             work.describe("copy of the texts")
             rows = with_keys(df, self._text, key, added)
             rows.write.option("parquet.block.size", ROW_GROUP).parquet(_uri(self._versions.table(table)))
-            written = self._read(work, [table])
+            written = self._read(work, [table], rows.schema)
             return written.selectExpr("*", f"concat('{TABLES}/{table}/', _metadata.file_name) as file",
                                       "_metadata.row_index as `row`")
         try:
@@ -508,7 +513,7 @@ class GrowingCollection:
             "segments": (*before.segments, Segment(table, before.following, total, number))}
         if gone is None:
             return self._versions.commit(before, replace(commit, documents=total), **fields)
-        both = old.unionByName(self._read(work, [table]))
+        both = old.unionByName(self._read(work, [table], rows.schema))
         return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
 
     def _remove(
@@ -562,7 +567,7 @@ class GrowingCollection:
         changes = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
         rows = changes
         if before.changed is not None:
-            earlier = self._read(work, [before.changed]).join(changes.select("rank"), "rank", "left_anti")
+            earlier = self._read(work, [before.changed], CHANGES).join(changes.select("rank"), "rank", "left_anti")
             rows = rows.union(earlier.select(*rows.columns))
         first = min((segment.first for segment in segments), default=before.following)
         names = {"changed": f"{token}-changed", "changes": f"{token}-changes"}

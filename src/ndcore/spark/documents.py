@@ -267,13 +267,14 @@ def rank_documents(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
     if sum(size for _, size, _ in sizes) > MOST:
         raise ValueError(f"there are more than {MOST} documents; remove near-duplicates in parts, each against the last")
-    starts, total = [], 0
+    starts, total = dict[int, int](), 0
     for part, size, _ in sizes:
-        starts.append((part, total))
+        starts[part] = total
         total += size
+    listed = ",".join(str(starts.get(part, 0)) for part in range(max(starts, default=0) + 1))
     labels = [name for name in ("scope", "version", "file", "row") if name in placed.columns]
-    ranked = placed.join(F.broadcast(work.table(starts, part="int32", start="int64")), "part").select(
-        F.expr("start + place as rank"), "key", "against", *labels, *columns)
+    ranked = placed.select(  # not by a join, which each reading would do again
+        F.expr(f"cast(split('{listed}', ',') as array<bigint>)[part] + place as rank"), "key", "against", *labels, *columns)
     if "scope" in labels:
         ranked = ranked.withColumn("label", F.col("scope"))
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide
@@ -323,10 +324,9 @@ def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
         ranked = ranked.join(versions, "rank", "left_anti")
     kind = ["valid", "deciding", *(name for name in ("scope",) if name in ranked.columns)]
     digests = [name for name in ("bytes", "tokens") if name in ranked.columns]
-    classes = ranked.groupBy(*kind).agg(F.min("rank").alias("leader"), F.count("*").alias("members"))
-    joined = ranked.select("rank", *kind, *digests).join(classes.where("members > 1"), kind)
-    first = joined.where("rank = leader").select("leader", F.struct(*digests).alias("first"))
-    equal = joined.where("rank != leader").join(first, "leader").selectExpr("rank", "leader", f"{how} as how")
+    leader = f"first(struct(rank, {', '.join(digests)})) over (partition by {', '.join(kind)} order by rank) as first"
+    classes = ranked.where("deciding is not null").selectExpr("rank", *digests, leader)
+    equal = classes.where("rank != first.rank").selectExpr("rank", "first.rank as leader", f"{how} as how")
     equal = work.keep(equal, "equal documents")
     if versions is None:
         return equal

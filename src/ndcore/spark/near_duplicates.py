@@ -264,22 +264,24 @@ def compare_leaders(
     entries = work.apply(leaders.select("rank", "features", *scope, *names), list_entries,
                          ", ".join(filter(None, ["run binary, rank bigint", kinds])), groups=groups)
     in_run = [F.col(name).desc() for name in ("whole", "rank") if name in entries.columns]
-    candidates = work.keep(work.apply(entries.repartition("run").sortWithinPartitions(F.col("run"), *in_run), expand_runs,
-                                      "run binary, a bigint, b bigint", max_holders=rules.max_holders,
-                                      first_new=judgement.first_new, least_ratio=ratio), "candidates")
+    expanded = work.apply(entries.repartition("run").sortWithinPartitions(F.col("run"), *in_run), expand_runs,
+                          "run binary, a bigint, b bigint", max_holders=rules.max_holders,
+                          first_new=judgement.first_new, least_ratio=ratio)
+    of_long = F.expr("if(b is null, run, null) as run")
+    candidates = work.keep(expanded.groupBy("a", "b", of_long).agg(F.min("run").alias("block")), "candidates")
     long = candidates.where("b is null").selectExpr("run", "a as rank")
-    pairs = candidates.where("b is not null").groupBy("a", "b").agg(F.min("run").alias("block"))
-    pairs = work.keep(pairs if prune is None else prune(pairs), "candidate pairs")
+    pairs = candidates.where("b is not null").select("a", "b", "block")
+    pairs = pairs if prune is None else work.keep(prune(pairs), "candidate pairs")
     ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
     ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
     has_long = not long.isEmpty()
     label = [name for name in ("label",) if judgement.left_out is not None and name in documents.ranked.columns]
-    known = ["rank", "key", "against", "bytes", *label] + (["features", *scope] if has_long else [])
+    places = [name for name in ("file", "row") if name in documents.ranked.columns]
+    known = ["rank", "key", "against", "bytes", *places, *label] + (["features", *scope] if has_long else [])
     wanted = documents.ranked.select(*known).join(ranks, "rank")
     wanted = wanted if judgement.left_out is None else with_groups(work, wanted, judgement.left_out)
     wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
-    wanted = work.keep(wanted.drop("long"), "documents of candidates")
-    sets = read(wanted)
+    sets = read(wanted.drop("long"))
     accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
     accepted = accepted if more is None else accepted.union(more.select(*accepted.columns)).dropDuplicates(["a", "b"])
 

@@ -177,9 +177,9 @@ def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> Dat
     table = table.selectExpr("key", "rank", "coalesce(leader, rank) as leader", "how")
     table = table.join(joined, F.col("leader") == F.col("member"), "left").selectExpr(
         "key", "rank", "leader", "how", "coalesce(label, leader) as label", "resemblance as measured", *scores)
-    sizes = table.groupBy("label").count().selectExpr("label as of", f"count + int(label < {first_new}) as cluster_size")
+    table = table.selectExpr("*", f"count(*) over (partition by label) + int(label < {first_new}) as cluster_size")
     representatives = documents.ranked.selectExpr("rank as label_rank", "key as representative", sound)
-    return table.join(sizes, F.col("label") == F.col("of")).join(representatives, F.col("label") == F.col("label_rank"))
+    return table.join(representatives, F.col("label") == F.col("label_rank"))
 
 
 def conclude(

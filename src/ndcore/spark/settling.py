@@ -123,8 +123,6 @@ class Settling:
 
         Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
         """
-        from pyspark.sql import functions as F
-
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
         named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
         if ended is None:
@@ -134,9 +132,10 @@ class Settling:
         known = known.selectExpr(*named, "leader as was")
         known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, most)
         both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as was"))
-        first = both.groupBy(*kind).agg(F.min("rank").alias("leader"), F.expr("min_by(bytes, rank) as its_bytes"))
-        how = "case when rank = leader then null when bytes = its_bytes then 'identical' else 'lexical' end as how"
-        return self.work.keep(both.join(first, kind).selectExpr("rank", "leader", how, "was"), "equal documents")
+        leader = f"first(struct(rank, bytes)) over (partition by {', '.join(kind)} order by rank) as first"
+        how = "case when rank = first.rank then null when bytes = first.bytes then 'identical' else 'lexical' end as how"
+        classes = both.selectExpr("rank", "bytes", "was", leader).selectExpr("rank", "first.rank as leader", how, "was")
+        return self.work.keep(classes, "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
         """Choose representatives for leaders that are open, given all other ones.
@@ -178,7 +177,7 @@ class Settling:
         documents = SparkDocuments(near.selectExpr("*", "false as against"), self.work.table([], rank="int64"), first)
         more = near.where("label != rank").selectExpr("label as a", "rank as b", "resemblance", "resemblance as of_a",
                                                       "resemblance as of_b") if growing else None
-        _, labels, _, _ = compare_leaders(self.work, partial(self._read, near, judgement), documents, judgement, self.rules,
+        _, labels, _, _ = compare_leaders(self.work, partial(self._read, judgement), documents, judgement, self.rules,
                                           self.bound, prune=partial(self._prune, near), more=more)
         return labels.select("rank", "label", "resemblance")
 
@@ -230,13 +229,12 @@ class Settling:
         return self.work.apply(pairs, reject_pairs, "a bigint, b bigint, block binary", key=self.bitmap_key,
                                threshold=self.rules.threshold)
 
-    def _read(self, near: DataFrame, judgement: Judgement, wanted: DataFrame) -> DataFrame:
+    def _read(self, judgement: Judgement, wanted: DataFrame) -> DataFrame:
         """Form the sets of the wanted documents, whose texts are read from where they lie; see `read_sets`."""
         from pyspark.sql import functions as F
 
-        known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
-        located = wanted.selectExpr(*known, "to_json(key) as name", "bytes as digest")
-        located = located.join(near.select("rank", "file", "row"), "rank")
+        known = [name for name in wanted.columns if name not in ("key", "against", "bytes", "file", "row")]
+        located = wanted.selectExpr(*known, "file", "`row`", "to_json(key) as name", "bytes as digest")
         made = located.selectExpr(*known, "1L as part", "1L as parts", "binary('') as members").schema
         placed = located.repartition("file", F.expr(f"`row` div {AT_ONCE}")).sortWithinPartitions("file", "row")
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,

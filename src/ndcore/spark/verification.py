@@ -36,7 +36,7 @@ def read_sets(
 
     hashed = "xxhash64(key, against) as hash"
     known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
-    wanted = wanted.selectExpr("*", hashed)
+    wanted = work.keep(wanted.selectExpr("*", hashed), "documents of candidates")
     sets = work.apply(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
         texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
 
-JOB = "000-job"  # the first step, of every job in a directory that is given
+JOB = "000-job"  # the first step, of every job that can go on
 RECORD = "run string, job string"  # of a job that can go on: a row for each run of it
 DESCRIPTION = "spark.job.description"
 ELSEWHERE = "name a new directory, or remove this one"
@@ -58,7 +58,8 @@ class Work:
         which is removed with this object; only for a local master.
     job : mapping, optional
         What the steps depend on, beside the rows of the input: values that JSON has, with names for users. With it, a given
-        directory may have earlier runs of the same job, whose finished steps are taken. None: it must have no job.
+        directory may have earlier runs of the same job, whose finished steps are taken. None: the directory is
+        this job's own.
 
     Attributes
     ----------
@@ -85,40 +86,31 @@ class Work:
                                  "reach, as directory='hdfs:///ndcore/job-1'; intermediate results are kept there")
             directory = tempfile.mkdtemp(prefix="ndcore-spark-")
             self._finalizer = weakref.finalize(self, shutil.rmtree, directory, True)
-        elif job is None:
-            self._take(directory, JOB)
-        else:
+        elif job is not None:
             self._go_on(directory, _flatten({"ndcore": __version__, **job}))
         self.directory = directory.rstrip("/")
         self.cores = check_executors(spark)
 
-    def _take(self, directory: str, name: str, **said: str) -> None:
-        """Write to the directory, which must not have this step; said: what to remember."""
-        from pyspark.sql import functions as F
-
-        row = [F.lit(text).alias(column) for column, text in said.items()]
-        try:
-            self.spark.range(0, 1, 1, 1).select(row if row else "*").write.parquet(f"{directory.rstrip('/')}/{name}")
-        except Exception as error:
-            if "PATH_ALREADY_EXISTS" in str(error):
-                raise _make_occupied(directory) from error
-            raise _make_unusable(directory, error) from error
-
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
         """Write to the directory what the job is, and list the earlier runs of it; ValueError where it has another job."""
+        from pyspark.sql import functions as F
+
         place = directory.rstrip("/")
         try:
             before = self._read_runs(f"{place}/{JOB}")
         except Exception as error:
             raise _make_unusable(directory, error) from error
         for run, then in before.items():
-            if not run:
-                raise _make_occupied(directory)
             if then != job and self._list_files(f"{place}/{run}"):
-                raise _make_occupied(directory, f"steps of another job: {_tell_differences(job, then)}")
+                raise ValueError(f"directory={directory!r} has steps of another job: {_tell_differences(job, then)}; "
+                                 f"{ELSEWHERE}")
         self._earlier = [run for run, then in before.items() if then == job]
         self._run = f"run-{len(before) + 1}-{secrets.token_hex(4)}"
-        self._take(directory, f"{JOB}/{self._run}", run=self._run, job=json.dumps(job))
+        said = self.spark.range(0, 1, 1, 1).select(F.lit(self._run).alias("run"), F.lit(json.dumps(job)).alias("job"))
+        try:
+            said.write.parquet(f"{place}/{JOB}/{self._run}")
+        except Exception as error:
+            raise _make_unusable(directory, error) from error
 
     @property
     def recorded(self) -> bool:
@@ -131,11 +123,11 @@ class Work:
         return self._run == max(runs, key=lambda run: (int(run.split("-")[1]), run))
 
     def _read_runs(self, place: str) -> dict[str, dict[str, Any]]:
-        """Read what the job of each run is; a job without runs has none."""
+        """Read what the job of each run is."""
         if self._list_files(place) is None:
             return {}
         rows = self.spark.read.schema(RECORD).option("recursiveFileLookup", "true").parquet(place).collect()
-        return {row.run or "": json.loads(row.job or "{}") for row in rows}
+        return {row.run: json.loads(row.job) for row in rows}
 
     def _list_files(self, place: str) -> list[str] | None:
         """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job.
@@ -195,11 +187,6 @@ class Work:
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
         return as_frame(self.spark, pa.table(arrays, names=list(types)))
-
-
-def _make_occupied(directory: str, what: str = f"{JOB}, of another job") -> ValueError:
-    """Make the error that tells what is in a directory that this job cannot have."""
-    return ValueError(f"directory={directory!r} has {what}; {ELSEWHERE}")
 
 
 def _make_unusable(directory: str, error: BaseException) -> ValueError:
