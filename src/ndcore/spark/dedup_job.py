@@ -36,13 +36,11 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     ValueError, TypeError, RuntimeError
         An option, a column, an executor or the session is not accepted; or the output exists.
     """
-    if not is_classic(spark):
-        raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, or "
-                         "call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
     output = options.output.rstrip("/")
+    files = JobFiles(spark)
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
     job = {"job": "dedup", **asdict(options), "directory": None}
-    with JobFiles(spark).job(output, options.directory, job) as work:
+    with files.job(output, options.directory, job) as work:
         return _deduplicate(work, options)
 
 
@@ -124,9 +122,12 @@ def _jar_missing(said: str) -> str:
 
 
 class JobFiles:
-    """The file systems that Spark knows, by URI."""
+    """The file systems that Spark knows, by URI. ValueError for a session of Spark Connect."""
 
     def __init__(self, spark: SparkSession) -> None:
+        if not is_classic(spark):
+            raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, "
+                             "or call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
         self._spark = spark
 
     def _open(self, place: str) -> tuple[Any, Any]:

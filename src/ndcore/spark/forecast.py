@@ -11,7 +11,7 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ndcore.files.formats import WHOLE
@@ -69,7 +69,7 @@ NOTHING = Range(0, 0)
 
 
 @dataclass
-class Measure:
+class SampledPiece:
     """What was seen of a piece of the input, or what the sample says of all: columns of MEASURES.
 
     seen: stored bytes. kept: bytes of its documents as Parquet. written: bytes of them in ``kept/``.
@@ -87,10 +87,11 @@ class Measure:
 
 
 @dataclass
-class Side:
+class InputEstimate:
     """Estimates for one input: its size, and what all of it would take.
 
-    longest: the largest file that is one task, and is larger than Spark cuts Parquet: (path, bytes).
+    sampled: bytes that were read. kept, written: as in `SampledPiece`. reading, sketching: seconds of one core. longest: the
+    largest file that is one task, and is larger than Spark cuts Parquet: (path, bytes). rows: of Parquet.
     """
 
     files: int = 0
@@ -107,10 +108,10 @@ class Side:
     longest: tuple[str, int] | None = None
     parquet: bool = False
     complete: bool = True
-    rows: Any = field(default=None, repr=False)
+    rows: Any = None
 
 
-class Costs(NamedTuple):
+class JobCosts(NamedTuple):
     """What a job takes: seconds of cores, and bytes that are shuffled, kept until the end, and in the largest shuffle."""
 
     core: Range
@@ -129,7 +130,7 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
     """
     output = options.output.rstrip("/")
     JobFiles(spark).choose_folder(output, options.directory)
-    _, sketcher, design = plan_rules(**options.rules)
+    _, sketcher, design = plan_rules(**options.rules, labelled=options.by is not None and options.against != [])
     cores = check_executors(spark)
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
     measuring = {"sketcher": sketcher, "design": design if isinstance(design, FilterDesign) else None}
@@ -137,10 +138,8 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
     sides = [given]
     if options.against:
         sides.append(_measure_input(spark, options, options.against, cores, measuring, first=False))
-    if given.parquet:
-        ident = options.id_field
-        read_sides(given.rows, options.text_field, ident, sides[1].rows if options.against else None, "first", options.by,
-                   options.one_per)
+        if given.parquet and sides[1].parquet:  # keys are of one type
+            read_sides(given.rows, options.text_field, options.id_field, sides[1].rows, "first", None, None)
     costs = _estimate_costs(sides, design)
     return list(_tell(spark, options, sides, design, costs, cores))
 
@@ -150,7 +149,7 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
 
 def _measure_input(
     spark: SparkSession, options: JobOptions, paths: list[str], cores: int, measuring: dict[str, Any], *, first: bool
-) -> Side:
+) -> InputEstimate:
     """Read a sample of an input, and scale it up; first: its documents are those that are kept or dropped."""
     by, one_per, keep = (options.by, options.one_per, options.keep) if first else (None, None, ("first", ""))
     order = keep[0] if keep[1] else None
@@ -161,7 +160,7 @@ def _measure_input(
     pieces = list_pieces(spark, find_sources(paths))
     reading = name_fields(options.text_field, options.id_field, options.html, by, one_per, order,
                           "title" in options.must_agree)
-    side = Side(files=len({piece.source.path for piece in pieces}), tasks=len(share_among_tasks(spark, pieces, cores)))
+    side = InputEstimate(files=len({piece.source.path for piece in pieces}), tasks=len(share_among_tasks(spark, pieces, cores)))
     strata: dict[tuple[str, str], list[FileRange]] = {}
     for piece in pieces:
         strata.setdefault((piece.source.kind, piece.source.compression), []).append(piece)
@@ -169,11 +168,11 @@ def _measure_input(
     tasks = [chosen[i::cores] for i in range(min(cores, len(chosen)))]
     at = spark.range(0, len(tasks), 1, len(tasks)).toDF("at")
     rows = Work.apply(at, measure_files, MEASURES, tasks=tasks, seconds=SAMPLING_SECONDS, reading=reading, **measuring)
-    measured: dict[tuple[str, str], list[Measure]] = {}
+    measured: dict[tuple[str, str], list[SampledPiece]] = {}
     for row in rows.collect():
         number, *columns = row
         source = chosen[number][0].source
-        measured.setdefault((source.kind, source.compression), []).append(Measure(*columns))
+        measured.setdefault((source.kind, source.compression), []).append(SampledPiece(*columns))
     for kind, of_stratum in strata.items():
         _add_stratum(side, of_stratum, measured[kind])
     whole = [(piece.source.path, piece.size) for piece in pieces if piece.lines is None]
@@ -188,7 +187,7 @@ def _choose(pieces: list[FileRange]) -> list[FileRange]:
     return random.Random(1).sample(pieces, min(MAX_COPIES if copied else MAX_PIECES, len(pieces)))
 
 
-def _add_stratum(side: Side, pieces: list[FileRange], read: list[Measure]) -> None:
+def _add_stratum(side: InputEstimate, pieces: list[FileRange], read: list[SampledPiece]) -> None:
     """Scale up what was read of a stratum, by bytes; by files where their place does not tell their bytes."""
     stored = sum(piece.size for piece in pieces)
     side.stored += stored
@@ -211,7 +210,7 @@ def _add_stratum(side: Side, pieces: list[FileRange], read: list[Measure]) -> No
     side.complete &= complete
 
 
-def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str, Any]) -> Side:
+def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str, Any]) -> InputEstimate:
     """Count the rows of some Parquet files, and read the beginnings of their tasks' texts."""
     from pyspark.sql import functions as F
 
@@ -224,10 +223,10 @@ def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str
     stored = int(str(execution.analyzed().stats().sizeInBytes()))  # of the files, which Spark has listed
     seconds = SAMPLING_SECONDS * cores / max(1, some._jdf.queryExecution().toRdd().getNumPartitions())
     taken = Work.apply(some.select(F.col(f"`{text}`").alias("text")), measure_rows, MEASURES, seconds=seconds, **measuring)
-    read = [Measure(*row[1:]) for row in taken.collect()]
+    read = [SampledPiece(*row[1:]) for row in taken.collect()]
     documents = estimate_total(counts, stored, some is rows)
     sampled = sum(measure.documents for measure in read)
-    complete = some is rows and all(measure.ended for measure in read)
+    complete = some is rows and sampled == documents.high
 
     def scale(name: str) -> Range:
         parts = [(float(measure.documents), float(getattr(measure, name))) for measure in read if measure.documents]
@@ -235,7 +234,7 @@ def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str
         return Range(low.low, high.high)
 
     share = sampled / max(1.0, sum(documents) / 2)
-    return Side(files=len(files), stored=stored, sampled=round(min(1.0, share) * stored),
+    return InputEstimate(files=len(files), stored=stored, sampled=round(min(1.0, share) * stored),
                 tasks=execution.toRdd().getNumPartitions(), documents=documents, text=scale("text"), written=stored,
                 shingles=sum(scale("shingles")) / 2, sketching=sum(scale("sketching")) / 2, parquet=True, complete=complete,
                 rows=rows)
@@ -279,12 +278,12 @@ def measure_rows(
     yield _as_row(0, _measure(batches, sketcher, design, seconds))
 
 
-def _measure(batches: Iterable[Any], sketcher: MinHasher, design: FilterDesign | None, seconds: float) -> Measure:
+def _measure(batches: Iterable[Any], sketcher: MinHasher, design: FilterDesign | None, seconds: float) -> SampledPiece:
     """Read batches with the column ``text`` for so long, sketch them, and count what is in them."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    measure, begun = Measure(), time.perf_counter()
+    measure, begun = SampledPiece(), time.perf_counter()
     before = begun
     for batch in batches:
         now = time.perf_counter()
@@ -311,7 +310,7 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, design: FilterDesign |
     return measure
 
 
-def _as_row(number: int, measure: Measure) -> Any:
+def _as_row(number: int, measure: SampledPiece) -> Any:
     """Make a batch of one row of MEASURES."""
     names = [part.split()[0] for part in MEASURES.split(", ")]
     return arrow().record_batch([[value] for value in (number, *vars(measure).values())], names)
@@ -321,10 +320,11 @@ def _as_row(number: int, measure: Measure) -> Any:
 
 
 def _add(a: Range, b: Range) -> Range:
+    """Add two estimates."""
     return Range(a.low + b.low, a.high + b.high)
 
 
-def _estimate_costs(sides: list[Side], design: FilterDesign | PrefixFilter) -> Costs:
+def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFilter) -> JobCosts:
     """Put the estimates in the model: from no near-duplicates to nothing but near-duplicates, whose shingle sets move."""
     groups = design.groups if isinstance(design, FilterDesign) else GROUPS
     text = sum(sum(side.text) for side in sides) / 2
@@ -336,7 +336,7 @@ def _estimate_costs(sides: list[Side], design: FilterDesign | PrefixFilter) -> C
     shuffled = SHUFFLED + (LARGEST / GROUPS + FEATURE) * more  # with keys and digests, and as entries of runs
     kept = KEPT + COPIES * FEATURE * more
     sets, copied = (sum(getattr(side, name) for side in sides) for name in ("shingles", "kept"))
-    return Costs(
+    return JobCosts(
         Range(core[0], RESERVE * core[1]),
         Range(shuffled * documents.low, shuffled * documents.high + 2 * SHINGLE * sets),
         Range(kept * documents.low + copied, kept * documents.high + copied + SHINGLE * sets),
@@ -348,7 +348,7 @@ def _estimate_costs(sides: list[Side], design: FilterDesign | PrefixFilter) -> C
 
 
 def _tell(
-    spark: SparkSession, options: JobOptions, sides: list[Side], design: FilterDesign | PrefixFilter, costs: Costs,
+    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter, costs: JobCosts,
     cores: int
 ) -> Iterator[str]:
     """Tell people what the job would take."""
@@ -364,7 +364,7 @@ def _tell(
     yield "A dry run: nothing was written"
     yield from aligned([
         ("input", f"{human_bytes(stored)} in {files}; {share} was read"),
-        ("documents", format_numbers(*documents) + (", with those of --against" if options.against else "")),
+        ("documents", format_numbers(*documents) + (", --against included" if options.against else "")),
         ("text", f"{format_sizes(*text)}, {human_bytes(sum(text) / max(1.0, sum(documents)))} a document"),
         ("tasks", f"{sum(side.tasks for side in sides):,} that read; then {partitions:,} a step ({PARTITIONS})"),
         ("core time", format_times(*costs.core)),
@@ -378,13 +378,13 @@ def _tell(
     for note in _list_notes(spark, options, sides, design, costs, partitions, documents):
         yield f"  note: {note}"
     how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
-    yield (f"{how}. Times are those of one pass, and twice as much as a reserve; they, shuffle and disk are by the model of "
+    yield (f"{how}. Times are one pass, and twice as much as a reserve; times, shuffle and disk are by the model of "
            "docs/planning.md, measured with the default filter.")
     yield "How many documents have near-duplicates decides where in the range shuffle and disk lie; a sample cannot tell."
 
 
 def _list_notes(
-    spark: SparkSession, options: JobOptions, sides: list[Side], design: FilterDesign | PrefixFilter, costs: Costs,
+    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter, costs: JobCosts,
     partitions: int, documents: Range
 ) -> Iterator[str]:
     """Yield what to change, and what the figures do not have."""

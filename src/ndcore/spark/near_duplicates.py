@@ -148,10 +148,9 @@ def near_duplicates(
     rules, sketcher, design = plan_rules(
         must_agree=must_agree, filter=filter, shingling=shingling, num_perm=num_perm, seed=seed, threshold=threshold,
         drop=drop, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles, drop_common=drop_common, lost=lost,
-        reassign=reassign)
+        reassign=reassign, labelled=by is not None and against is not None)
     bound = checked_int("task_pairs", task_pairs, 1)
     key = key_columns(df, id)
-    refuse_taken(key, ("representative", "against", *VERDICT, "score", "lost"))
     sides, order = read_sides(df, text, id, against, keep, by, one_per)
     job = {"job": "near_duplicates", **asdict(rules), "filter": asdict(design), "task_pairs": bound,
            "sketches": json.loads(sketcher.recipe.to_json()), "keep": keep if isinstance(keep, str) else "a column",
@@ -171,10 +170,16 @@ def near_duplicates(
 
 
 def plan_rules(
-    *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None, num_perm: int, seed: int, **given: Any
+    *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None, num_perm: int, seed: int,
+    labelled: bool, **given: Any
 ) -> tuple[Rules, MinHasher, FilterDesign | PrefixFilter]:
-    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter."""
+    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter.
+
+    labelled: both `by` and `against` are given, which is refused.
+    """
     rules = Rules.of(Agreement.of(must_agree), filter, **given)
+    if labelled:
+        raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     return rules, *plan_sketches([], rules, shingling, num_perm, seed, filter)
 
 
@@ -224,13 +229,12 @@ def read_sides(
 ) -> tuple[DataFrame, list[str]]:
     """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL.
 
-    Raises TypeError and ValueError where a column is missing, or of a type that is not accepted. Parameters are those of
+    Raises TypeError and ValueError where a column is missing, or of a type that is not accepted. Parameters as in
     `near_duplicates`.
     """
     from pyspark.sql import functions as F
 
-    if by is not None and against is not None:
-        raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
+    refuse_taken(key_columns(df, id), ("representative", "against", *VERDICT, "score", "lost"))
     added = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
              if given is not None}
     order = list[str]()
