@@ -160,7 +160,8 @@ def _measure_input(
     pieces = list_pieces(spark, find_sources(paths))
     reading = name_fields(options.text_field, options.id_field, options.html, by, one_per, order,
                           "title" in options.must_agree)
-    side = InputEstimate(files=len({piece.source.path for piece in pieces}), tasks=len(share_among_tasks(spark, pieces, cores)))
+    tasks_of_job = len(share_among_tasks(spark, pieces, cores))
+    side = InputEstimate(files=len({piece.source.path for piece in pieces}), tasks=tasks_of_job)
     strata: dict[tuple[str, str], list[FileRange]] = {}
     for piece in pieces:
         strata.setdefault((piece.source.kind, piece.source.compression), []).append(piece)
@@ -348,8 +349,8 @@ def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFil
 
 
 def _tell(
-    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter, costs: JobCosts,
-    cores: int
+    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
+    costs: JobCosts, cores: int
 ) -> Iterator[str]:
     """Tell people what the job would take."""
     stored, sampled = sum(side.stored for side in sides), sum(side.sampled for side in sides)
@@ -384,8 +385,8 @@ def _tell(
 
 
 def _list_notes(
-    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter, costs: JobCosts,
-    partitions: int, documents: Range
+    spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
+    costs: JobCosts, partitions: int, documents: Range
 ) -> Iterator[str]:
     """Yield what to change, and what the figures do not have."""
     for side in sides:
