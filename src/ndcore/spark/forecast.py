@@ -22,8 +22,8 @@ from ndcore.phases.columns import Batches, arrow
 from ndcore.phases.sketches import sketch_documents
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.dedup_job import JobFiles
-from ndcore.spark.documents import FILE_KEY
-from ndcore.spark.file_ranges import FileRange, list_pieces, read_longest, share_among_tasks
+from ndcore.spark.documents import FILE_KEY, type_of
+from ndcore.spark.file_ranges import LONGEST, FileRange, list_pieces, read_size, share_among_tasks
 from ndcore.spark.inputs import find_sources, is_parquet, name_fields, read_parquet
 from ndcore.spark.near_duplicates import plan_rules, read_sides
 from ndcore.spark.options import FORMATS, JobOptions
@@ -154,7 +154,9 @@ def _measure_input(
     by, one_per, keep = (options.by, options.one_per, options.keep) if first else (None, None, ("first", ""))
     order = keep[0] if keep[1] else None
     if is_parquet(paths, FORMATS[options.format]):
-        rows = read_parquet(spark, paths, by=by, one_per=one_per, keep=order)
+        rows = read_parquet(spark, paths, by=by, one_per=one_per)
+        if order is not None:
+            type_of(rows, order, f"--keep {order}")
         read_sides(rows, options.text_field, options.id_field, None, "first", by, one_per)
         return _measure_parquet(rows, options.text_field, cores, measuring)
     pieces = list_pieces(spark, find_sources(paths))
@@ -178,7 +180,7 @@ def _measure_input(
         _add_stratum(side, of_stratum, measured[kind])
     whole = [(piece.source.path, piece.size) for piece in pieces if piece.lines is None]
     path, size = max(whole, key=lambda file: file[1], default=("", 0))
-    side.longest = (path, size) if size > read_longest(spark) else None
+    side.longest = (path, size) if size > read_size(spark, LONGEST) else None
     return side
 
 
@@ -400,7 +402,7 @@ def _list_notes(
         yield (f"a partition of the largest shuffle would have {human_bytes(largest)}; set "
                f"{PARTITIONS}={-(-round(costs.largest) // PARTITION)} or more")
     masks = MASKS * documents.high if sides[0].parquet else 0.0
-    if masks > _read_bytes(spark, RESULTS, "1g"):
+    if masks > read_size(spark, RESULTS, "1g") > 0:  # 0: there is no limit
         yield f"the driver and each executor hold {human_bytes(masks)} to leave rows out: raise {RESULTS} and their memory"
     if isinstance(design, FilterDesign) and documents.high > MEASURED:
         of_all = [FilterDesign.of(design.groups, design.group_size, design.need, threshold=design.threshold,
@@ -415,9 +417,3 @@ def _list_notes(
         ("common", options.drop_common is not None), ("lost", options.lost), ("reassign", options.reassign)) if given]
     for what in beyond:
         yield f"not in these figures: {what}"
-
-
-def _read_bytes(spark: SparkSession, name: str, default: str) -> int:
-    """Read a setting of Spark in bytes."""
-    java: Any = spark.sparkContext._jvm
-    return int(java.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(spark.conf.get(name, default)))

@@ -87,7 +87,7 @@ def open_input(
     """
     field = order[0] if order[1] else None
     if is_parquet(paths, parquet):
-        rows = read_parquet(work.spark, paths, by=by, one_per=one_per, keep=field)
+        rows = read_parquet(work.spark, paths, by=by, one_per=one_per)
         priority, strings = (None, ()) if field is None else _of_column(work, rows, order)
         return Input(rows, text, ident, by, one_per, priority, False, None, strings, _partitions(rows))
     sources = find_sources(paths)
