@@ -12,9 +12,17 @@ from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.file_reader import LineRange, count_lines, read_lines
 from ndcore.files.sources import Source
-from ndcore.spark import file_ranges
 from ndcore.spark.dedup_job import reason
-from ndcore.spark.file_ranges import LONGEST, FileRange, _cut, _number, count_ranges, read_size, share_among_tasks, whole_files
+from ndcore.spark.file_ranges import (
+    LONGEST,
+    FileRange,
+    _cut,
+    _number,
+    count_ranges,
+    read_size,
+    share_among_tasks,
+    whole_files,
+)
 from ndcore.spark.inputs import open_input
 
 LINES = ['{"text": "one"}', '{"text": "zwölf ℵ 𝔘"}\r', "",
