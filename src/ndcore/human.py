@@ -26,6 +26,42 @@ def human_bytes(n: float) -> str:
     return f"{n:.0f} bytes"
 
 
+def format_numbers(low: float, high: float) -> str:
+    """Return an estimate between two numbers, each of two digits; one number where it is known."""
+    return f"{round(high):,}" if round(low) == round(high) else f"{_round(low):,} to {_round(high):,}"
+
+
+def _round(number: float) -> int:
+    """Round to two digits: an estimate has no more."""
+    digits = max(0, len(str(round(number))) - 2)
+    return int(round(number, -digits))
+
+
+def format_sizes(low: float, high: float) -> str:
+    """Return an estimate between two numbers of bytes."""
+    least, most = human_bytes(low), human_bytes(high)
+    return most if least == most else f"{least} to {most}" if round(low) else f"at most {most}"
+
+
+def format_times(low: float, high: float) -> str:
+    """Return an estimate between two numbers of seconds."""
+    least, most = _format_duration(low), _format_duration(high)
+    return f"about {most}" if least == most else f"{least} to {most}"
+
+
+def _format_duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
+    """Return names and what each of them is, a row for each, in two columns."""
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"{indent}{name:<{width}}  {value}" for name, value in rows]
+
+
 def printable(text: str, limit: int | None = None) -> str:
     """Escape what a terminal would obey or cannot show, and elide the middle of text longer than `limit`."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -12,9 +12,17 @@ from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.file_reader import LineRange, count_lines, read_lines
 from ndcore.files.sources import Source
-from ndcore.spark import file_ranges
 from ndcore.spark.dedup_job import reason
-from ndcore.spark.file_ranges import LONGEST, FileRange, _cut, _number, count_ranges, share_among_tasks, whole_files
+from ndcore.spark.file_ranges import (
+    LONGEST,
+    FileRange,
+    _cut,
+    _number,
+    count_ranges,
+    read_size,
+    share_among_tasks,
+    whole_files,
+)
 from ndcore.spark.inputs import open_input
 
 LINES = ['{"text": "one"}', '{"text": "zwölf ℵ 𝔘"}\r', "",
@@ -93,4 +101,4 @@ def test_shares_of_tasks(spark):
 @pytest.mark.parametrize("size", ["1024", "1024b", "1k", "1KB"])
 def test_sizes_as_spark_has_them(spark, size):
     with settings(spark, {LONGEST: size}):
-        assert file_ranges._read_longest(spark) == 1024
+        assert read_size(spark, LONGEST) == 1024

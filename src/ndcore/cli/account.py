@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TextIO
 from ndcore.cli.command import Options
 from ndcore.cli.options import RunOptions
 from ndcore.files.outputs import STDOUT
-from ndcore.human import counted, printable
+from ndcore.human import aligned, counted, printable
 from ndcore.recipe import Recipe
 from ndcore.report.model import ReportTable
 
@@ -75,8 +75,7 @@ class Properties:
 
     def lines(self) -> Iterator[str]:
         """Yield a row for each, in two columns."""
-        width = max((len(name) for name, _ in self.rows), default=0)
-        return (f"{self.indent}{name:<{width}}  {value}" for name, value in self.rows)
+        return iter(aligned(self.rows, self.indent))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ndcore.cli.cluster_build import (
     regroup,
 )
 from ndcore.cli.commands import ClusterOptions
-from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import count_repeated, with_settings
 from ndcore.cli.outputs import PageFile, report_file
 from ndcore.collection.collection import Collection
@@ -39,6 +39,7 @@ from ndcore.human import counted, human_bytes, pasted, printable
 from ndcore.pairs.assignments import largest_clusters
 from ndcore.report.collection import from_clustering
 from ndcore.report.page import render
+from ndcore.stats.ratio import Range
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
 

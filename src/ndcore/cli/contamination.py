@@ -16,7 +16,7 @@ from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Note, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import ContaminationOptions
-from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import find_inputs, make_shingling, open_documents, refuse_nothing_read
 from ndcore.cli.outputs import NamedDocuments, report_file, write_table
 from ndcore.cli.passages import (
@@ -48,6 +48,7 @@ from ndcore.spans.contamination import contamination
 from ndcore.spans.contamination_result import RULES, Benchmark, Contamination, RuleName, Spans
 from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
 from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
+from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
 from ndcore.text.shingling import Shingling

@@ -14,7 +14,7 @@ from ndcore.cli.account import present
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold
 from ndcore.cli.dedup_output import dedup_account, dedup_page, documents_of, pairs_of
-from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import (
     RECORD_FORMATS,
     all_sketches,
@@ -39,6 +39,7 @@ from ndcore.pairs.lost import SOUGHT
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
+from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 
 # ---- checks before anything is read

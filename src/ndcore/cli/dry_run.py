@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import random
 import sys
 import tempfile
@@ -31,13 +30,14 @@ from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
 from ndcore.files.sources import Inputs, Source, get_sizes
-from ndcore.human import counted, human_bytes, printable
+from ndcore.human import counted, format_numbers, format_sizes, format_times, human_bytes, printable
 from ndcore.parallel import thread_count
 from ndcore.progress import resolve
 from ndcore.report.plain_values import plain
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
+from ndcore.stats.ratio import Range, estimate_total
 from ndcore.text.corpus import TextCorpus
 
 SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
@@ -46,13 +46,6 @@ SORTING_SECONDS = 1.5e-7  # to sort one feature, and to compare the candidates t
 USUAL_PROCESS = 48 << 20  # bytes of memory, where the system does not tell
 BATCHES = 20 << 20  # bytes of text in batches under way
 CANDIDATES = 64 << 20  # bytes of shingle sets of candidates, until they are spooled
-
-
-class Range(NamedTuple):
-    """An estimate between two bounds; the bounds are equal where it is known."""
-
-    low: float
-    high: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,22 +258,9 @@ def _add(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
     return a[0] + b[0], a[1] + b[1]
 
 
-def _estimate_total(sample: _Sample, stored: int, column: int) -> tuple[float, float]:
-    """Estimate a column for all stored bytes: the ratio to bytes, two standard errors each way, at least a tenth.
-
-    It is exact where everything was read. The standard error belongs to a ratio of two sums over files, with the
-    correction for a finite population (Cochran, Sampling Techniques, 3rd ed., 1977, §6.5).
-    """
-    seen = sum(read for read, _, _ in sample.read)
-    amount = sum(part[column] for part in sample.read)
-    if sample.complete or not seen:
-        return float(amount), float(amount)
-    ratio = amount / seen
-    residuals = sum((part[column] - ratio * part[0]) ** 2 for part in sample.read)
-    k = len(sample.read)
-    error = math.sqrt(residuals * k / (k - 1) * max(0.0, 1 - seen / stored)) / seen if k > 1 else ratio
-    relative = min(0.9, max(0.1, 2 * error / ratio if ratio and k > 1 else 0.2))
-    return stored * ratio * (1 - relative), stored * ratio * (1 + relative)
+def _estimate_total(sample: _Sample, stored: int, column: int) -> Range:
+    """Estimate a column for all stored bytes; it is exact where everything was read."""
+    return estimate_total([(part[0], part[column]) for part in sample.read], stored, sample.complete)
 
 
 def _measure_process() -> int:
@@ -302,15 +282,15 @@ def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | 
     share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"
     rows = [
         ("input", f"{human_bytes(estimate.stored_bytes)} in {counted(estimate.files, 'file')}; {share} was read"),
-        ("documents", _format_numbers(estimate.documents)),
-        ("text", _format_sizes(estimate.text_bytes)),
-        ("time", f"{_format_times(estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
-        ("memory", _format_sizes(estimate.memory)),
+        ("documents", format_numbers(*estimate.documents)),
+        ("text", format_sizes(*estimate.text_bytes)),
+        ("time", f"{format_times(*estimate.seconds)} with {counted(estimate.threads, 'thread')}"),
+        ("memory", format_sizes(*estimate.memory)),
     ]
     if output != STDOUT:
-        rows.append(("disk", f"{_format_sizes(estimate.disk)} for {printable(output)}"))
+        rows.append(("disk", f"{format_sizes(*estimate.disk)} for {printable(output)}"))
     if estimate.temporary.high:
-        rows.append(("temporary", f"{_format_sizes(estimate.temporary)} in {printable(tempfile.gettempdir())}"))
+        rows.append(("temporary", f"{format_sizes(*estimate.temporary)} in {printable(tempfile.gettempdir())}"))
     yield "A dry run: nothing was written"
     yield Properties(rows)
     for item in rejected[:3]:
@@ -323,30 +303,3 @@ def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | 
     yield f"{how}; time and memory, of this machine, by rule of thumb."
     if estimate.seconds.high > 2 * estimate.seconds.low:
         yield "How many near-duplicates there are, which are read once more, decides where in the range the time lies."
-
-
-def _format_numbers(span: Range) -> str:
-    low, high = round(span.low), round(span.high)
-    return f"{high:,}" if low == high else f"{_round(low):,} to {_round(high):,}"
-
-
-def _round(number: float) -> int:
-    """Round to two digits: an estimate has no more."""
-    digits = max(0, len(str(round(number))) - 2)
-    return int(round(number, -digits))
-
-
-def _format_sizes(span: Range) -> str:
-    low, high = human_bytes(span.low), human_bytes(span.high)
-    return high if low == high else f"{low} to {high}" if round(span.low) else f"at most {high}"
-
-
-def _format_times(span: Range) -> str:
-    low, high = (_format_duration(value) for value in span)
-    return f"about {high}" if low == high else f"{low} to {high}"
-
-
-def _format_duration(value: float) -> str:
-    if value < 120:
-        return f"{max(1, round(value))} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

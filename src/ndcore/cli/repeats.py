@@ -17,7 +17,7 @@ from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, TextBlock, present
 from ndcore.cli.commands import WRITES, RepeatsOptions
-from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import (
     find_inputs,
     make_shingling,
@@ -45,6 +45,7 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
 from ndcore.spans.repeats_result import Copies, Repeats
 from ndcore.spans.token_places import Ranges
+from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 

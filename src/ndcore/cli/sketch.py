@@ -14,7 +14,7 @@ from ndcore.cli import summary
 from ndcore.cli.account import Account, Note, Notes, TextBlock, present, recipe_data
 from ndcore.cli.command import option_of
 from ndcore.cli.commands import SketchOptions
-from ndcore.cli.dry_run import Costs, Range, dry_run
+from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import FileDocuments
@@ -34,6 +34,7 @@ from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.weights import Idf
 from ndcore.sketch.winnow import Winnower
+from ndcore.stats.ratio import Range
 from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 from ndcore.text.inputs import pieces

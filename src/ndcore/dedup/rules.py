@@ -78,7 +78,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "--max-lost": "sets of shingles are moved, and they have no order",
         "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
         **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
-        "--overwrite": "an output that exists is never replaced", "--dry-run": "planning.md estimates a run",
+        "--overwrite": "an output that exists is never replaced",
         **dict.fromkeys(("--include", "--exclude", "--hidden"), "name the files, or their directories"),
         "--on-error": "a record that cannot be read ends the job",
     },

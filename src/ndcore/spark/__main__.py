@@ -16,6 +16,7 @@ sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)] 
 def main(argv: Sequence[str]) -> int:
     """Run the job that the arguments name, and return its exit code."""
     from ndcore.spark.dedup_job import reason, run
+    from ndcore.spark.forecast import forecast
     from ndcore.spark.options import parse
     from ndcore.spark.versions import import_spark
 
@@ -29,6 +30,9 @@ def main(argv: Sequence[str]) -> int:
 
         spark = SparkSession.builder.appName("ndcore dedup").getOrCreate()
         try:
+            if options.dry_run:
+                print(*forecast(spark, options), sep="\n")
+                return 0
             summary = run(spark, options)
         finally:
             spark.stop()

@@ -16,7 +16,7 @@ from ndcore._version import __version__
 from ndcore.files.field_values import describe_string_order
 from ndcore.spark.inputs import Input, open_input
 from ndcore.spark.near_duplicates import near_duplicates
-from ndcore.spark.options import JobOptions
+from ndcore.spark.options import FORMATS, JobOptions
 from ndcore.spark.result import NearDuplicateFrames
 from ndcore.spark.work import JAR, Work, is_classic, lacks_jar
 
@@ -36,20 +36,18 @@ def run(spark: SparkSession, options: JobOptions) -> dict[str, Any]:
     ValueError, TypeError, RuntimeError
         An option, a column, an executor or the session is not accepted; or the output exists.
     """
-    if not is_classic(spark):
-        raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, or "
-                         "call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
     output = options.output.rstrip("/")
+    files = JobFiles(spark)
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")  # texts of a batch may have more than 2 GiB
     job = {"job": "dedup", **asdict(options), "directory": None}
-    with _Files(spark).job(output, options.directory, job) as work:
+    with files.job(output, options.directory, job) as work:
         return _deduplicate(work, options)
 
 
 def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
     """Read the inputs, deduplicate them, and write the output."""
-    kind = {"auto": None, "parquet": True, "files": False}[options.format]
-    shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html, "parquet": kind,
+    shared: dict[str, Any] = {"text": options.text_field, "ident": options.id_field, "html": options.html,
+                              "parquet": FORMATS[options.format],
                               "titles": "title" in options.must_agree}
     given = open_input(work, options.input, "documents", by=options.by, one_per=options.one_per, order=options.keep,
                        **shared)
@@ -57,13 +55,10 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
         print(f"ndcore.spark: {describe_string_order(options.keep[0], given.strings)}", file=sys.stderr)
     known = open_input(work, options.against, "documents of against", **shared) if options.against else None
     result = near_duplicates(
-        given.rows, given.text, given.key, threshold=options.threshold, shingling=options.shingling,
-        num_perm=options.num_perm, seed=options.seed, against=None if known is None else known.rows,
-        keep=options.keep[0] if given.priority is None else given.priority, cluster=options.clustering,  # type: ignore[arg-type]
-        max_holders=options.max_holders, by=given.by, one_per=given.one_per, must_agree=options.must_agree,
-        min_shingles=options.min_shingles, drop_common=options.drop_common, filter=options.filter, drop=options.drop,
-        lost=options.lost, reassign=options.reassign, task_pairs=options.task_pairs,
-        directory=f"{work.directory}/{STEPS}",
+        given.rows, given.text, given.key, against=None if known is None else known.rows,
+        keep=options.keep[0] if given.priority is None else given.priority,  # type: ignore[arg-type]
+        by=given.by, one_per=given.one_per, task_pairs=options.task_pairs, directory=f"{work.directory}/{STEPS}",
+        **options.rules,
     )
     pages = [side.by_tags for side in (given, known) if side is not None and side.by_tags is not None]
     return _write(work, options, given, result, pages)
@@ -126,10 +121,13 @@ def _jar_missing(said: str) -> str:
     return re.sub(r"^.*(?:Exception|Error): ", "", line.strip()).strip()
 
 
-class _Files:
-    """The file systems that Spark knows, by URI."""
+class JobFiles:
+    """The file systems that Spark knows, by URI. ValueError for a session of Spark Connect."""
 
     def __init__(self, spark: SparkSession) -> None:
+        if not is_classic(spark):
+            raise ValueError("this job removes its intermediate results, which Spark Connect cannot do: unset SPARK_REMOTE, "
+                             "or call ndcore.spark.near_duplicates, which takes a session of Spark Connect")
         self._spark = spark
 
     def _open(self, place: str) -> tuple[Any, Any]:
@@ -143,6 +141,17 @@ class _Files:
         files, path = self._open(place)
         return bool(files.exists(path))
 
+    def choose_folder(self, output: str, directory: str | None) -> tuple[str, bool]:
+        """Return the folder of a job's steps, and whether it is there. ValueError where the output is another job's."""
+        folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
+        if directory is not None:
+            name = hashlib.blake2b(self._qualify(output).encode(), digest_size=8).hexdigest()
+            folder = f"{directory.rstrip('/')}/_ndcore-{name}"
+        there = self.exists(folder)
+        if self.exists(output) and (not there or self.exists(f"{output}/{SUMMARY}/_SUCCESS")):
+            raise ValueError(f"{output} exists; name another directory for --output")
+        return folder, there
+
     @contextlib.contextmanager
     def job(self, output: str, directory: str | None, job: dict[str, Any]) -> Iterator[Work]:
         """Give the work of a job, in a folder of a directory or of the output, which is removed afterwards.
@@ -152,13 +161,7 @@ class _Files:
         After a job that was killed, an output without a summary is removed first. If a later run has begun, all of it is its
         own.
         """
-        folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
-        if directory is not None:
-            name = hashlib.blake2b(self._qualify(output).encode(), digest_size=8).hexdigest()
-            folder = f"{directory.rstrip('/')}/_ndcore-{name}"
-        there = self.exists(folder)
-        if self.exists(output) and (not there or self.exists(f"{output}/{SUMMARY}/_SUCCESS")):
-            raise ValueError(f"{output} exists; name another directory for --output")
+        folder, there = self.choose_folder(output, directory)
         try:
             work = Work(self._spark, folder, job)
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -63,7 +64,7 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
     str
         The name of the step, with a digest of what the files are now and how they are cut.
     """
-    files, longest = whole_files(sources), _read_longest(work.spark)
+    files, longest = whole_files(sources), read_size(work.spark, LONGEST)
     told = "\0".join(f"{file.source.path}\0{file.state.size}\0{file.state.other}" for file in files)
     digest = hashlib.blake2b(f"{longest}\0{told}".encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
     cuts_of = [_cut(file, longest) if _is_long(file, longest) else [] for file in files]
@@ -76,11 +77,19 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
     return files, f"{step} {digest}"
 
 
+def list_pieces(spark: SparkSession, sources: list[Source]) -> list[FileRange]:
+    """List the files and ranges of files that tasks will read, about: lines are not counted, so a range has no end."""
+    longest = read_size(spark, LONGEST)
+    return [piece for file in whole_files(sources) for piece in (
+        [file._replace(size=stop - start, lines=LineRange(start, 1, sys.maxsize)) for _, start, stop in _cut(file, longest)]
+        if _is_long(file, longest) else [file])]
+
+
 def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) -> list[list[FileRange]]:
     """Share ranges among tasks, in their order, by their bytes: some for each core, and not many more bytes than LONGEST."""
     weights = [part.size + OPENING for part in ranges]
     total = sum(weights)
-    tasks = min(len(ranges), max(8 * cores, -(-total // (_read_longest(spark) + OPENING))))
+    tasks = min(len(ranges), max(8 * cores, -(-total // (read_size(spark, LONGEST) + OPENING))))
     shared, before = dict[int, list[FileRange]](), 0
     for part, weight in zip(ranges, weights, strict=True):
         shared.setdefault(before * tasks // total, []).append(part)
@@ -103,9 +112,10 @@ def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) ->
         yield arrow().record_batch([[at], [lines]], ["at", "lines"])
 
 
-def _read_longest(spark: SparkSession) -> int:
-    """Read the setting LONGEST in bytes."""
-    return parsed_size(str(spark.conf.get(LONGEST)).lower().removesuffix("b"))  # Spark writes 134217728b, and takes 128MB
+def read_size(spark: SparkSession, name: str, default: str = "") -> int:
+    """Read a setting of Spark in bytes; default: where Spark itself has none."""
+    value = spark.conf.get(name, default) if default else spark.conf.get(name)
+    return parsed_size(str(value).lower().removesuffix("b"))  # Spark writes 134217728b, and takes 128MB
 
 
 def _is_long(file: FileRange, longest: int) -> bool:

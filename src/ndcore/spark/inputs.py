@@ -19,7 +19,7 @@ from ndcore.spark.read_files import DOCUMENTS, KEYS, read_documents
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _KEYS = [part.split()[0] for part in KEYS.split(", ")]
 
@@ -86,19 +86,12 @@ def open_input(
         There are no documents, or a column is missing.
     """
     field = order[0] if order[1] else None
-    if parquet or (parquet is None and _is_parquet(paths)):
-        rows = work.spark.read.parquet(*paths)
+    if is_parquet(paths, parquet):
+        rows = read_parquet(work.spark, paths, by=by, one_per=one_per)
         priority, strings = (None, ()) if field is None else _of_column(work, rows, order)
-        for option, name in (("--by", by), ("--one-per", one_per)):
-            if name is not None:
-                type_of(rows, name, option)
         return Input(rows, text, ident, by, one_per, priority, False, None, strings, _partitions(rows))
-    sources = _sources(paths)
-    if not sources:
-        raise UsageError(f"{', '.join(paths)}: there are no documents")
-    others = tuple(dict.fromkeys(name for name in (by, one_per, field) if name is not None))
-    fields = Fields((text,), ident or "id", ident is not None, others, frozenset(others) - {by, one_per})
-    kept = _read(work, sources, step, fields=fields, html=html, label=by, version=one_per, order=field, titles=titles)
+    sources = find_sources(paths)
+    kept = _read(work, sources, step, **name_fields(text, ident, html, by, one_per, field, titles))
     keys = {key: _column(key) for key in _KEYS}
     priority, strings = (None, ()) if field is None else _ordered(work, kept, keys, order)
     lines = all(source.kind == "jsonl" for source in sources)
@@ -108,8 +101,28 @@ def open_input(
                  lines, by_tags, strings)
 
 
-def _is_parquet(paths: list[str]) -> bool:
-    """Tell whether these are Parquet, by their first bytes; of a URL by its name."""
+def name_fields(
+    text: str, ident: str | None, html: str | None, by: str | None, one_per: str | None, order: str | None, titles: bool
+) -> dict[str, Any]:
+    """Return the settings of `read_documents` that say which fields are read, and how."""
+    others = tuple(dict.fromkeys(name for name in (by, one_per, order) if name is not None))
+    fields = Fields((text,), ident or "id", ident is not None, others, frozenset(others) - {by, one_per})
+    return {"fields": fields, "html": html, "label": by, "version": one_per, "order": order, "titles": titles}
+
+
+def read_parquet(spark: SparkSession, paths: list[str], **fields: str | None) -> DataFrame:
+    """Open Parquet files; ValueError where they do not have the column of an option. fields: by the names of options."""
+    rows = spark.read.parquet(*paths)
+    for option, name in fields.items():
+        if name is not None:
+            type_of(rows, name, f"--{option.replace('_', '-')}")
+    return rows
+
+
+def is_parquet(paths: list[str], said: bool | None) -> bool:
+    """Tell whether these are Parquet, by their first bytes, of a URL by its name, unless it is said."""
+    if said is not None:
+        return said
     local = [path for path in paths if not is_url(path)]
     kinds = {path.rstrip("/").endswith(".parquet") for path in paths if is_url(path)}
     kinds |= {source.kind == "parquet" for source in _sources(local)}
@@ -125,6 +138,14 @@ def _partitions(rows: DataFrame) -> tuple[str, ...]:
     while names and rows.columns[-len(names):] != names:
         del names[0]  # of the directory that was named as input
     return tuple(names) if len(names) < len(rows.columns) else ()
+
+
+def find_sources(paths: list[str]) -> list[Source]:
+    """Find files, as `_sources`. UsageError where there are none."""
+    sources = _sources(paths)
+    if not sources:
+        raise UsageError(f"{', '.join(paths)}: there are no documents")
+    return sources
 
 
 def _sources(paths: list[str]) -> list[Source]:

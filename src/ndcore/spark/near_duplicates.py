@@ -145,18 +145,13 @@ def near_duplicates(
     """
     import_spark()
     refuse_options("near_duplicates", local_only)
-    agreement = Agreement.of(must_agree)
-    rules = Rules.of(agreement, filter, threshold=threshold, drop=drop, cluster=cluster, max_holders=max_holders,
-                     min_shingles=min_shingles, drop_common=drop_common, lost=lost, reassign=reassign)
-    if by is not None and against is not None:
-        raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
+    rules, sketcher, design = plan_rules(
+        must_agree=must_agree, filter=filter, shingling=shingling, num_perm=num_perm, seed=seed, threshold=threshold,
+        drop=drop, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles, drop_common=drop_common, lost=lost,
+        reassign=reassign, labelled=by is not None and against is not None)
     bound = checked_int("task_pairs", task_pairs, 1)
     key = key_columns(df, id)
-    refuse_taken(key, ("representative", "against", *VERDICT, "score", "lost"))
-    sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
-    labels = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
-              if given is not None}
-    sides, order = _read_sides(df, text, id, against, keep, labels)
+    sides, order = read_sides(df, text, id, against, keep, by, one_per)
     job = {"job": "near_duplicates", **asdict(rules), "filter": asdict(design), "task_pairs": bound,
            "sketches": json.loads(sketcher.recipe.to_json()), "keep": keep if isinstance(keep, str) else "a column",
            "columns": sides.schema.simpleString()}
@@ -172,6 +167,20 @@ def near_duplicates(
     work.finish()
     return NearDuplicateFrames(verdicts, key, work, by_key, rules, design, rules.recipe(sketcher.recipe, design), common,
                                0 if left_out is None else len(left_out.common))
+
+
+def plan_rules(
+    *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None, num_perm: int, seed: int,
+    labelled: bool, **given: Any
+) -> tuple[Rules, MinHasher, FilterDesign | PrefixFilter]:
+    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter.
+
+    labelled: both `by` and `against` are given, which is refused.
+    """
+    rules = Rules.of(Agreement.of(must_agree), filter, **given)
+    if labelled:
+        raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
+    return rules, *plan_sketches([], rules, shingling, num_perm, seed, filter)
 
 
 def _number(
@@ -214,13 +223,21 @@ def _number(
     return replace(documents, ranked=work.keep(ranked, "documents and features")), left_out
 
 
-def _read_sides(
-    df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, labels: dict[str, Column]
+def read_sides(
+    df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, by: str | Column | None,
+    one_per: str | Column | None,
 ) -> tuple[DataFrame, list[str]]:
-    """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL."""
+    """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL.
+
+    Raises TypeError and ValueError where a column is missing, or of a type that is not accepted. Parameters as in
+    `near_duplicates`.
+    """
     from pyspark.sql import functions as F
 
-    added, order = dict(labels), list[str]()
+    refuse_taken(key_columns(df, id), ("representative", "against", *VERDICT, "score", "lost"))
+    added = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
+             if given is not None}
+    order = list[str]()
     if isinstance(keep, str):
         if keep not in ("first", "longest"):
             raise ValueError(f"keep must be 'first', 'longest' or a Column of priorities, got {keep!r}; for a column of "

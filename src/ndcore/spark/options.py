@@ -15,6 +15,7 @@ from ndcore.dedup.settings import settings_beside
 from ndcore.human import enumerated
 from ndcore.text.shingling import Shingling
 
+FORMATS = {"auto": None, "parquet": True, "files": False}  # whether the inputs are Parquet
 REFUSED = {name: reason for name, reason in CALLERS["spark dedup"].items() if reason}
 
 
@@ -51,6 +52,14 @@ class JobOptions:
     settings: str | None
     directory: str | None
     task_pairs: int
+    dry_run: bool
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The parameters of `near_duplicates` that decide its verdicts, by name."""
+        names = ("threshold", "filter", "drop", "lost", "must_agree", "reassign", "max_holders", "min_shingles",
+                 "drop_common", "num_perm", "seed")
+        return {**{name: getattr(self, name) for name in names}, "cluster": self.clustering, "shingling": self.shingling}
 
     @property
     def shingling(self) -> Shingling:
@@ -117,7 +126,7 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
                    help="Parquet files or directories of them; or text, JSONL, JSON, CSV, HTML, web archives, or "
                    "directories of them. All executors must reach them")
     p.add_argument("--output", required=True, metavar="OUTDIR", help="directory or URI to write; kept/, verdicts/, summary/")
-    p.add_argument("--format", choices=("auto", "parquet", "files"), default="auto",
+    p.add_argument("--format", choices=tuple(FORMATS), default="auto",
                    help="whether the inputs are Parquet, read by Spark, or other files, each read by a task (default: as "
                    "their first bytes say, of URLs their names)")
     p.add_argument("--against", action="extend", nargs="+", default=[], metavar="IN",
@@ -157,6 +166,8 @@ def _add_dedup(p: argparse.ArgumentParser) -> None:
                    help="directory or URI where a folder holds intermediate results until the end (default OUTDIR)")
     p.add_argument("--task-pairs", type=int, default=1 << 22, metavar="N",
                    help="accepted pairs that one task holds at most (default 4194304)")
+    p.add_argument("--dry-run", action="store_true",
+                   help="read a sample, estimate tasks, hours, shuffle and disk of the job, and write nothing")
 
 
 def _keep(text: str) -> tuple[str, str]:

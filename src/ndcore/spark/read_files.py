@@ -84,6 +84,7 @@ def _read_ranges(
                 copy_stream(read, work)
             documents = _lines(read, part.lines, fields, html) if source.kind == "jsonl" else _records(read, fields, html)
             for record, line in documents:
+                source.seen = read.seen
                 yield source, record, line
         refuse_change(source, state, state_of(source))
 
