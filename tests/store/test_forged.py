@@ -12,6 +12,7 @@ from stores import TEXT, opened, settings
 import ndcore as nd
 from ndcore.store.log import Log
 from ndcore.store.log_files import SHIFT
+from ndcore.store.opening import Checkpoints
 from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
 from ndcore.store.verdict import Version
@@ -213,3 +214,15 @@ def test_a_follower_holds_what_the_checkpoint_does_not_have(tmp_path, monkeypatc
             tables = reader._directory.state.indexes.features._tables
             assert sum(map(len, tables)) <= 80
         assert reader.peek(f"{TEXT} 7").equal == 7
+
+
+def test_a_log_that_was_written_anew_and_cannot_be_opened(tmp_path, monkeypatch):
+    """The error says so, and closing the store does not hide it."""
+    def refuse(*_: Any) -> Any:
+        raise nd.CorruptFile("a record of the store cannot be read")
+
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT)
+    with pytest.raises(nd.CorruptFile, match="a record of the store cannot be read"), opened(tmp_path) as store:
+        monkeypatch.setattr(Checkpoints, "load", refuse)
+        store.compact()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,11 @@ def test_a_document_by_hand():
     head = bytes([4 << 2 | 4 << 5, VALID | LEADER | STR | 32]) + struct.pack("<qII", -5, 4, 2)
     assert encode(record) == (head + b"\x04skey" + struct.pack("<Qd", 77, 0.25) + b"text")
     assert len(encode(Document(9, 9, VALID, "kept", Version(0, None, None), b"", b"", b""))) == 15
+
+
+def test_a_document_has_the_digests_that_its_flags_announce():
+    record = Document(1, 1, DIGESTED, "kept", Version(0, None, None), b"w" * 16, b"t" * 16, b"skey", evidence=b"text")
+    assert decode(encode(record)) == replace(record, tokens=b"")
 
 
 @pytest.mark.parametrize("payload", [b"\x06" + bytes(30), b"\x07" + bytes(30), b"\x18" + bytes(40), b"\xa0" + bytes(40),

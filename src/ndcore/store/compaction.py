@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.store.log import Log
-from ndcore.store.records import DIGESTED, LIVE, STR, Changes, Dictionary, Record, Sighting, encode
+from ndcore.store.records import DIGESTED, STR, VALID, Changes, Dictionary, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
 from ndcore.store.versions import chain_of, text_of
@@ -27,7 +27,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     for first in range(0, len(numbers), BATCH):
         chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
-                             flags=state.columns.get("flags", document.number) & ~LIVE | document.flags & (STR | DIGESTED),
+                             flags=state.role(document.number) | document.flags & (VALID | STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
                              evidence=_repack(state, codec, document.evidence))
                      for document, history, _ in chains]

@@ -416,7 +416,7 @@ class Directory:
         if self.closed or self.forked:
             return
         try:
-            if not self.read_only:
+            if not (self.read_only or self.log.closed):  # closed: a new one could not be opened
                 self.log.seal()
                 if self._checkpoints.behind and not self._failed:
                     self.checkpoint()

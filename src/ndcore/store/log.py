@@ -230,9 +230,14 @@ class Log:
                 self._offset = START
             return self.end
 
+    @property
+    def closed(self) -> bool:
+        """Whether its files are closed."""
+        return self._files.closed
+
     def close(self) -> None:
         """Put everything on disk and close the files. The log cannot be used afterwards."""
-        if not (self.read_only or self._broken or self._files.closed or self._process != os.getpid()):
+        if not (self.read_only or self._broken or self.closed or self._process != os.getpid()):
             self.seal()
         self._files.close()
 
@@ -279,7 +284,7 @@ class Log:
     def _check_writable(self) -> None:
         if self.read_only:
             raise ValueError(f"{self.directory} was opened with read_only=True; open it without to write")
-        if self._files.closed:
+        if self.closed:
             raise ValueError(f"{self.directory} is closed; open it again")
         if self._process != os.getpid():
             raise ValueError(f"{self.directory} was opened by process {self._process}, and a fork of it may not write; "

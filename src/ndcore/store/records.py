@@ -168,8 +168,9 @@ def _encode_document(record: Document) -> bytes:
     if record.history:
         rows = [(v.date, CHANGES.index(v.change), _as_float(v.resemblance)) for v in record.history]
         parts += _prefix_length(np.array(rows, _VERSION).tobytes())
-    return encode_new(record.number, record.label, flags, record.verdict, record.version, record.whole + record.tokens,
-                      record.name, b"".join(parts), record.evidence)
+    digests = record.whole + record.tokens if record.valid else record.whole
+    return encode_new(record.number, record.label, flags, record.verdict, record.version, digests, record.name,
+                      b"".join(parts), record.evidence)
 
 
 def encode_new(
