@@ -96,6 +96,8 @@ def test_shares_of_tasks(spark):
     assert [part for task in tasks for part in task] == parts
     assert max(sum(part.size for part in task) for task in tasks) <= 256 << 20
     assert len(share_among_tasks(spark, parts[:5], 2)) == 5
+    two = [part._replace(size=size) for part, size in zip(parts, (23 << 20, 24 << 20), strict=False)]
+    assert [len(task) for task in share_among_tasks(spark, two, 2)] == [1, 1]
 
 
 @pytest.mark.parametrize("size", ["1024", "1024b", "1k", "1KB"])

@@ -92,7 +92,7 @@ def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) 
     tasks = min(len(ranges), max(8 * cores, -(-total // (read_size(spark, LONGEST) + OPENING))))
     shared, before = dict[int, list[FileRange]](), 0
     for part, weight in zip(ranges, weights, strict=True):
-        shared.setdefault(before * tasks // total, []).append(part)
+        shared.setdefault((before + weight // 2) * tasks // total, []).append(part)  # where its middle is
         before += weight
     return list(shared.values())
 

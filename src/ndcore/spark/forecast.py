@@ -359,7 +359,7 @@ def _tell(
     documents = Range(*(sum(side.documents[i] for side in sides) for i in (0, 1)))
     text = Range(*(sum(side.text[i] for side in sides) for i in (0, 1)))
     whole = all(side.complete for side in sides)
-    share = "all of it" if whole else f"{sampled / max(1, stored):.1%} of it"
+    share = "all of it" if whole else f"{min(0.999, sampled / max(1, stored)):.1%} of it"
     files = counted(sum(side.files for side in sides), "file")
     partitions = int(spark.conf.get(PARTITIONS, "200") or 200)
     times = [FIXED_SECONDS + max(0.0, seconds - FIXED_SECONDS) / cores for seconds in costs.core]
