@@ -13,7 +13,7 @@ import ndcore as nd
 from ndcore.store.log import Log
 from ndcore.store.log_files import SHIFT
 from ndcore.store.opening import Checkpoints
-from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
+from ndcore.store.records import DIGESTED, Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.text_codec import FREE, ZSTANDARD, TextCodec
 from ndcore.store.verdict import Version
 
@@ -97,6 +97,16 @@ def test_a_text_where_none_are_kept_is_damage(tmp_path, forged):
         store.compact()
         assert store.check() == []
         assert list(store.clusters()) == [["a"]]
+
+
+def test_a_document_without_digests_where_no_texts_are_kept_is_damage(tmp_path):
+    with opened(tmp_path, **settings(evidence="sketch")) as store:
+        store.decide("a", TEXT)
+        store.decide("b", "another text than the one of a")
+        store.decide("b", TEXT)
+    _forge(tmp_path / "store", lambda _, record: replace(record, flags=record.flags & ~DIGESTED))
+    with pytest.raises(nd.CorruptFile, match="document 2 has neither a digest nor a text; check the store"):
+        opened(tmp_path)
 
 
 def test_the_last_number_of_all_is_damage(tmp_path):

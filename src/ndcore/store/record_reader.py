@@ -192,7 +192,7 @@ class RecordReader:
     def whole(self, of: Page | Document | Sighting) -> bytes:
         """Return the digest of the bytes of a page or version."""
         if not of.whole and isinstance(of, Document):
-            of.whole = digest(as_bytes(self.evidence.text(of.evidence)))
+            of.whole = digest(as_bytes(self._text_of(of)))
         return of.whole
 
     def is_equal(self, a: Page | Document, b: Page | Document) -> bool:
@@ -206,8 +206,14 @@ class RecordReader:
     def tokens(self, of: Page | Document) -> bytes:
         """Return the digest of the canonical tokens of a page or document with shingles."""
         if not of.tokens and isinstance(of, Document):
-            of.tokens = token_digest(self.preparer.shingling, self.evidence.text(of.evidence))
+            of.tokens = token_digest(self.preparer.shingling, self._text_of(of))
         return of.tokens
+
+    def _text_of(self, document: Document) -> Text:
+        """Return the text of a document whose record has no digests. CorruptFile where no texts are kept."""
+        if self.evidence.kind != "text":
+            raise CorruptFile(f"document {document.number} has neither a digest nor a text; check the store")
+        return self.evidence.text(document.evidence)
 
 
 def _version_of(payload: bytes) -> Document | Sighting:
