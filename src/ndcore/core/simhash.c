@@ -9,7 +9,8 @@
  * one carry, of weight 8, ripples through the higher planes. At the end the lanes are added, and all counts are compared
  * with half the features, digit by digit from the highest. Bound: ND_SIMHASH_PLANES digits.
  *
- * Weights. V_b > 0 if the features with bit b weigh more than the others, so only the former are added up, and the total.
+ * Weights. V_b is the weight of the features with bit b, less the weight of the others. It is positive if the former weigh
+ * more than half of all, so only their weights are added up, and the total.
  * Sums of a block of 512 stay in 32 bits if its weights are below 2^22; else the two halves of the weights are added
  * apart. */
 #include "simhash.h"

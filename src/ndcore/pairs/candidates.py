@@ -151,7 +151,7 @@ def find_candidates(
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     most = min(max_holders, EXPANDED)
-    found: list[UInts] = []
+    pieces: list[UInts] = []  # of pairs, each a word: the smaller position in the upper 32 bits
     runs: list[_Run] = []
     parts = 1  # of the entries of a group, a power of two
     if memory_limit is not None:
@@ -175,11 +175,11 @@ def find_candidates(
             for group, documents, _ in long:
                 cut[documents, group] = 1
             runs += long
-            found += judge.expand(entries, min(most, len(entries)))
+            pieces += judge.expand(entries, min(most, len(entries)))
         report("pairing", min(first + block, design.groups), design.groups)
-    together = np.concatenate([np.empty(0, np.uint64), *found])
-    found.clear()
-    pairs, _ = distinct(together, np.array([0, len(together)]))
+    words = np.concatenate([np.empty(0, np.uint64), *pieces])
+    pieces.clear()
+    pairs, _ = distinct(words, np.array([0, len(words)]))
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
     if by is not None:  # keys of two codes may coincide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]

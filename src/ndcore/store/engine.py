@@ -106,10 +106,12 @@ def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> 
     flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
     version, previous = (page.version(), 0) if last is None else (last.version, last.previous)
     past = page.past if last is None else ()
+    digested = bool(flags & DIGESTED)
     record = Document(
-        number, number if place.label is None else place.label, flags, place.verdict,
-        past[-1] if past else version, page.whole if flags & DIGESTED else b"", page.tokens if flags & DIGESTED else b"",
-        page.name, previous, plan.changes, past[:-1], state.evidence.pack(page),
+        number=number, label=number if place.label is None else place.label, flags=flags, verdict=place.verdict,
+        version=past[-1] if past else version, previous=previous, history=past[:-1],
+        whole=page.whole if digested else b"", tokens=page.tokens if digested else b"", name=page.name,
+        changes=plan.changes, evidence=state.evidence.pack(page),
     )
     return Decision(_verdict(plan, page.key, version, place), record, page, plan.features)
 
