@@ -151,7 +151,7 @@ def find_candidates(
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     most = min(max_holders, EXPANDED)
-    pieces: list[UInts] = []  # of pairs, each a word: the smaller position in the upper 32 bits
+    pieces: list[UInts] = []  # of pairs, each a << 32 | b
     runs: list[_Run] = []
     parts = 1  # of the entries of a group, a power of two
     if memory_limit is not None:
