@@ -59,7 +59,8 @@ def test_documents_that_go_away(spark, tmp_path):
     now = check(collection, rows, now, change, **options)
     assert sum(verdict[1] == "version" for verdict in now.values()) == 12
 
-    left = [row for row in rows if row not in one or row[0] in replaced]
+    new = range(len(rows) - len(versions), len(rows))  # versions may repeat a row of the first crawl
+    left = [row for i, row in enumerate(rows) if i in new or row not in one or row[0] in replaced]
     change = collection.expire(0, spark)
     assert change.documents == len(rows) - len(left) and now["b0", 1][1] == "kept"
     now = check(collection, left, now, change, **options)
