@@ -99,6 +99,16 @@ def test_options(options):
     assert labels_of(Shuffles(0.7, **options), pages) == expected(pages, threshold=0.7, **options)
 
 
+@pytest.mark.parametrize("cluster", ["star", "greedy", "components"])
+def test_reassign(cluster):
+    """Documents that drift away from the first ones move to nearer representatives, within long runs and outside of them."""
+    pages, options = pages_of(TEXTS + edited(2, 60, 5, drift=0.7)), {"threshold": 0.6, "cluster": cluster}
+    whole = expected(pages, reassign=True, **options)
+    assert (whole != expected(pages, **options)) == (cluster != "components")
+    for max_holders in (8, 1000):
+        assert labels_of(Shuffles(max_holders=max_holders, reassign=True, **options), pages) == whole
+
+
 @pytest.mark.parametrize("ids", [
     [f"page/{i}" for i in range(150)], [f"é{i}".encode() for i in range(150)], [2**62 - i for i in range(150)],
     [-i / 7 for i in range(150)]], ids=["str", "bytes", "int", "float"])

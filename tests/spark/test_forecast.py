@@ -97,8 +97,7 @@ def test_pieces_of_a_large_file_tell_its_documents(spark, tmp_path):
     reading = name_fields("text", None, None, None, None, None, False)
     sketcher, batch = MinHasher(84, 32), pa.record_batch({"at": pa.array([0], pa.int64())})
     tasks = [[(pieces[3], True), (pieces[5], False), (pieces[-1], True)]]
-    measured = list(forecast.measure_files([batch], tasks=tasks, seconds=0.0, reading=reading, sketcher=sketcher,
-                                           design=design_filter(0.8)))
+    measured = list(forecast.measure_files([batch], tasks=tasks, seconds=0.0, reading=reading, sketcher=sketcher))
     assert [row.column("piece").to_pylist() for row in measured] == [[0], [2]]  # no time was left for the second
     for row in measured:
         [row] = row.to_pylist()
@@ -108,12 +107,12 @@ def test_pieces_of_a_large_file_tell_its_documents(spark, tmp_path):
     bad.write_text('{"body": "no text"}\n')
     with pytest.raises(DocumentError, match="bad"):
         tasks = [[(piece, True) for piece in list_pieces(spark, find([str(bad)]).sources)]]
-        list(forecast.measure_files([batch], tasks=tasks, seconds=0.0, reading=reading, sketcher=sketcher, design=None))
+        list(forecast.measure_files([batch], tasks=tasks, seconds=0.0, reading=reading, sketcher=sketcher))
 
 
 def side(documents, text, **more):
-    return forecast.InputEstimate(documents=Range(documents, documents), text=Range(text, text), parquet=True,
-                         sketching=forecast.SKETCHING_SECONDS * text, **more)
+    return forecast.InputEstimate(documents=Range(documents, documents), text=Range(text, text), rows=object(),
+                                  sketching=forecast.SKETCHING_SECONDS * text, **more)
 
 
 def test_the_model_gives_the_figures_of_the_page():

@@ -35,7 +35,7 @@ def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, par
     """Blocks of 3, 6 and 12 documents, and sets of two parts, so that long runs take many rounds."""
     for name, value in (("FIRST", 3), ("GROWTH", 2), ("MOST", 12), ("FEW", 2)):
         monkeypatch.setattr(long_runs, name, value)
-    texts = pages(7 * max_holders, 90 if max_holders == 20 else 50)
+    texts = pages(7 * max_holders, 90)
     options = {"threshold": 0.7 if max_holders == 20 else 0.4, "shingling": WORDS, "filter": DESIGN, "cluster": cluster,
                "max_holders": max_holders}
     local, given, old = {}, {}, []

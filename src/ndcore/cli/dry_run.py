@@ -216,7 +216,7 @@ def _scale_up(
     strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
     threads: int, process: int,
 ) -> CostEstimate:
-    counts, text, once = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
+    counts = text = once = Range(0, 0)
     sketch_bytes = sampled_documents = 0
     shingles = 0.0
     for key, files in strata.items():
@@ -225,12 +225,13 @@ def _scale_up(
         factor = stored / seen if seen else 1.0
         if key[0] in WHOLE:  # files are counted, not estimated
             rejected = len(sample.rejected) / max(1, len(sample.read))
-            documents = (len(files) * (1 - rejected),) * 2 if sample.rejected else (float(len(files)),) * 2
+            readable = len(files) * (1 - rejected)
+            documents = Range(readable, readable)
         else:
             documents = _estimate_total(sample, stored, 1)
-        counts, text = _add(counts, documents), _add(text, _estimate_total(sample, stored, 2))
+        counts, text = counts.plus(documents), text.plus(_estimate_total(sample, stored, 2))
         slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
-        once = _add(once, (factor * faster, factor * slower))
+        once = once.plus(Range(factor * faster, factor * slower))
         sketch_bytes += sample.sketch_bytes
         shingles += sample.shingles
         sampled_documents += sum(number for _, number, _ in sample.read)
@@ -243,7 +244,7 @@ def _scale_up(
     mean = shingles / max(1, sampled_documents)
     sets = [(Range(0, 0), Range(0, 0)) if costs.sets is None else costs.sets(number * mean, number) for number in counts]
     return CostEstimate(
-        documents=Range(*counts), text_bytes=Range(*text), seconds=seconds,
+        documents=counts, text_bytes=text, seconds=seconds,
         memory=Range(process + 0.8 * held[0] + sets[0][0].low, process + 1.25 * held[1] + CANDIDATES + sets[1][0].high),
         disk=Range(disk[0].low, disk[1].high),
         temporary=Range(sets[0][1].low, sets[1][1].high),
@@ -252,10 +253,6 @@ def _scale_up(
         sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,
         rejected=[item for sample in samples.values() for item in sample.rejected],
     )
-
-
-def _add(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    return a[0] + b[0], a[1] + b[1]
 
 
 def _estimate_total(sample: _Sample, stored: int, column: int) -> Range:

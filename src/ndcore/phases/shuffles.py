@@ -19,7 +19,8 @@ from ndcore._types import Ints, UInts
 from ndcore.dedup.near_duplicates import near_duplicates, plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
-from ndcore.pairs.representatives import represent
+from ndcore.pairs.representatives import KeepOrder
+from ndcore.pairs.scored import Scored
 from ndcore.phases.candidates import expand_runs
 from ndcore.phases.columns import arrow, as_batch, binary_column, byte_rows, bytes_of, cut_binary, numbers, row_changes
 from ndcore.phases.sketches import sketch_documents
@@ -40,7 +41,7 @@ class Shuffles:
 
     Parameters
     ----------
-    threshold, shingling, num_perm, seed, cluster, min_shingles
+    threshold, shingling, num_perm, seed, cluster, min_shingles, reassign
         As in `ndcore.near_duplicates`.
     max_holders : int
         Documents that share a feature with this many others or more are decided in one place, by their texts, and other
@@ -60,11 +61,11 @@ class Shuffles:
 
     def __init__(
         self, threshold: float = 0.8, *, shingling: Shingling | None = None, num_perm: int = 84, seed: int = 1,
-        cluster: str = "star", min_shingles: int = 0, max_holders: int = 100,
+        cluster: str = "star", min_shingles: int = 0, reassign: bool = False, max_holders: int = 100,
     ) -> None:
         given: dict[str, Any] = {"threshold": threshold, "cluster": cluster, "min_shingles": min_shingles,
-                                 "max_holders": max_holders}
-        rules = Rules.of(None, "lsh", drop="resembling", drop_common=None, lost=False, reassign=False, **given)
+                                 "reassign": reassign, "max_holders": max_holders}
+        rules = Rules.of(None, "lsh", **given)
         sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, "lsh")
         assert isinstance(design, FilterDesign)
         minima = least_equal_minima(sketcher.num_perm, rules.threshold)
@@ -180,7 +181,10 @@ class Shuffles:
         ids = _numbered(pa.concat_arrays([_column(rows, "a"), _column(rows, "b").drop_null()]))[1]
         near, equal, own = _select(rows, NEAR), _select(rows, EQUAL), np.arange(len(ids))
         a, b, long = (_places(values, ids) for values in (near["a"], near["b"], _select(rows, LONG)["a"]))
-        labels = represent(len(ids), a, b, near["resemblance"].to_numpy(), own, own < 0, self.options["cluster"])
+        resemblance = near["resemblance"].to_numpy()
+        pairs = Scored.merged([Scored(a, b, resemblance, resemblance, resemblance)], len(ids))
+        keep = KeepOrder.of("first", len(ids), 0, None)
+        labels = keep.choose(pairs, *(self.options[name] for name in ("threshold", "cluster", "reassign")))
         if len(long):
             roots = components(a, b, own)
             rest = np.flatnonzero(np.isin(roots, roots[long]))

@@ -14,12 +14,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.formats import WHOLE
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import aligned, counted, format_numbers, format_sizes, format_times, human_bytes, printable
-from ndcore.phases.columns import Batches, arrow
-from ndcore.phases.sketches import sketch_documents
+from ndcore.phases.columns import Batches, arrow, read_column
+from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.dedup_job import JobFiles
 from ndcore.spark.documents import FILE_KEY, type_of
@@ -30,15 +33,17 @@ from ndcore.spark.options import FORMATS, JobOptions
 from ndcore.spark.read_files import read_documents
 from ndcore.spark.work import Work, check_executors
 from ndcore.stats.ratio import Range, estimate_total
+from ndcore.text.corpus import TextCorpus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # docs/planning.md, "A model": Parquet, the default filter, AMD EPYC (Zen 4), 2026-11-23. Times are of one core.
-FIXED_SECONDS = 8.0  # of a job
+START_SECONDS = 15.0  # of a command: its session, and Java's first run of each step; a job of ten documents, 2026-11-26
+FIXED_SECONDS = 8.0  # of a job in a session that has run one
 DOCUMENT_SECONDS = 107e-6
 TEXT_SECONDS = 41e-9  # a byte
-SKETCHING_SECONDS = 9.5e-9  # of these, with 84 minima (the same kind of machine, 2026-11-26)
+SKETCHING_SECONDS = 7.7e-9  # of these, with 84 minima (the same kind of machine, 2026-11-26)
 SHUFFLED, LARGEST = 628, 271  # bytes a document, without shingle sets: in all, and in the largest shuffle, of features
 KEPT, COPIES = 408, 2  # bytes a document in `directory`, without shingle sets; and how often the features are among them
 GROUPS = 19  # features a document
@@ -55,7 +60,7 @@ RESULTS = "spark.driver.maxResultSize"
 SAMPLING_SECONDS = 2.0  # of each core, to read and sketch the sample, about
 MAX_PIECES = 200  # of a stratum, and files of Parquet
 MAX_COPIES = 4  # URLs of a stratum that are copied as a whole, as in the job
-MEASURES = ("piece bigint, seen bigint, documents bigint, text bigint, shingles bigint, kept bigint, written bigint, "
+MEASURES = ("piece bigint, seen bigint, documents bigint, text bigint, shingles double, kept bigint, written bigint, "
             "reading double, sketching double, ended boolean")
 EXTRA = {
     "complete": "--filter complete, which reads the texts once more and looks documents up by more features",
@@ -78,7 +83,7 @@ class SampledPiece:
     seen: int = 0
     documents: int = 0
     text: int = 0
-    shingles: int = 0
+    shingles: float = 0.0
     kept: int = 0
     written: int = 0
     reading: float = 0.0
@@ -91,7 +96,7 @@ class InputEstimate:
     """Estimates for one input: its size, and what all of it would take.
 
     sampled: bytes that were read. kept, written: as in `SampledPiece`. reading, sketching: seconds of one core. longest: the
-    largest file that is one task, and is larger than Spark cuts Parquet: (path, bytes). rows: of Parquet.
+    largest file that is one task, and is larger than Spark cuts Parquet: (path, bytes). rows: of Parquet; None: other files.
     """
 
     files: int = 0
@@ -106,7 +111,6 @@ class InputEstimate:
     reading: float = 0.0
     sketching: float = 0.0
     longest: tuple[str, int] | None = None
-    parquet: bool = False
     complete: bool = True
     rows: Any = None
 
@@ -130,15 +134,14 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
     """
     output = options.output.rstrip("/")
     JobFiles(spark).choose_folder(output, options.directory)
-    _, sketcher, design = plan_rules(**options.rules, labelled=options.by is not None and options.against != [])
+    _, sketcher, design = plan_rules(options.by, options.against or None, **options.rules)
     cores = check_executors(spark)
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
-    measuring = {"sketcher": sketcher, "design": design if isinstance(design, FilterDesign) else None}
-    given = _measure_input(spark, options, options.input, cores, measuring, first=True)
+    given = _measure_input(spark, options, options.input, cores, sketcher, first=True)
     sides = [given]
     if options.against:
-        sides.append(_measure_input(spark, options, options.against, cores, measuring, first=False))
-        if given.parquet and sides[1].parquet:  # keys are of one type
+        sides.append(_measure_input(spark, options, options.against, cores, sketcher, first=False))
+        if given.rows is not None and sides[1].rows is not None:  # keys are of one type
             read_sides(given.rows, options.text_field, options.id_field, sides[1].rows, "first", None, None)
     costs = _estimate_costs(sides, design)
     return list(_tell(spark, options, sides, design, costs, cores))
@@ -148,7 +151,7 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
 
 
 def _measure_input(
-    spark: SparkSession, options: JobOptions, paths: list[str], cores: int, measuring: dict[str, Any], *, first: bool
+    spark: SparkSession, options: JobOptions, paths: list[str], cores: int, sketcher: MinHasher, *, first: bool
 ) -> InputEstimate:
     """Read a sample of an input, and scale it up; first: its documents are those that are kept or dropped."""
     by, one_per, keep = (options.by, options.one_per, options.keep) if first else (None, None, ("first", ""))
@@ -158,7 +161,7 @@ def _measure_input(
         if order is not None:
             type_of(rows, order, f"--keep {order}")
         read_sides(rows, options.text_field, options.id_field, None, "first", by, one_per)
-        return _measure_parquet(rows, options.text_field, cores, measuring)
+        return _measure_parquet(rows, options.text_field, cores, sketcher)
     pieces = list_pieces(spark, find_sources(paths))
     reading = name_fields(options.text_field, options.id_field, options.html, by, one_per, order,
                           "title" in options.must_agree)
@@ -170,7 +173,7 @@ def _measure_input(
     chosen = [(piece, i == 0) for of_stratum in strata.values() for i, piece in enumerate(_choose(of_stratum))]
     tasks = [chosen[i::cores] for i in range(min(cores, len(chosen)))]
     at = spark.range(0, len(tasks), 1, len(tasks)).toDF("at")
-    rows = Work.apply(at, measure_files, MEASURES, tasks=tasks, seconds=SAMPLING_SECONDS, reading=reading, **measuring)
+    rows = Work.apply(at, measure_files, MEASURES, tasks=tasks, seconds=SAMPLING_SECONDS, reading=reading, sketcher=sketcher)
     measured: dict[tuple[str, str], list[SampledPiece]] = {}
     for row in rows.collect():
         number, *columns = row
@@ -206,14 +209,14 @@ def _add_stratum(side: InputEstimate, pieces: list[FileRange], read: list[Sample
         return estimate_total(list(zip(sizes, amounts, strict=True)), total, complete)
 
     counted_files = pieces[0].source.kind in WHOLE
-    side.documents = _add(side.documents, Range(len(pieces), len(pieces)) if counted_files else scale("documents"))
-    side.text = _add(side.text, scale("text"))
+    side.documents = side.documents.plus(Range(len(pieces), len(pieces)) if counted_files else scale("documents"))
+    side.text = side.text.plus(scale("text"))
     for name in ("shingles", "kept", "written", "reading", "sketching"):
         setattr(side, name, getattr(side, name) + sum(scale(name)) / 2)
     side.complete &= complete
 
 
-def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str, Any]) -> InputEstimate:
+def _measure_parquet(rows: DataFrame, text: str, cores: int, sketcher: MinHasher) -> InputEstimate:
     """Count the rows of some Parquet files, and read the beginnings of their tasks' texts."""
     from pyspark.sql import functions as F
 
@@ -225,7 +228,8 @@ def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str
     execution = rows._jdf.queryExecution()
     stored = int(str(execution.analyzed().stats().sizeInBytes()))  # of the files, which Spark has listed
     seconds = SAMPLING_SECONDS * cores / max(1, some._jdf.queryExecution().toRdd().getNumPartitions())
-    taken = Work.apply(some.select(F.col(f"`{text}`").alias("text")), measure_rows, MEASURES, seconds=seconds, **measuring)
+    texts = some.select(F.col(f"`{text}`").alias("text"))
+    taken = Work.apply(texts, measure_rows, MEASURES, seconds=seconds, sketcher=sketcher)
     read = [SampledPiece(*row[1:]) for row in taken.collect()]
     documents = estimate_total(counts, stored, some is rows)
     sampled = sum(measure.documents for measure in read)
@@ -237,15 +241,15 @@ def _measure_parquet(rows: DataFrame, text: str, cores: int, measuring: dict[str
         return Range(low.low, high.high)
 
     share = sampled / max(1.0, sum(documents) / 2)
-    return InputEstimate(files=len(files), stored=stored, sampled=round(min(1.0, share) * stored),
-                tasks=execution.toRdd().getNumPartitions(), documents=documents, text=scale("text"), written=stored,
-                shingles=sum(scale("shingles")) / 2, sketching=sum(scale("sketching")) / 2, parquet=True, complete=complete,
-                rows=rows)
+    return InputEstimate(
+        files=len(files), stored=stored, sampled=round(min(1.0, share) * stored), tasks=execution.toRdd().getNumPartitions(),
+        documents=documents, text=scale("text"), shingles=sum(scale("shingles")) / 2, written=stored,
+        sketching=sum(scale("sketching")) / 2, complete=complete, rows=rows)
 
 
 def measure_files(
     batches: Batches, *, tasks: list[list[tuple[FileRange, bool]]], seconds: float, reading: dict[str, Any],
-    sketcher: MinHasher, design: FilterDesign | None
+    sketcher: MinHasher
 ) -> Iterator[Any]:
     """Read the pieces of the tasks at the positions in the column ``at``, each from its beginning; yield rows of MEASURES.
 
@@ -266,7 +270,7 @@ def measure_files(
             copied = piece.lines is None and piece.source.is_remote
             piece.source.seen = 0
             documents = read_documents(iter([arrow().record_batch({"at": [0]})]), tasks=[[piece]], **reading)
-            measure = _measure(documents, sketcher, design, float("inf") if copied else seconds / len(tasks[at]))
+            measure = _measure(documents, sketcher, float("inf") if copied else seconds / len(tasks[at]))
             lines = piece.source.kind == "jsonl" and not piece.source.compression
             seen = measure.written if lines else piece.source.seen
             if measure.ended and (piece.lines is None or seen < piece.size):
@@ -274,15 +278,13 @@ def measure_files(
             yield _as_row(number, replace(measure, seen=seen))
 
 
-def measure_rows(
-    batches: Batches, *, seconds: float, sketcher: MinHasher, design: FilterDesign | None
-) -> Iterator[Any]:
+def measure_rows(batches: Batches, *, seconds: float, sketcher: MinHasher) -> Iterator[Any]:
     """Read the first texts of a task, at least a batch; yield a row of MEASURES."""
-    yield _as_row(0, _measure(batches, sketcher, design, seconds))
+    yield _as_row(0, _measure(batches, sketcher, seconds))
 
 
-def _measure(batches: Iterable[Any], sketcher: MinHasher, design: FilterDesign | None, seconds: float) -> SampledPiece:
-    """Read batches with the column ``text`` for so long, sketch them, and count what is in them."""
+def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> SampledPiece:
+    """Read batches with the column ``text`` for so long, sketch them, and count what is in them; shingles are estimated."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -291,15 +293,12 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, design: FilterDesign |
     for batch in batches:
         now = time.perf_counter()
         measure.reading += now - before
-        texts = arrow().record_batch({"text": batch.column("text")})
         measure.documents += batch.num_rows
-        measure.text += pc.sum(pc.binary_length(texts.column("text"))).as_py() or 0
+        measure.text += pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0
         cpu = time.process_time()
-        for _ in sketch_documents([texts], text="text", sketcher=sketcher, design=design):
-            pass
+        sketches, _ = sketch_corpus(TextCorpus(read_column(batch, "text")), sketcher, threads=1, report=resolve(None))
         measure.sketching += time.process_time() - cpu
-        for sketched in sketch_documents([texts], text="text", sketcher=sketcher, design=None):
-            measure.shingles += sum(sketched.column("size").to_pylist())
+        measure.shingles += float(np.nansum(sketches.sizes))
         if "line" in batch.schema.names:
             sink = arrow().BufferOutputStream()
             pq.write_table(arrow().table(batch), sink, compression="snappy")
@@ -322,11 +321,6 @@ def _as_row(number: int, measure: SampledPiece) -> Any:
 # ---- the model
 
 
-def _add(a: Range, b: Range) -> Range:
-    """Add two estimates."""
-    return Range(a.low + b.low, a.high + b.high)
-
-
 def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFilter) -> JobCosts:
     """Put the estimates in the model: from no near-duplicates to nothing but near-duplicates, whose shingle sets move."""
     groups = design.groups if isinstance(design, FilterDesign) else GROUPS
@@ -334,7 +328,7 @@ def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFil
     documents = Range(sum(side.documents.low for side in sides), sum(side.documents.high for side in sides))
     sketching = sum(side.sketching for side in sides) - SKETCHING_SECONDS * text
     core = [FIXED_SECONDS + DOCUMENT_SECONDS * number + TEXT_SECONDS * text + sketching
-            + sum(side.reading for side in sides if not side.parquet) for number in documents]
+            + sum(side.reading for side in sides) for number in documents]
     more = groups - GROUPS
     shuffled = SHUFFLED + (LARGEST / GROUPS + FEATURE) * more  # with keys and digests, and as entries of runs
     kept = KEPT + COPIES * FEATURE * more
@@ -362,7 +356,8 @@ def _tell(
     share = "all of it" if whole else f"{min(0.999, sampled / max(1, stored)):.1%} of it"
     files = counted(sum(side.files for side in sides), "file")
     partitions = int(spark.conf.get(PARTITIONS, "200") or 200)
-    times = [FIXED_SECONDS + max(0.0, seconds - FIXED_SECONDS) / cores for seconds in costs.core]
+    start = START_SECONDS + FIXED_SECONDS
+    times = [start + max(0.0, seconds - FIXED_SECONDS) / cores for seconds in costs.core]
     place = options.directory or f"{options.output.rstrip('/')} until the end"
     yield "A dry run: nothing was written"
     yield from aligned([
@@ -372,7 +367,7 @@ def _tell(
         ("tasks", f"{sum(side.tasks for side in sides):,} that read; then {partitions:,} a step ({PARTITIONS})"),
         ("core time", format_times(*costs.core)),
         ("time", f"{format_times(*times)} with {counted(cores, 'core')}; n cores take 1/n of the core time, and some "
-                 f"{FIXED_SECONDS:.0f} s"),
+                 f"{start:.0f} s"),
         ("shuffled", f"{format_sizes(*costs.shuffled)}, and as much disk for it"),
         ("directory", f"{format_sizes(*costs.kept)} in {printable(place)}"),
         ("output", f"{format_sizes(0, max(1.0, sides[0].written))} in {printable(options.output)}, besides verdicts"),
@@ -401,7 +396,7 @@ def _list_notes(
     if largest > PARTITION:
         yield (f"a partition of the largest shuffle would have {human_bytes(largest)}; set "
                f"{PARTITIONS}={-(-round(costs.largest) // PARTITION)} or more")
-    masks = MASKS * documents.high if sides[0].parquet else 0.0
+    masks = MASKS * documents.high if sides[0].rows is not None else 0.0
     if masks > read_size(spark, RESULTS, "1g") > 0:  # 0: there is no limit
         yield f"the driver and each executor hold {human_bytes(masks)} to leave rows out: raise {RESULTS} and their memory"
     if isinstance(design, FilterDesign) and documents.high > MEASURED:

@@ -146,9 +146,9 @@ def near_duplicates(
     import_spark()
     refuse_options("near_duplicates", local_only)
     rules, sketcher, design = plan_rules(
-        must_agree=must_agree, filter=filter, shingling=shingling, num_perm=num_perm, seed=seed, threshold=threshold,
-        drop=drop, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles, drop_common=drop_common, lost=lost,
-        reassign=reassign, labelled=by is not None and against is not None)
+        by, against, must_agree=must_agree, filter=filter, shingling=shingling, num_perm=num_perm, seed=seed,
+        threshold=threshold, drop=drop, cluster=cluster, max_holders=max_holders, min_shingles=min_shingles,
+        drop_common=drop_common, lost=lost, reassign=reassign)
     bound = checked_int("task_pairs", task_pairs, 1)
     key = key_columns(df, id)
     sides, order = read_sides(df, text, id, against, keep, by, one_per)
@@ -170,15 +170,12 @@ def near_duplicates(
 
 
 def plan_rules(
-    *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None, num_perm: int, seed: int,
-    labelled: bool, **given: Any
+    by: object, against: object, *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None,
+    num_perm: int, seed: int, **given: Any
 ) -> tuple[Rules, MinHasher, FilterDesign | PrefixFilter]:
-    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter.
-
-    labelled: both `by` and `against` are given, which is refused.
-    """
+    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter."""
     rules = Rules.of(Agreement.of(must_agree), filter, **given)
-    if labelled:
+    if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
     return rules, *plan_sketches([], rules, shingling, num_perm, seed, filter)
 

@@ -58,8 +58,8 @@ class Work:
         which is removed with this object; only for a local master.
     job : mapping, optional
         What the steps depend on, beside the rows of the input: values that JSON has, with names for users. With it, a given
-        directory may have earlier runs of the same job, whose finished steps are taken. None: the directory is
-        this job's own.
+        directory may have earlier runs of the same job, whose finished steps are taken. None: no other job has the
+        directory.
 
     Attributes
     ----------

@@ -13,6 +13,10 @@ class Range(NamedTuple):
     low: float
     high: float
 
+    def plus(self, other: Range) -> Range:
+        """Add the bounds of both."""
+        return Range(self.low + other.low, self.high + other.high)
+
 
 def estimate_total(parts: Sequence[tuple[float, float]], total: float, complete: bool) -> Range:
     """Estimate an amount for a whole of size `total`: the ratio to size, two standard errors each way, at least a tenth.
