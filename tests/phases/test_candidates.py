@@ -42,9 +42,3 @@ def test_entries(scope):
     expected = [(bytes([0, group]) + row[1][8 * group : 8 * group + 8] + b"".join(row[2:]), row[0])
                 for row in rows for group in range(2)]
     assert sorted(found) == sorted(expected)
-
-
-def test_rows_are_numbered_across_batches():
-    rows = [(str(i),) for i in range(20)]
-    found = rows_of(candidates.number_rows(cut_batches(random.Random(2), {"id": pa.string()}, rows)))
-    assert found == [(str(i), i) for i in range(20)]

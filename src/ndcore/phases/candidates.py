@@ -26,14 +26,6 @@ GROUP_BYTES = 2  # of a run's name: the group, then the feature, then the scope
 PAIRS = 1 << 18  # of a batch, about
 
 
-def number_rows(batches: Batches) -> Iterator[Any]:
-    """Number the rows of a partition in a column ``place``, from 0."""
-    at = 0
-    for batch in drop_empty(batches):
-        yield batch.append_column("place", arrow().array(np.arange(at, at + batch.num_rows)))
-        at += batch.num_rows
-
-
 def list_entries(batches: Batches, *, groups: int) -> Iterator[Any]:
     """List the entries (run, rank) of documents, given ``rank``, ``features`` and, for `by`, ``scope`` (binary).
 

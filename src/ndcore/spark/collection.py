@@ -506,7 +506,7 @@ class GrowingCollection:
         number = before.version + 1
         work.describe("rows of the new documents")
         table = f"{token}-documents"
-        rows = new.join(decided, "rank").selectExpr(*columns, f"{number}L as added", *DECIDED)
+        rows = decided.where(f"rank >= {before.following}").selectExpr(*columns, f"{number}L as added", *DECIDED)
         rows.write.parquet(_uri(self._versions.table(table)))
         fields: dict[str, Any] = {
             "key": kind, "following": before.following + total,
@@ -542,7 +542,8 @@ class GrowingCollection:
     ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
         new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns))
-        decided = work.keep(self._settling(work, before).settle(old, new, 0, gone), "decisions")
+        decided = self._settling(work, before).settle(old, new, 0, gone).select("rank", *DECIDED)
+        decided = work.keep(decided, "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
     def _settling(self, work: Work, before: CollectionManifest) -> Settling:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ndcore.dedup.rules import CALLERS
-from ndcore.phases.candidates import number_rows
 from ndcore.spark.work import ELSEWHERE, Work, is_classic
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
+PLACE_BITS = 33  # of Spark's monotonically_increasing_id that number the rows of a partition
 FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
 _UNSTABLE = re.compile(r"\b(?:monotonically_increasing_id|rand|randn|randstr|uniform|uuid|shuffle|spark_partition_id|"
                        r"reflect|input_file_name|input_file_block_(?:start|length))\([^()]*\)", re.IGNORECASE)
@@ -261,8 +261,8 @@ def rank_documents(
         _refuse_changes(sides, sketched)
     sketched = sketched.drop("seen")
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
-    in_order = sketched.sort(*sequence).withColumn("part", F.spark_partition_id())
-    placed = work.keep(work.apply(in_order, number_rows, extend_schema(in_order, "place bigint")), "keep order")
+    in_order = sketched.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition of the sort
+    placed = work.keep(in_order, "keep order").withColumn("part", F.expr(f"shiftright(place, {PLACE_BITS})"))
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
     if sum(size for _, size, _ in sizes) > MOST:
@@ -273,8 +273,10 @@ def rank_documents(
         total += size
     listed = ",".join(str(starts.get(part, 0)) for part in range(max(starts, default=0) + 1))
     labels = [name for name in ("scope", "version", "file", "row") if name in placed.columns]
-    ranked = placed.select(  # not by a join, which each reading would do again
-        F.expr(f"cast(split('{listed}', ',') as array<bigint>)[part] + place as rank"), "key", "against", *labels, *columns)
+    # not by a join, which each reading would do again
+    start = f"cast(split('{listed}', ',') as array<bigint>)[cast(part as int)]"
+    ranked = placed.select(
+        F.expr(f"{start} + (place & {(1 << PLACE_BITS) - 1}) as rank"), "key", "against", *labels, *columns)
     if "scope" in labels:
         ranked = ranked.withColumn("label", F.col("scope"))
     if "agrees" in ranked.columns:  # without shingles the bytes alone decide

@@ -86,13 +86,15 @@ class Settling:
         Returns
         -------
         DataFrame
-            ``rank`` and DECIDED of the new documents, and of older ones that may have another decision now.
+            The new documents with DECIDED, and older ones that may have another decision now.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
-        entering, versions, ended = new, None, None
+        compared, versions, ended = new, None, None
         if "version_of" in new.columns:
             versions = new.where("version_of is not null").select("rank", "version_of")
-            entering = new.where("version_of is null").drop("version_of")
+            compared = new.where("version_of is null").drop("version_of")
+            new = new.drop("version_of")
+        entering = compared
         if gone is not None:
             ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
             moved = self._move_versions(left, gone)
@@ -101,15 +103,16 @@ class Settling:
             first = left.join(moved.where("version_of = rank").select("rank"), "rank", "left_semi")
             entering = entering.union(first.select(*entering.columns))
         classes = self._join_classes(left, entering, count, ended)
-        led = classes.where("leader = rank and not (was <=> rank)").select("rank")
-        leaders, opened = left.where("leader = rank and valid"), entering
+        leaders = left.where("leader = rank and valid")
+        opened = compared.where("valid").join(classes.where("leader != rank").select("rank"), "rank", "left_anti")
         if ended is not None:
             over = self.work.keep(classes.where("was = rank and leader != rank").select("rank").union(ended.select("rank")),
                                   "documents that lead no more")
             leaders = leaders.join(over, "rank", "left_anti")
-            opened = left.select(*entering.columns).union(new.select(*entering.columns))
+            led = classes.where("leader = rank").select("rank")
             led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
-        labels = self._decide(opened.where("valid").join(led, "rank", "left_semi"), leaders, growing=ended is not None)
+            opened = opened.union(left.where("valid").join(led, "rank", "left_semi").select(*opened.columns))
+        labels = self._decide(opened, leaders, growing=ended is not None)
         return self._compose(left, new, classes, labels, versions, anew=ended is not None)
 
     def _move_versions(self, left: DataFrame, gone: DataFrame) -> DataFrame:
@@ -119,9 +122,10 @@ class Settling:
         return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
 
     def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
-        """Find the leaders of documents that equal one that is entering, or a leader that has ended; of some others, too.
+        """Find the leaders of documents that equal one that is entering, or a leader that has ended.
 
-        Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before; null: there was none.
+        Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before, of documents that join another one, and of
+        older ones that lead themselves now; ``was`` is null of those that are entering.
         """
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
         named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
@@ -135,15 +139,18 @@ class Settling:
         leader = f"first(struct(rank, bytes)) over (partition by {', '.join(kind)} order by rank) as first"
         how = "case when rank = first.rank then null when bytes = first.bytes then 'identical' else 'lexical' end as how"
         classes = both.selectExpr("rank", "bytes", "was", leader).selectExpr("rank", "first.rank as leader", how, "was")
-        return self.work.keep(classes, "equal documents")
+        told = f"leader != rank or (rank < {self.judgement.first_new} and not (was <=> rank))"
+        return self.work.keep(classes.where(told), "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
         """Choose representatives for leaders that are open, given all other ones.
 
-        Returns ``rank``, ``label`` and ``resemblance`` of these, and of later ones that join another document now.
+        Returns ``rank``, ``label`` and ``resemblance`` of those that join another one, and if older ones may, `growing`, of
+        all open documents, and of later ones that join another document now.
         """
-        opened = self.work.keep(opened, "documents to decide on")
         while True:
+            if growing:
+                opened = self.work.keep(opened, "documents to decide on")
             first, count = opened.selectExpr("min(rank)", "coalesce(sum(length(features) div 8), 0L)").collect()[0]
             if first is None:
                 return opened.selectExpr("rank", "rank as label", "1D as resemblance")
@@ -152,24 +159,23 @@ class Settling:
             others = select_matching(self.work, others.where(f"label = rank or rank > {first}").select(*columns), "features",
                                      opened, count)
             open_rows = opened.selectExpr("*", *(f"cast(null as {DECIDED[name]}) as {name}" for name in columns[-2:]))
-            near = self.work.keep(others.union(open_rows), "documents that share features")
+            near = self.work.keep(others, "documents that share features").union(open_rows)
             labels = self._compare(near, first, growing=growing)
             if not growing:
-                break
+                return labels
             ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
             ended = self.work.keep(ended, "representatives that join others")
             if ended.isEmpty():
                 break
             more = leaders.join(ended, "rank", "left_semi").select(*opened.columns)
             joined = leaders.join(ended.selectExpr("rank as label"), "label", "left_semi").select(*opened.columns)
-            opened = self.work.keep(opened.union(more).union(joined).dropDuplicates(["rank"]), "documents to decide on")
+            opened = opened.union(more).union(joined).dropDuplicates(["rank"])
         decided = near.where("label is null").select("rank").join(labels, "rank", "left").selectExpr(
             "rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
-        if growing:  # documents that were decided before may join one that represents itself now
-            before = near.where("label is not null").selectExpr("rank", "label as label_before")
-            moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
-            decided = decided.union(moved)
-        return decided
+        # documents that were decided before may join one that represents itself now
+        before = near.where("label is not null").selectExpr("rank", "label as label_before")
+        moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
+        return decided.union(moved)
 
     def _compare(self, near: DataFrame, first: int, *, growing: bool) -> DataFrame:
         """Choose representatives among documents; those with a label have it, as long as that represents itself."""
@@ -185,18 +191,18 @@ class Settling:
         self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
         anew: bool,
     ) -> DataFrame:
-        """Put decisions together: of new documents and, `anew`, of older ones that one of the steps gave something."""
+        """Put decisions to documents: to new ones and, `anew`, to older ones that one of the steps gave something."""
         if anew:
             assert versions is not None
             versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
         of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
         of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
         none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
-        rows = new.selectExpr("rank", *none)
+        rows = new.selectExpr("*", *none)
         if anew and versions is not None:
             ranks = [decided.select("rank") for decided in (classes, labels, versions)]
             touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
-            rows = rows.union(left.join(touched, "rank", "left_semi").select("rank", *list(DECIDED)[1:]))
+            rows = rows.union(left.join(touched, "rank", "left_semi").select(*rows.columns))
         rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left")
         if versions is None:
             rows = rows.selectExpr("*", "cast(null as struct<version_of: bigint, leader: bigint>) as its_first")
@@ -207,14 +213,14 @@ class Settling:
                 "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
             rows = rows.join(of_version, "rank", "left")
         rows = rows.selectExpr(
-            "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader) as leader",
+            *new.columns, "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader, rank) as leader",
             """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
                 as how""",
             "its_label", "label as label_before", "resemblance as resemblance_before")
         return rows.selectExpr(
-            "rank", "version_of", "leader", "how",
+            *new.columns, "version_of", "leader", "how",
             "if(leader = rank, coalesce(its_label.label, label_before, rank), null) as label",
-            "if(leader = rank, coalesce(its_label.resemblance, resemblance_before), null) as resemblance")
+            "if(leader = rank, coalesce(its_label.resemblance, resemblance_before, 1D), null) as resemblance")
 
     @staticmethod
     def _followed(left: DataFrame, classes: DataFrame) -> DataFrame:
