@@ -7,19 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from record_batches import pa, rows_of
+from value_filters import filter_of
 
 from ndcore._candidates import Bitmaps
 from ndcore.phases.neighbours import reject_pairs, select_sharing
-from ndcore.phases.shingle_sets import BITS
-
-
-def filter_of(values: list[int], words: int) -> np.ndarray:
-    """Return the words of a filter, as `word_and_bits` describes them, one value after another."""
-    table = [0] * words
-    for value in values:
-        for i in range(BITS):
-            table[value >> (64 - words.bit_length() + 1) if words > 1 else 0] |= 1 << (value >> 6 * i & 63)
-    return np.array(table, np.uint64)
 
 
 @pytest.mark.parametrize("words", [1, 64])

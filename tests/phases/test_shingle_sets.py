@@ -9,43 +9,17 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from record_batches import cut_batches, pa, rows_of
+from value_filters import filter_of
 
 import ndcore as nd
 from ndcore.phases import shingle_sets
-from ndcore.phases.shingle_sets import BITS, form_sets, may_have, word_and_bits
+from ndcore.phases.shingle_sets import form_sets
 
 SCHEMA = {"id": pa.int64(), "hash": pa.int64(), "text": pa.string()}
 
 
 def signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
-
-
-def filter_of(hashes: list[int], words: int) -> np.ndarray:
-    """Make a filter as the SQL does, in Python's integers."""
-    found: dict[int, int] = defaultdict(int)
-    shift = 64 - (words.bit_length() - 1)
-    for value in hashes:
-        bits = 0
-        for i in range(BITS):
-            bits |= 1 << (value >> 6 * i & 63)
-        found[(value % (1 << 64)) >> shift] |= bits
-    whole = np.zeros(words, np.uint64)
-    whole[list(found)] = list(found.values())
-    return whole
-
-
-@pytest.mark.parametrize("words", [1, 2, 64, 1024])
-def test_a_filter_forgets_nothing(words):
-    rng = random.Random(words)
-    hashes = [signed(rng.getrandbits(64)) for _ in range(4 * words)]
-    others = np.array([signed(rng.getrandbits(64)) for _ in range(2000)], np.int64)
-    made = filter_of(hashes, words)
-    assert may_have(made, np.array(hashes, np.int64)).all()
-    assert may_have(made, others).mean() < 0.05
-    assert not may_have(np.zeros(words, np.uint64), others).any()
-    word, bits = word_and_bits(words)
-    assert ("shiftrightunsigned" in word) == (words > 1) and bits.count("shiftleft") == BITS
 
 
 @pytest.mark.parametrize("members", [1, 3, 1 << 17])

@@ -30,7 +30,7 @@ from ndcore.phases.columns import (
 )
 from ndcore.phases.labelled_shingles import mixes_of
 from ndcore.phases.probes import MOST, sum_digests
-from ndcore.phases.shingle_sets import may_have
+from ndcore.phases.value_filter import may_have
 from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.inputs import pieces

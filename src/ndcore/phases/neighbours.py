@@ -9,19 +9,18 @@ import numpy as np
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import Ints, UInts
-from ndcore.phases.columns import Batches, as_batch, bytes_of, drop_empty, numbers
-from ndcore.phases.shingle_sets import may_have
+from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
+from ndcore.phases.value_filter import may_have, values_of
 
 
 def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:
     """Select the rows of which a value may be in a filter of these words; all columns stay.
 
-    column: of values of 8 bytes, any number of them in a row, as `list_members` lists them.
+    column: binary, as `values_of` reads it.
     """
     for batch in drop_empty(batches):
-        data, bounds = bytes_of(batch.column(column))
-        values = np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<i8")
-        shared = np.append(0, np.cumsum(may_have(wanted, values)))[(bounds - bounds[0]) // 8]
+        values, bounds = values_of(batch.column(column))
+        shared = np.append(0, np.cumsum(may_have(wanted, values)))[bounds]
         yield batch.take(np.flatnonzero(np.diff(shared)))
 
 
@@ -34,14 +33,13 @@ def reject_pairs(batches: Batches, *, key: bytes, threshold: float) -> Iterator[
         n = batch.num_rows
         sizes = np.concatenate([numbers(batch, f"size_{side}") for side in "ab"])
         bitmaps = Bitmaps(sizes.astype(np.uint32), False, key)
-        bitmaps.put(*_joined(*(bytes_of(batch.column(f"bitmap_{side}")) for side in "ab")))
+        bitmaps.put(*_joined(*(values_of(batch.column(f"bitmap_{side}")) for side in "ab")))
         own = np.arange(2 * n, dtype=np.uint32)
         kept = np.flatnonzero(bitmaps.near(own[:n], own[n:], threshold))
         yield as_batch(**{name: batch.column(name).take(kept) for name in ("a", "b", "block")})
 
 
-def _joined(*columns: tuple[Any, Ints]) -> tuple[UInts, Ints]:
-    """Return binary columns as one, of integers of 64 bits: the values, and the bounds of each row."""
-    words = [np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8") for data, bounds in columns]
-    counts = [np.diff(bounds) // 8 for _, bounds in columns]
-    return np.concatenate(words), np.append(0, np.cumsum(np.concatenate(counts)))
+def _joined(*columns: tuple[UInts, Ints]) -> tuple[UInts, Ints]:
+    """Return columns of values one after another: the values, and the bounds of each row."""
+    counts = np.concatenate([np.diff(bounds) for _, bounds in columns])
+    return np.concatenate([words for words, _ in columns]), np.append(0, np.cumsum(counts))

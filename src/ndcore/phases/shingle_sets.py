@@ -9,38 +9,14 @@ import numpy as np
 
 from ndcore._batch import Batch
 from ndcore._sets import distinct
-from ndcore._types import AnyArray, Bools, Ints, UInts
+from ndcore._types import Ints, UInts
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, binary_column, bytes_of, cut_binary, drop_empty, numbers, read_column
+from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers, read_column
+from ndcore.phases.value_filter import may_have, values_of
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
 MEMBERS = 1 << 17  # of a row: 1 MiB
-BITS = 5  # that a value sets in its word of 64 bits
-MOST_WORDS = 1 << 24  # of a filter: 128 MiB
-
-
-def word_and_bits(words: int) -> tuple[str, str]:
-    """Return SQL for the word of a filter and the bits in it that the column ``hash`` (bigint) sets.
-
-    A word is a Bloom filter of its own (Putze, Sanders, Singler 2007, "Cache-, hash- and space-efficient Bloom filters",
-    DOI 10.1007/978-3-540-72845-0_9): the leading 24 bits at most choose it, the last 30 bits choose five bits in it.
-    """
-    shift = 64 - (words.bit_length() - 1)
-    bits = " | ".join(f"shiftleft(1L, cast(shiftright(hash, {6 * i}) & 63 as int))" for i in range(BITS))
-    return f"shiftrightunsigned(hash, {shift})" if shift < 64 else "0L", bits
-
-
-def may_have(words: UInts, hashes: AnyArray) -> Bools:
-    """Tell which hashes (int64) may be in a filter of these words: by mistake some others, too."""
-    hashes = hashes.view(np.uint64)
-    shift = 64 - (len(words).bit_length() - 1)
-    which = hashes >> np.uint64(shift) if shift < 64 else np.zeros(len(hashes), np.uint64)
-    wanted = np.zeros(len(hashes), np.uint64)
-    for i in range(BITS):
-        wanted |= np.uint64(1) << (hashes >> np.uint64(6 * i) & np.uint64(63))
-    found: Bools = words[which.astype(np.int64)] & wanted == wanted
-    return found
 
 
 def form_sets(
@@ -78,8 +54,7 @@ def form_sets(
 def list_members(batches: Batches) -> Iterator[Any]:
     """List the ``members`` of sets: a ``value`` for each, int64 of the same bits."""
     for batch in drop_empty(batches):
-        data, bounds = bytes_of(batch.column("members"))
-        yield as_batch(value=np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<i8"))
+        yield as_batch(value=values_of(batch.column("members"))[0].view(np.int64))
 
 
 def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints, Ints]:

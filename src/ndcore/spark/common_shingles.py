@@ -54,7 +54,7 @@ def find_common(
         sides.selectExpr("key", "against", "text", *scope, *hashed).coalesce(work.cores), count_candidates,
         extend_schema(left, made), text="text",
         sketcher=sketcher, must_agree=must_agree, counts=counts, documents=least, share=share,
-        versions=filter_of(work, left.selectExpr(*hashed)) if has_versions else None,
+        versions=filter_of(work, left, "xxhash64(key, against)") if has_versions else None,
     )
     rows = work.keep(rows, "candidates of common shingles")
     texts.add(rows)

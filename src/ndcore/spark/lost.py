@@ -34,7 +34,7 @@ def count_lost(
     missing = work.keep(work.apply(rows, list_missing, "value bigint, rank bigint"), "shingles that representatives lack")
     kept = documents.ranked.where("valid").select(*known).join(documents.followers.select("rank"), "rank", "left_anti")
     kept = kept.join(labels.select("rank"), "rank", "left_anti")
-    sought = filter_of(work, missing.selectExpr("value as hash").distinct())
+    sought = filter_of(work, missing.select("value").distinct(), "value")
     held = work.apply(read_sets(work, sides, kept, judgement, sought).select("members"), list_members, "value bigint")
     lost = missing.join(held.distinct(), "value", "left_anti").groupBy("rank").count()
     return work.keep(lost.selectExpr("rank", "count as lost"), "lost shingles")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from ndcore.dedup.rules import Rules
 from ndcore.phases.neighbours import reject_pairs, select_sharing
-from ndcore.phases.shingle_sets import list_members
 from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
@@ -37,10 +36,9 @@ AT_ONCE = 4096  # rows of a file that a task reads texts of, about
 def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
     """Select rows that may share a value with the wanted ones, by a filter that goes to all tasks; some others pass.
 
-    value: SQL of a binary column of both, of values of 8 bytes. count: of the wanted values, at most.
+    value: SQL of a binary column of both, of values of 8 bytes. count: of the wanted values, at most; None: one a row.
     """
-    listed = work.apply(wanted.selectExpr(f"{value} as members"), list_members, "value bigint")
-    words = filter_of(work, listed.selectExpr("value as hash"), count)
+    words = filter_of(work, wanted, value, count)
     valued = rows.selectExpr("*", f"{value} as _value")
     return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
 

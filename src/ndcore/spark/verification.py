@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ndcore._types import UInts
-from ndcore.phases.columns import numbers
-from ndcore.phases.shingle_sets import MOST_WORDS, form_sets, word_and_bits
+from ndcore.phases.shingle_sets import form_sets
+from ndcore.phases.value_filter import MOST_WORDS, join_words, list_words, make_filter
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 SCORED = "a bigint, b bigint, resemblance double, of_a double, of_b double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
-PER_WORD = 4  # hashes for each word of a filter
+PER_WORD = 4  # values for each word of a filter
 IN_BLOCK = 4096  # documents that one is measured with in a block
 
 
@@ -41,7 +39,7 @@ def read_sets(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
         texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",
                          "binary('') as bytes").schema,
-        text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted), among=among,
+        text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted, "hash"), among=among,
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
     joined = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
@@ -51,17 +49,16 @@ def read_sets(
     return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
-def filter_of(work: Work, wanted: DataFrame, count: int | None = None) -> UInts:
-    """Make the words of a filter of hashes, the column ``hash``. count: how many there are; None: they are counted."""
-    from pyspark.sql import functions as F
+def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = None) -> UInts:
+    """Make the words of a filter of values, a bigint or binary column in SQL, as `list_words` takes it.
 
+    count: how many values there are; None: as many as rows.
+    """
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
-    word, bits = word_and_bits(words)
-    table = as_table(wanted.groupBy(F.expr(word).alias("word")).agg(F.expr(f"bit_or({bits}) as bits")))
-    whole = np.zeros(words, np.uint64)
-    whole[numbers(table, "word")] = numbers(table, "bits").view(np.uint64)
-    return whole
+    schema = "piece bigint, words binary"
+    listed = work.apply(wanted.selectExpr(f"{value} as value"), list_words, schema, column="value", words=words)
+    return make_filter(as_table(work.apply(listed.repartition("piece"), join_words, schema)), words)
 
 
 def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:

@@ -1,0 +1,16 @@
+"""The filter of `ndcore.phases.value_filter`, in Python's integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+
+def filter_of(values: Iterable[int], words: int) -> np.ndarray:
+    """Return the words of a filter, one value after another: 2 to the power of k words, chosen by k bits."""
+    table = [0] * words
+    for value in values:
+        for i in range(5):
+            table[value % (1 << 64) >> (64 - words.bit_length() + 1)] |= 1 << (value >> 6 * i & 63)
+    return np.array(table, np.uint64)
