@@ -16,7 +16,7 @@ from ndcore.phases.value_filter import may_have, values_of
 def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:
     """Select the rows of which a value may be in a filter of these words; all columns stay.
 
-    column: binary, as `values_of` reads it.
+    column: as `values_of` reads it.
     """
     for batch in drop_empty(batches):
         values, bounds = values_of(batch.column(column))

@@ -30,7 +30,12 @@ PIECE = 1 << 16  # words of a piece
 
 
 def values_of(column: Any) -> tuple[UInts, Ints]:
-    """Return the values of a binary column, 8 bytes each and any number in a row, and the bounds of each row among them."""
+    """Return the values of a column, and the bounds of each row among them.
+
+    column: int64, a value in each row, or binary, of 8 bytes for each value, any number of them.
+    """
+    if arrow().types.is_int64(column.type):
+        return column.to_numpy(zero_copy_only=False).view(np.uint64), np.arange(len(column) + 1)
     data, bounds = bytes_of(column)
     return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8
 
@@ -38,12 +43,11 @@ def values_of(column: Any) -> tuple[UInts, Ints]:
 def list_words(batches: Batches, *, column: str, words: int) -> Iterator[Any]:
     """List what values set in a filter: of each piece that has some the ``piece``, and its ``words``, each with its place.
 
-    column: int64, or binary, as `values_of` reads it. words: of the filter, a power of two.
+    column: as `values_of` reads it. words: of the filter, a power of two.
     """
     for batch in drop_empty(batches):
-        given = batch.column(column)
-        values = numbers(batch, column) if arrow().types.is_int64(given.type) else values_of(given)[0]
-        word, bits = _words_and_bits(values, words)
+        values, _ = values_of(batch.column(column))
+        word, bits = _choose_words(values, words), _set_bits(values)
         order = np.argsort(word, kind="stable")
         begins = np.flatnonzero(row_changes(word[order]))
         if len(begins):
@@ -77,17 +81,24 @@ def make_filter(table: Any, words: int) -> UInts:
 
 def may_have(words: UInts, values: AnyArray) -> Bools:
     """Tell which values (int64 or uint64) may be in a filter of these words: by mistake some others, too."""
-    word, bits = _words_and_bits(values, len(words))
-    found: Bools = words[word] & bits == bits
+    values = values.view(np.uint64)
+    chosen = words[_choose_words(values, len(words))]
+    possible = np.flatnonzero(chosen >> (values & np.uint64(63)) & np.uint64(1))  # most values fail at their first bit
+    bits = _set_bits(values[possible])
+    found = np.zeros(len(values), np.bool_)
+    found[possible[chosen[possible] & bits == bits]] = True
     return found
 
 
-def _words_and_bits(values: AnyArray, words: int) -> tuple[Ints, UInts]:
-    """Return the word of a filter that each value chooses, and the bits in it that it sets."""
-    values = values.view(np.uint64)
+def _choose_words(values: UInts, words: int) -> Ints:
+    """Return the word of a filter that each value chooses."""
     shift = 64 - (words.bit_length() - 1)
-    word = values >> np.uint64(shift) if shift < 64 else np.zeros(len(values), np.uint64)
+    return (values >> np.uint64(shift)).astype(np.int64) if shift < 64 else np.zeros(len(values), np.int64)
+
+
+def _set_bits(values: UInts) -> UInts:
+    """Return the bits that each value sets in its word."""
     bits = np.zeros(len(values), np.uint64)
     for i in range(BITS):
         bits |= np.uint64(1) << (values >> np.uint64(6 * i) & np.uint64(63))
-    return word.astype(np.int64), bits
+    return bits

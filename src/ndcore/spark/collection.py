@@ -52,7 +52,7 @@ CHANGES = ", ".join(["rank bigint", "removed boolean", *(f"{name} {kind}" for na
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
 TASK_PAIRS = 1 << 22
-KEY_HASH = "unhex(lpad(hex(xxhash64(key)), 16, '0'))"
+KEY_HASH = "xxhash64(key)"
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,11 @@ AT_ONCE = 4096  # rows of a file that a task reads texts of, about
 def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
     """Select rows that may share a value with the wanted ones, by a filter that goes to all tasks; some others pass.
 
-    value: SQL of a binary column of both, of values of 8 bytes. count: of the wanted values, at most; None: one a row.
+    value: SQL of a column of both, as `filter_of` takes it. count: of the wanted values, at most; None: one a row.
     """
     words = filter_of(work, wanted, value, count)
+    if value in rows.columns:
+        return work.apply(rows, select_sharing, rows.schema, column=value, wanted=words)
     valued = rows.selectExpr("*", f"{value} as _value")
     return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
 

@@ -50,7 +50,7 @@ def read_sets(
 
 
 def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = None) -> UInts:
-    """Make the words of a filter of values, a bigint or binary column in SQL, as `list_words` takes it.
+    """Make the words of a filter of values: SQL of a column as `list_words` takes it.
 
     count: how many values there are; None: as many as rows.
     """
