@@ -48,7 +48,7 @@ def list_words(batches: Batches, *, column: str, words: int) -> Iterator[Any]:
     for batch in drop_empty(batches):
         values, _ = values_of(batch.column(column))
         word, bits = _choose_words(values, words), _set_bits(values)
-        order = np.argsort(word, kind="stable")
+        order = np.argsort(word)
         begins = np.flatnonzero(row_changes(word[order]))
         if len(begins):
             word, bits = word[order][begins], np.bitwise_or.reduceat(bits[order], begins)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ndcore.dedup.rules import Rules
+from ndcore.filters.design import FilterDesign
 from ndcore.phases.neighbours import reject_pairs, select_sharing
 from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
@@ -148,16 +149,18 @@ class Settling:
         Returns ``rank``, ``label`` and ``resemblance`` of those that join another one, and if older ones may, `growing`, of
         all open documents, and of later ones that join another document now.
         """
+        design = self.judgement.design
+        assert isinstance(design, FilterDesign)
         while True:
             if growing:
                 opened = self.work.keep(opened, "documents to decide on")
-            first, count = opened.selectExpr("min(rank)", "coalesce(sum(length(features) div 8), 0L)").collect()[0]
+            first, count = opened.selectExpr("min(rank)", "count(*)").collect()[0]
             if first is None:
                 return opened.selectExpr("rank", "rank as label", "1D as resemblance")
             columns = [*opened.columns, "label", "resemblance"]
             others = leaders.join(opened.select("rank"), "rank", "left_anti") if growing else leaders
             others = select_matching(self.work, others.where(f"label = rank or rank > {first}").select(*columns), "features",
-                                     opened, count)
+                                     opened, design.groups * count)
             open_rows = opened.selectExpr("*", *(f"cast(null as {DECIDED[name]}) as {name}" for name in columns[-2:]))
             near = self.work.keep(others, "documents that share features").union(open_rows)
             labels = self._compare(near, first, growing=growing)
