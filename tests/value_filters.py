@@ -1,10 +1,15 @@
-"""The filter of `ndcore.phases.value_filter`, in Python's integers."""
+"""Filters of `ndcore.phases.value_filter` and their values, in Python's integers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import numpy as np
+
+
+def signed(value: int) -> int:
+    """Return the integer whose 64 bits a value has as int64."""
+    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 def filter_of(values: Iterable[int], words: int) -> np.ndarray:

@@ -9,17 +9,13 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from record_batches import cut_batches, pa, rows_of
-from value_filters import filter_of
+from value_filters import filter_of, signed
 
 import ndcore as nd
 from ndcore.phases import shingle_sets
 from ndcore.phases.shingle_sets import form_sets
 
 SCHEMA = {"id": pa.int64(), "hash": pa.int64(), "text": pa.string()}
-
-
-def signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 @pytest.mark.parametrize("members", [1, 3, 1 << 17])

@@ -7,14 +7,10 @@ import random
 import numpy as np
 import pytest
 from record_batches import cut_batches, pa
-from value_filters import filter_of
+from value_filters import filter_of, signed
 
 from ndcore.phases import value_filter
 from ndcore.phases.value_filter import join_words, list_words, make_filter, may_have
-
-
-def signed(value):
-    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 @pytest.mark.parametrize("words", [1, 2, 64, 1024])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Bools, Ints
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.checks import imported
 from ndcore.text.inputs import as_texts
 
@@ -59,6 +59,17 @@ def bytes_of(column: Any) -> tuple[NDArray[np.uint8], Ints]:
     bounds = np.frombuffer(offsets, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     whole = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return whole, bounds
+
+
+def values_of(column: Any) -> tuple[UInts, Ints]:
+    """Return the values of a column, uint64, and the bounds of each row among them, from 0.
+
+    column: int64, a value in each row, or binary, of 8 bytes for each value, any number of them in a row; without nulls.
+    """
+    if arrow().types.is_int64(column.type):
+        return column.to_numpy().view(np.uint64), np.arange(len(column) + 1)
+    data, bounds = bytes_of(column)
+    return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8
 
 
 def byte_rows(column: Any) -> NDArray[np.uint8]:

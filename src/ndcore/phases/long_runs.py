@@ -22,18 +22,13 @@ from ndcore._types import Ints, UInts
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.representatives import merge_runs
 from ndcore.pairs.scored import Scored
-from ndcore.phases.columns import Batches, arrow, byte_rows, bytes_of, drop_empty
+from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, values_of
 from ndcore.phases.verification import Judgement, scored_batch
 
 IN_MEMORY = 32 << 20  # bytes of documents that a task compares with a block at a time
 STEP = 512  # documents of a block that are settled together
 PART = 256  # documents that meet others at a time
 MERGED = 64  # documents of a run, from which runs with many documents in common become one
-
-
-def _integers(data: NDArray[np.uint8], bounds: Ints) -> tuple[UInts, Ints]:
-    """Return the bytes between bounds as lists of uint64."""
-    return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8
 
 
 def _scopes(documents: Any) -> NDArray[np.uint8] | None:
@@ -43,7 +38,7 @@ def _scopes(documents: Any) -> NDArray[np.uint8] | None:
 
 def _features(documents: Any) -> tuple[UInts, Ints]:
     """Return the features of each document; other scopes have other ones."""
-    features, bounds = _integers(*bytes_of(documents["runs"].combine_chunks()))
+    features, bounds = values_of(documents["runs"].combine_chunks())
     if (scopes := _scopes(documents)) is not None:
         features = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
     return features, bounds
@@ -57,9 +52,10 @@ class _RunMeetings:
         self.how, self.n = how, len(documents)
         self.ranks, self.scopes = documents["rank"].to_numpy(), _scopes(documents)
         members = documents["members"].combine_chunks()
-        data, bounds = bytes_of(members.values)
+        values, bounds = values_of(members.flatten())
+        of_set = members.offsets.to_numpy()
         groups = documents["group"].to_numpy() if "group" in documents.column_names else None
-        self.sets = how.take(*_integers(data, bounds[members.offsets.to_numpy()]), groups)
+        self.sets = how.take(values, bounds[of_set - of_set[0]], groups)
         bitmaps = Bitmaps(np.diff(self.sets.counted_offsets).astype(np.uint32), how.contained)
         bitmaps.add(np.arange(self.n, dtype=np.uint32), self.sets.counted_values, self.sets.counted_offsets)
         features, bounds = _features(documents)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import Ints, UInts
-from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
-from ndcore.phases.value_filter import may_have, values_of
+from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers, values_of
+from ndcore.phases.value_filter import may_have
 
 
 def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:

@@ -21,11 +21,11 @@ from ndcore.phases.columns import (
     as_batch,
     binary_column,
     byte_rows,
-    bytes_of,
     cut_binary,
     drop_empty,
     numbers,
     read_column,
+    values_of,
 )
 from ndcore.phases.sketches import signed
 from ndcore.recipe import Recipe
@@ -118,11 +118,10 @@ def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
     if recipe["kind"] == "minhash":
         rows = byte_rows(samples).reshape(n, -1).copy().view(f"<u{recipe['bits'] // 8}")
         return Sketches(rows, recipe, **known)
-    data, bounds = bytes_of(samples)
-    values = np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8")
+    values, offsets = values_of(samples)
     if recipe["kind"] == "mod" and recipe["modulus"] == "adaptive":
         known["moduli"] = moduli.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
-    return Sketches(values, recipe, offsets=(bounds - bounds[0]) // 8, **known)
+    return Sketches(values, recipe, offsets=offsets, **known)
 
 
 def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:

@@ -11,8 +11,8 @@ from ndcore._batch import Batch
 from ndcore._sets import distinct
 from ndcore._types import Ints, UInts
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers, read_column
-from ndcore.phases.value_filter import may_have, values_of
+from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers, read_column, values_of
+from ndcore.phases.value_filter import may_have
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 

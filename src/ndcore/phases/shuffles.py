@@ -22,7 +22,7 @@ from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.pairs.representatives import KeepOrder
 from ndcore.pairs.scored import Scored
 from ndcore.phases.candidates import expand_runs
-from ndcore.phases.columns import arrow, as_batch, binary_column, byte_rows, bytes_of, cut_binary, numbers, row_changes
+from ndcore.phases.columns import arrow, as_batch, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.text.digests import digest_rows, first_equal
@@ -70,7 +70,8 @@ class Shuffles:
         assert isinstance(design, FilterDesign)
         minima = least_equal_minima(sketcher.num_perm, rules.threshold)
         self.options = {**given, "shingling": shingling, "num_perm": num_perm, "seed": seed, "filter": "lsh"}
-        self.design, self.judgement = design, Judgement(sketcher, design, minima, rules.threshold, min_shingles, 0)
+        self.rules, self.design = rules, design
+        self.judgement = Judgement(sketcher, design, minima, rules.threshold, min_shingles, 0)
 
     def sketch(self, pages: Any) -> Any:
         """Sketch the texts of a table of pages: a row for each, in their order."""
@@ -136,7 +137,7 @@ class Shuffles:
         texts, pairs = _select(rows, TEXT), _select(rows, PAIR)
         check_ids(texts["a"])
         place, other = _places(pairs["a"], texts["a"]), _numbered(_column(pairs, "b"))[0]
-        run = _integers(pairs)[0]
+        run = values_of(_column(pairs, "data"))[0]
         once = np.lexsort((run, other, place))
         once = once[row_changes(place[once], other[once])]
         pairs, place, run = pairs.take(once), place[once], run[once]
@@ -165,7 +166,7 @@ class Shuffles:
         """Compare the pairs; a row for each that is near."""
         sets, pairs = _select(rows, SET), _select(rows, PAIR)
         ids, made = sets["a"].unique(), [_answers(rows)]
-        judged = self.judgement.take(*_integers(sets.take(_places(ids, sets["a"]))), None)
+        judged = self.judgement.take(*values_of(_column(sets.take(_places(ids, sets["a"])), "data")), None)
         for near in self.judgement.accept(judged, _places(pairs["a"], ids), _places(pairs["b"], ids)):
             a, b = ids.take(near.a), ids.take(near.b)
             made.append(_rows(NEAR, np.zeros(len(a), np.uint64), a, b, resemblance=near.resemblance))
@@ -184,7 +185,7 @@ class Shuffles:
         resemblance = near["resemblance"].to_numpy()
         pairs = Scored.merged([Scored(a, b, resemblance, resemblance, resemblance)], len(ids))
         keep = KeepOrder.of("first", len(ids), 0, None)
-        labels = keep.choose(pairs, *(self.options[name] for name in ("threshold", "cluster", "reassign")))
+        labels = keep.choose(pairs, self.rules.threshold, self.rules.cluster, self.rules.reassign)
         if len(long):
             roots = components(a, b, own)
             rest = np.flatnonzero(np.isin(roots, roots[long]))
@@ -265,9 +266,3 @@ def _keys(ids: Any) -> UInts:
     texts = ids if pa.types.is_large_binary(ids.type) or pa.types.is_binary(ids.type) else ids.cast(pa.large_string())
     digests = digest_rows(Batch(as_texts(texts)).hashed(digest))
     return np.ascontiguousarray(digests[:, :8]).view("<u8")[:, 0]
-
-
-def _integers(rows: Any) -> tuple[UInts, Ints]:
-    """Return the data of rows as integers of 64 bits, and the bounds of each row among them."""
-    data, bounds = bytes_of(_column(rows, "data"))
-    return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8

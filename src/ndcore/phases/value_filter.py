@@ -12,32 +12,11 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.phases.columns import (
-    Batches,
-    arrow,
-    as_batch,
-    binary_column,
-    bytes_of,
-    cut_binary,
-    drop_empty,
-    numbers,
-    row_changes,
-)
+from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers, row_changes, values_of
 
 BITS = 5  # that a value sets in its word
 MOST_WORDS = 1 << 24  # of a filter: 128 MiB
 PIECE = 1 << 16  # words of a piece
-
-
-def values_of(column: Any) -> tuple[UInts, Ints]:
-    """Return the values of a column, and the bounds of each row among them.
-
-    column: int64, a value in each row, or binary, of 8 bytes for each value, any number of them.
-    """
-    if arrow().types.is_int64(column.type):
-        return column.to_numpy(zero_copy_only=False).view(np.uint64), np.arange(len(column) + 1)
-    data, bounds = bytes_of(column)
-    return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8
 
 
 def list_words(batches: Batches, *, column: str, words: int) -> Iterator[Any]:
@@ -82,11 +61,8 @@ def make_filter(table: Any, words: int) -> UInts:
 def may_have(words: UInts, values: AnyArray) -> Bools:
     """Tell which values (int64 or uint64) may be in a filter of these words: by mistake some others, too."""
     values = values.view(np.uint64)
-    chosen = words[_choose_words(values, len(words))]
-    possible = np.flatnonzero(chosen >> (values & np.uint64(63)) & np.uint64(1))  # most values fail at their first bit
-    bits = _set_bits(values[possible])
-    found = np.zeros(len(values), np.bool_)
-    found[possible[chosen[possible] & bits == bits]] = True
+    bits = _set_bits(values)
+    found: Bools = words[_choose_words(values, len(words))] & bits == bits
     return found
 
 

@@ -15,7 +15,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.scored import Scored
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, byte_rows, bytes_of, drop_empty, numbers, row_changes
+from ndcore.phases.columns import Batches, as_batch, byte_rows, drop_empty, numbers, row_changes, values_of
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledSets
@@ -225,9 +225,8 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
             if len(sets):
                 if held.used:  # a new block: the sets of a block come before its pairs
                     held = _HeldSets()
-                data, bounds = bytes_of(batch.column("members").take(sets))
+                values, bounds = values_of(batch.column("members").take(sets))
                 groups = numbers(batch, "group")[sets] if "group" in batch.schema.names else None
-                held.append(a[sets], np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8,
-                            groups)
+                held.append(a[sets], values, bounds, groups)
             if len(pairs):
                 yield held, held.find(a[pairs]), held.find(b[pairs])

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -325,7 +326,7 @@ def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFil
     """Put the estimates in the model: from no near-duplicates to nothing but near-duplicates, whose shingle sets move."""
     groups = design.groups if isinstance(design, FilterDesign) else GROUPS
     text = sum(sum(side.text) for side in sides) / 2
-    documents = Range(sum(side.documents.low for side in sides), sum(side.documents.high for side in sides))
+    documents = _total(side.documents for side in sides)
     sketching = sum(side.sketching for side in sides) - SKETCHING_SECONDS * text
     core = [FIXED_SECONDS + DOCUMENT_SECONDS * number + TEXT_SECONDS * text + sketching
             + sum(side.reading for side in sides) for number in documents]
@@ -341,6 +342,11 @@ def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFil
     )
 
 
+def _total(estimates: Iterable[Range]) -> Range:
+    """Add estimates of several inputs."""
+    return reduce(Range.plus, estimates, NOTHING)
+
+
 # ---- the report
 
 
@@ -350,8 +356,7 @@ def _tell(
 ) -> Iterator[str]:
     """Tell people what the job would take."""
     stored, sampled = sum(side.stored for side in sides), sum(side.sampled for side in sides)
-    documents = Range(*(sum(side.documents[i] for side in sides) for i in (0, 1)))
-    text = Range(*(sum(side.text[i] for side in sides) for i in (0, 1)))
+    documents, text = _total(side.documents for side in sides), _total(side.text for side in sides)
     whole = all(side.complete for side in sides)
     share = "all of it" if whole else f"{min(0.999, sampled / max(1, stored)):.1%} of it"
     files = counted(sum(side.files for side in sides), "file")

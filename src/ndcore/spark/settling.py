@@ -40,8 +40,6 @@ def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, 
     value: SQL of a column of both, as `filter_of` takes it. count: of the wanted values, at most; None: one a row.
     """
     words = filter_of(work, wanted, value, count)
-    if value in rows.columns:
-        return work.apply(rows, select_sharing, rows.schema, column=value, wanted=words)
     valued = rows.selectExpr("*", f"{value} as _value")
     return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
 
