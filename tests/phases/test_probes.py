@@ -37,7 +37,7 @@ def filled(rng, texts, shingling, table, given=None):
     assert told.tolist() == [len(texts), sum(expected)]
     joined = run_partitions(rng, join_tables, {"slice": pa.int64(), "cells": pa.binary()}, slices, 0, lambda row: row[0], 2,
                             marks=kind is Marks)
-    put_together(table, pa.table({"slice": [row[0] for row in joined], "cells": [row[1] for row in joined]}))
+    put_together(table.cells, pa.table({"slice": [row[0] for row in joined], "cells": [row[1] for row in joined]}))
 
 
 def texts_of(rng):

@@ -1,4 +1,4 @@
-"""Filters of values: the phases make the filter that the definition gives, and none of its values is missed."""
+"""Filters of values: tasks make the filter that the definition gives, and none of its values is missed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from record_batches import cut_batches, pa
 from value_filters import filter_of, signed
 
-from ndcore.phases import value_filter
-from ndcore.phases.value_filter import join_words, list_words, make_filter, may_have
+from ndcore.phases import probes
+from ndcore.phases.probes import join_tables, put_together
+from ndcore.phases.value_filter import fill_filter, may_have
 
 
 @pytest.mark.parametrize("words", [1, 2, 64, 1024])
@@ -25,11 +26,11 @@ def test_a_filter_forgets_nothing(words):
     assert not may_have(np.zeros(words, np.uint64), others).any()
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("tasks", [1, 3])
 @pytest.mark.parametrize("words", [1, 16, 128])
-def test_phases_make_the_filter(monkeypatch, words, partitions):
-    """Of integers, and of binary rows with any number of values; pieces of 16 words, each in one of the partitions."""
-    monkeypatch.setattr(value_filter, "PIECE", 16)
+def test_tasks_make_the_filter(monkeypatch, words, tasks):
+    """Of integers, and of binary rows with any number of values; in slices of 16 words."""
+    monkeypatch.setattr(probes, "SLICE", 128)
     rng = random.Random(words)
     rows = [[rng.getrandbits(64) for _ in range(rng.randrange(4))] for _ in range(60)]
     values = [value for row in rows for value in row]
@@ -38,18 +39,15 @@ def test_phases_make_the_filter(monkeypatch, words, partitions):
         "binary": ({"value": pa.binary()}, [(b"".join(value.to_bytes(8, "little") for value in row),) for row in rows]),
     }
     for schema, cells in given.values():
-        listed = list(list_words(cut_batches(rng, schema, cells), column="value", words=words))
-        assert len(listed) > 1
-        piece_of = [batch.column("piece").to_numpy() for batch in listed]
-        joined = [batch for part in range(partitions) for batch in join_words(
-            batch.filter(pa.array(piece % partitions == part)) for batch, piece in zip(listed, piece_of, strict=True))]
-        table = pa.Table.from_batches(joined)
-        assert sorted(table["piece"].to_pylist()) == list(range(-(-words // 16)))
-        np.testing.assert_array_equal(make_filter(table, words), filter_of(values, words))
+        filled = [batch for part in range(tasks) for batch in fill_filter(
+            cut_batches(rng, schema, cells[part::tasks]), column="value", words=words)]
+        made = np.zeros(words, np.uint64)
+        put_together(made, pa.Table.from_batches(list(join_tables(filled, marks=True))))
+        np.testing.assert_array_equal(made, filter_of(values, words))
 
 
 def test_nothing_is_in_a_filter_of_nothing():
-    empty = pa.record_batch({"value": pa.array([b"", b""])})
-    assert list(list_words([empty], column="value", words=4)) == [] == list(join_words([]))
-    table = pa.table({"piece": pa.array([], pa.int64()), "words": pa.array([], pa.binary())})
-    assert not make_filter(table, 4).any()
+    [empty] = fill_filter([pa.record_batch({"value": pa.array([b"", b""])})], column="value", words=4)
+    made = np.zeros(4, np.uint64)
+    put_together(made, pa.Table.from_batches([empty]))
+    assert not made.any()

@@ -93,12 +93,18 @@ def fill_table(
                 table.add(probes.entries(*sets, of_piece))
             digests += sum_digests(np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1))
             documents += len(piece)
-    data = table.cells.view(np.uint8)
-    slices = np.append(data, np.zeros(-len(data) % SLICE, np.uint8)).reshape(-1, SLICE)
-    used = np.union1d(np.flatnonzero(slices.any(axis=1)), 0)
+    used, slices = cut_slices(table.cells)
     once = np.zeros((2, len(used)), np.int64)
     once[:, 0] = documents, digests
-    yield as_batch(slice=used, cells=binary_column(slices[used]), documents=once[0], digests=once[1])
+    yield as_batch(slice=used, cells=slices, documents=once[0], digests=once[1])
+
+
+def cut_slices(cells: AnyArray) -> tuple[Ints, Any]:
+    """Cut the cells of a table into slices: the numbers of the first and of all that are not of zeros, and their bytes."""
+    data = cells.view(np.uint8)
+    slices = np.append(data, np.zeros(-len(data) % SLICE, np.uint8)).reshape(-1, SLICE)
+    used = np.union1d(np.flatnonzero(slices.any(axis=1)), 0)
+    return used, binary_column(slices[used])
 
 
 def join_tables(batches: Batches, *, marks: bool) -> Iterator[Any]:
@@ -118,9 +124,9 @@ def join_tables(batches: Batches, *, marks: bool) -> Iterator[Any]:
         yield as_batch(slice=np.fromiter(whole, np.int64), cells=binary_column(rows))
 
 
-def put_together(table: Counts | Marks, slices: Any) -> None:
-    """Write the slices of `join_tables`, a pyarrow Table, to an empty table."""
-    data = table.cells.view(np.uint8)
-    for number, cells in zip(slices["slice"].to_pylist(), slices["cells"].to_pylist(), strict=True):
+def put_together(cells: AnyArray, slices: Any) -> None:
+    """Write the slices of `join_tables`, a pyarrow Table, to the cells of an empty table."""
+    data = cells.view(np.uint8)
+    for number, given in zip(slices["slice"].to_pylist(), slices["cells"].to_pylist(), strict=True):
         part = data[number * SLICE : (number + 1) * SLICE]
-        part[:] = np.frombuffer(cells, np.uint8)[: len(part)]
+        part[:] = np.frombuffer(given, np.uint8)[: len(part)]

@@ -80,7 +80,7 @@ def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Call
     texts.add(slices)
     joined = work.apply(slices.select("slice", "cells").repartition("slice"), join_tables, "slice bigint, cells binary",
                         marks=isinstance(table, Marks))
-    put_together(table, as_table(joined))
+    put_together(table.cells, as_table(joined))
     return table
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ndcore._types import UInts
+from ndcore.phases.probes import join_tables, put_together
 from ndcore.phases.shingle_sets import form_sets
-from ndcore.phases.value_filter import MOST_WORDS, join_words, list_words, make_filter
+from ndcore.phases.value_filter import MOST_WORDS, fill_filter
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
@@ -50,15 +53,18 @@ def read_sets(
 
 
 def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = None) -> UInts:
-    """Make the words of a filter of values: SQL of a column as `list_words` takes it.
+    """Make the words of a filter of values: SQL of a column as `fill_filter` takes it.
 
     count: how many values there are; None: as many as rows.
     """
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
-    schema = "piece bigint, words binary"
-    listed = work.apply(wanted.selectExpr(f"{value} as value"), list_words, schema, column="value", words=words)
-    return make_filter(as_table(work.apply(listed.repartition("piece"), join_words, schema)), words)
+    schema = "slice bigint, cells binary"
+    filled = work.apply(wanted.selectExpr(f"{value} as value").coalesce(work.cores), fill_filter, schema, column="value",
+                        words=words)
+    whole = np.zeros(words, np.uint64)
+    put_together(whole, as_table(work.apply(filled.repartition("slice"), join_tables, schema, marks=True)))
+    return whole
 
 
 def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
