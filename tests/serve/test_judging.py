@@ -150,22 +150,27 @@ def press(browser: Tab, key: str) -> None:
                      windowsVirtualKeyCode=ord(key[0].upper()))
 
 
+def wait_for_pair(browser: Tab, number: int) -> None:
+    """Wait until a pair is shown and its page hears keys: a key that comes before its script has run is lost."""
+    browser.wait(f"document.querySelector('[name=number]')?.value === '{number}' && document.readyState === 'complete'")
+
+
 @needs_browser
 def test_pairs_are_judged_by_keyboard_alone(served: tuple[Session, Tab]):
     session, browser = served
     for number, key in enumerate("1232"):
-        browser.wait(f"document.querySelector('[name=number]')?.value === '{number}' && document.readyState === 'complete'")
+        wait_for_pair(browser, number)
         if number == 3:
             press(browser, "n")
             assert browser.evaluate("document.activeElement.name") == "note"
             browser.call("Input.insertText", text="1 not sure")
             press(browser, "Escape")
         press(browser, key)
-    browser.wait("document.querySelector('[name=number]')?.value === '4'")
+    wait_for_pair(browser, 4)
     assert [draw.label for draw in session.answered[:4]] == ["same", "different", "skip", "different"]
     assert session.answered[3].note == "1 not sure"
     press(browser, "u")
-    browser.wait("document.querySelector('[name=number]')?.value === '3'")
+    wait_for_pair(browser, 3)
     assert session.answered[3].label is None
     assert browser.messages == []
     assert browser.evaluate("document.title") == "Judge pairs · ndcore"
