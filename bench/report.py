@@ -34,6 +34,7 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "hamming": "Fingerprints within 3 bits", "pairing": "All pairs of fingerprints", "joining_file": "Fingerprints on disk",
     "repeats": "Repeated passages", "passages": "Passages, beside other tools",
     "contamination": "Benchmark text in a corpus", "ranking": "Copied programs", "store": "What a crawler keeps",
+    "crawling": "Crawls with and without ndcore",
     "spark": "Spark on one machine", "spark_shapes": "Hard collections on one machine",
     "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
     "spark_skew": "Runs of ten billion documents", "kernels": "Kernels", "calls": "What a call costs",

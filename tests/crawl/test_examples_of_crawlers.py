@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from crawled_site import serving
+from crawled_site import CrawledSite, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -57,8 +57,8 @@ def test_revisits_are_of_identical_payloads_only(tmp_path):
 def test_the_crawl_with_crawlee_loses_no_page(tmp_path):
     pytest.importorskip("crawlee", reason="crawlee is not installed")
     pytest.importorskip("resiliparse", reason="the extra web is not installed")
-    with serving() as site:
-        subprocess.run([sys.executable, EXAMPLES / "crawlee_store.py", tmp_path / "store", site.start()[0]], cwd=tmp_path,
+    with serving(CrawledSite()) as site:
+        subprocess.run([sys.executable, EXAMPLES / "crawlee_store.py", tmp_path / "store", site.starts()[0]], cwd=tmp_path,
                        check=True, capture_output=True, timeout=120)
-        assert len(site.contents()) == 54
-        assert len(site.log) < 150
+        assert len({content for content, _ in site.asked}) == 54
+        assert len(site.asked) < 150
