@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 import scrapy
 from crawled_site import prose
-from scrapy.exceptions import DropItem
-from scrapy.http import HtmlResponse
+from scrapy.exceptions import DropItem, IgnoreRequest
+from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from ndcore.crawl.scrapy import NearDuplicateMiddleware, NearDuplicatePipeline
+from ndcore.crawl.crawl_store import TURN, WAITS
+from ndcore.crawl.scrapy import HeldLinksMiddleware, NearDuplicateAddon, NearDuplicateMiddleware, NearDuplicatePipeline
 
 TEXT = prose("a page", 90)
 
@@ -31,6 +33,7 @@ def components(tmp_path):
 
     def make(**settings: object) -> tuple[NearDuplicateMiddleware, NearDuplicatePipeline]:
         crawler = get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / str(len(made))), **settings})
+        HeldLinksMiddleware.from_crawler(crawler)
         made.append(NearDuplicateMiddleware.from_crawler(crawler))
         return made[-1], NearDuplicatePipeline.from_crawler(crawler)
 
@@ -60,14 +63,108 @@ def process(pipeline: NearDuplicatePipeline, item: Any) -> Any:
     return asyncio.run(pipeline.process_item(item))
 
 
-def test_links_of_a_near_duplicate_are_held_back(components):
+def turns(middleware: NearDuplicateMiddleware, *requests: scrapy.Request) -> list[scrapy.Request]:
+    """Give requests their turn; return those that are not dropped. Each is answered by an error."""
+    passed, turning = [], HeldLinksMiddleware(middleware.store)
+    for request in requests:
+        with contextlib.suppress(IgnoreRequest):
+            asyncio.run(turning.process_request(request))
+            passed.append(request)
+            if len(passed) % 2:
+                turning.process_response(request, Response(request.url, status=404))
+            else:
+                turning.process_exception(request, OSError())
+    return passed
+
+
+def test_links_of_a_near_duplicate_wait(components):
     middleware, _ = components()
-    links = [scrapy.Request(f"http://a.example/{i}") for i in range(3)]
+    links = [scrapy.Request(f"http://a.example/{i}", priority=7, meta={"x": 1}) for i in range(3)]
     item = {"name": "x"}
     assert output(middleware, page("http://a.example/"), *links, item) == [*links, item]
-    assert output(middleware, page("http://b.example/"), *links, item) == [item]
+    *held, other = output(middleware, page("http://b.example/"), *links, item)
+    assert [request.url for request in held] == [request.url for request in links] and other is item
+    assert all(request.meta == {"x": 1, WAITS: None} and request.priority < -100_000 for request in held)
+    assert output(middleware, page("http://c.example/"), *links) == []  # they wait already
     stats = middleware.store.stats
-    assert stats.get_value("ndcore/links/held") == 3 and stats.get_value("ndcore/links/pages") == 1
+    assert stats.get_value("ndcore/links/held") == 3 and stats.get_value("ndcore/links/pages") == 2
+
+
+def test_a_link_that_a_page_with_new_content_has_too_is_followed(components):
+    middleware, _ = components(NDCORE_SAMPLE=1)
+    links = [scrapy.Request(f"http://a.example/{i}") for i in range(1000)]
+    output(middleware, page("http://a.example/"))
+    held = output(middleware, page("http://b.example/"), *links)
+    again = output(middleware, page("http://c.example/", prose("other", 90)), links[900])
+    assert again == [links[900]] and WAITS not in again[0].meta
+    passed = turns(middleware, *held)
+    assert held[900] in passed and len(passed) < 50
+    stats = middleware.store.stats
+    assert stats.get_value("ndcore/links/followed") == len(passed) - 1 == 999 - stats.get_value("ndcore/links/dropped")
+
+
+def test_what_a_link_led_to_is_learned(components):
+    """Two links lead to new content, one to a copy, one to no page, which counts as new, and one to an error."""
+    middleware, _ = components()
+    output(middleware, page("http://a.example/"))
+    links = [scrapy.Request(f"http://a.example/{i}", meta={"depth": 4}) for i in range(5)]
+    held = output(middleware, page("http://b.example/"), *links)
+    for request, text in zip(held, (prose("one", 90), TEXT, prose("two", 90), "picture", "error"), strict=True):
+        asyncio.run(HeldLinksMiddleware(middleware.store).process_request(request))
+        assert WAITS not in request.meta and len(request.meta[TURN][1]) == 1
+        response = page(request.url, text)
+        if text in ("picture", "error"):
+            response = Response(request.url, status=200 if text == "picture" else 500)
+        response.request = request
+        [child] = output(middleware, response, scrapy.Request(f"{request.url}/child", meta=request.meta))
+        assert TURN not in child.meta  # a spider that hands on the meta of its response does not hand on the turn
+        assert child.meta.get(WAITS) == (request.meta[TURN] if text == TEXT else None)  # of a copy it is held back, too
+    assert middleware.store.stats.get_value("ndcore/links/new") == 3
+    assert turns(middleware, scrapy.Request("http://a.example/other")) != []  # did not wait
+
+
+def test_a_request_that_the_scheduler_refuses_waits_no_more(components):
+    middleware, _ = components()
+    output(middleware, page("http://a.example/"))
+    [held] = output(middleware, page("http://b.example/"), scrapy.Request("http://a.example/1"))
+    middleware.store._drop_request(held)
+    assert middleware.store.stats.get_value("ndcore/links/held") == 0
+    assert len(output(middleware, page("http://c.example/"), scrapy.Request("http://a.example/1"))) == 1
+
+
+def test_without_turns_a_warning_names_what_is_missing(tmp_path, caplog):
+    crawler = get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store")})
+    middleware = NearDuplicateMiddleware.from_crawler(crawler)
+    output(middleware, page("http://a.example/"))
+    with caplog.at_level(logging.WARNING):
+        for i in range(3):
+            output(middleware, page("http://b.example/"), scrapy.Request(f"http://b.example/{i}"))
+    assert caplog.text.count("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware") == 1
+    asyncio.run(middleware.store.close())
+
+
+async def no_more() -> None:
+    """Close a store that is closed."""
+
+
+def test_the_account_is_logged_at_the_end(components, caplog):
+    middleware, _ = components()
+    output(middleware, page("http://a.example/"))
+    held = output(middleware, page("http://b.example/"), *(scrapy.Request(f"http://a.example/{i}") for i in range(4)))
+    turns(middleware, *held[:3])
+    with caplog.at_level(logging.INFO):
+        asyncio.run(middleware.store.close("shutdown"))
+    middleware.store.close = no_more  # type: ignore[method-assign]
+    assert "of 3 held links 3 were followed and 0 led to new content; none was dropped; up to 1 more wait" in caplog.text
+
+
+def test_an_add_on_names_the_components_once():
+    own = {"ndcore.crawl.scrapy.NearDuplicatePipeline": 777}
+    crawler = get_crawler(settings_dict={
+        "ADDONS": {NearDuplicateAddon: 500}, "ITEM_PIPELINES": own, "SPIDER_MIDDLEWARES": {NearDuplicateMiddleware: 5}})
+    assert crawler.settings.getdict("ITEM_PIPELINES") == own
+    assert crawler.settings.getdict("SPIDER_MIDDLEWARES") == {NearDuplicateMiddleware: 5}
+    assert crawler.settings.getdict("DOWNLOADER_MIDDLEWARES") == {"ndcore.crawl.scrapy.HeldLinksMiddleware": 60}
 
 
 def test_what_is_not_a_link_passes(components):
@@ -77,15 +174,16 @@ def test_what_is_not_a_link_passes(components):
     again = scrapy.Request("http://b.example/", dont_filter=True)
     marked = scrapy.Request("http://b.example/list/2", meta={"ndcore_follow": True})
     link = scrapy.Request("http://b.example/2")
-    assert output(middleware, page("http://b.example/"), form, again, marked, link) == [form, again, marked]
+    *passed, last = output(middleware, page("http://b.example/"), form, again, marked, link)
+    assert passed == [form, again, marked] and WAITS in last.meta
 
 
 def test_links_come_last(components):
-    middleware, _ = components(NDCORE_HELD="last")
+    """NDCORE_HELD="last": each is followed when its turn has come."""
+    middleware, _ = components(NDCORE_HELD="last", NDCORE_SAMPLE=1)
     output(middleware, page("http://a.example/"))
-    link = scrapy.Request("http://b.example/2", priority=7, meta={"x": 1})
-    [held] = output(middleware, page("http://b.example/"), link)
-    assert held.url == link.url and held.meta["x"] == 1 and held.priority < -100_000
+    held = output(middleware, page("http://b.example/"), *(scrapy.Request(f"http://b.example/{i}") for i in range(200)))
+    assert turns(middleware, *held) == held and all(request.priority < -100_000 for request in held)
 
 
 def test_a_page_without_a_verdict_is_followed(components, monkeypatch):

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from ndcore.checks import check_choice, checked_int
+from ndcore.checks import check_choice, checked_int, checked_probability
 from ndcore.choices import HTML_PARTS
+from ndcore.crawl.held_links import HeldLinks
 from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
@@ -22,12 +23,14 @@ from ndcore.store.verdict import VERDICTS, Verdict
 from ndcore.text.inputs import is_by_tags
 
 if TYPE_CHECKING:
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+WAITS = "ndcore_waits"  # key of Request.meta: it was held back and waits; the value is the turn of the page that has it
+TURN = "ndcore_turn"  # key of Request.meta: how a link that was held back is followed
+STATE = "ndcore_held_links"  # key of Spider.state
 ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
 
 logger = logging.getLogger("ndcore.crawl")
@@ -69,7 +72,7 @@ def crawl_store(crawler: Crawler) -> CrawlStore:
 
 
 class CrawlStore:
-    """The store of a crawler, with the depth at which this crawl followed the links of each cluster.
+    """The store of a crawler, with the depth at which this crawl followed the links of each cluster, and its held links.
 
     Parameters
     ----------
@@ -98,6 +101,11 @@ class CrawlStore:
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
+        self.has_turns = False
+        self._held = HeldLinks(self.settings.loss, self.settings.sample)
+        self._name = crawler.request_fingerprinter.fingerprint
+        crawler.signals.connect(self._open, signals.spider_opened)
+        crawler.signals.connect(self._drop_request, signals.request_dropped)
         crawler.signals.connect(self.close, signals.spider_closed)
 
     def _open_store(self) -> Store | StoreClient:
@@ -164,6 +172,47 @@ class CrawlStore:
             return False
         return decided.confirmed or (depth >= self.settings.min_depth and decided.chars >= self.settings.min_chars)
 
+    def hold(self, request: Request) -> bool:
+        """Let a link of a near-duplicate wait for its turn. False: it waits already."""
+        if not self.has_turns:
+            logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
+                           "are all requested in the end; name it there, or use the add-on NearDuplicateAddon")
+            self.has_turns = True
+        held = self._held.hold(self._name(request))
+        if held:
+            self.stats.inc_value("ndcore/links/held")
+        return held
+
+    def let_go(self, request: Request) -> None:
+        """Let a link be followed in its turn without a question, since a page whose links are followed has it too."""
+        if self._held.waiting:
+            self._held.let_go(self._name(request))
+
+    async def catch_up(self) -> None:
+        """Wait until the pages that have come are decided on, so that a turn is taken by what they tell."""
+        await run_on_thread(self._thread, int)
+
+    def take_turn(self, request: Request) -> bool:
+        """Decide on a link whose turn has come, and tell whether it is followed."""
+        if self.settings.held == "last":
+            self.let_go(request)
+        turn = self._held.decide(self._name(request), request.url, request.meta.pop(WAITS))
+        self.stats.set_value("ndcore/links/followed", self._held.followed)
+        self.stats.set_value("ndcore/links/dropped", self._held.dropped)
+        request.meta[TURN] = turn
+        return turn is not None
+
+    def learn(self, request: Request, decided: Decided | None, *, failed: bool = False) -> None:
+        """Learn from the answer to a request: whether it has new content, and what the link led to if it was held back.
+
+        A response without a verdict counts as new content. failed: there is no response, or one that is an error.
+        """
+        new = not failed and (decided is None or decided.verdict.kept)
+        self._held.contents += new
+        if (turn := request.meta.get(TURN)) is not None:
+            self._held.learn(turn, new=new)
+            self.stats.set_value("ndcore/links/new", self._held.new)
+
     def links_followed(self, decided: Decided, depth: int) -> None:
         """Note that the links of a page were followed."""
         cluster = hash(decided.verdict.cluster)
@@ -184,12 +233,34 @@ class CrawlStore:
         remembered = self._items.pop(id(item), None)
         return None if remembered is None else remembered[1]
 
-    # ---- the end
+    # ---- the begin and the end
 
-    async def close(self) -> None:
+    def _open(self, spider: Spider) -> None:
+        """Go on with the held links of a crawl that was paused (JOBDIR)."""
+        state = getattr(spider, "state", None)
+        if isinstance(state, dict):
+            self._held = state.setdefault(STATE, self._held)
+            self._held.loss, self._held.sample = self.settings.loss, self.settings.sample
+
+    def _drop_request(self, request: Request) -> None:
+        """Let go of a link that the scheduler refuses: the crawl has seen it before."""
+        if WAITS in request.meta:
+            self.let_go(request)
+            self.stats.inc_value("ndcore/links/held", -1)
+
+    async def close(self, reason: str = "finished") -> None:
         """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
+        if self.settings.held == "drop" and (self._held.followed or self._held.waiting):
+            self._tell_unseen(0 if reason == "finished" else len(self._held.waiting))
         await run_on_thread(self._thread, self._store.close)
         self._thread.shutdown(wait=False)
+
+
+    def _tell_unseen(self, waiting: int) -> None:
+        """Log, and put into the statistics, how many contents the dropped links may lead to."""
+        logger.info("%s", self._held.account(waiting))
+        for name, value in zip(("unseen", "unseen_low", "unseen_high"), self._held.unseen(), strict=True):
+            self.stats.set_value(f"ndcore/links/{name}", round(value))
 
 
 async def run_on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
@@ -247,7 +318,12 @@ class CrawlSettings:
     min_chars : int
         NDCORE_MIN_CHARS (300). Links of pages with shorter texts are never held back.
     held : "drop" or "last"
-        NDCORE_HELD ("drop"), what becomes of links that are held back. "last": requested after all others of their host.
+        NDCORE_HELD ("drop"), what becomes of links that are held back and wait until no others of their host are left.
+        "drop": those that promise no new content are dropped (`HeldLinks`). "last": all are requested.
+    loss : float
+        NDCORE_LOSS (0.01), the share of contents that may stay unseen, by the estimate.
+    sample : int
+        NDCORE_SAMPLE (300), how many of the held links are followed at least, or all.
     part : "page" or "main"
         NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
     text : callable or None
@@ -266,6 +342,8 @@ class CrawlSettings:
     min_depth: int
     min_chars: int
     held: str
+    loss: float
+    sample: int
     part: str
     text: Callable[[Any], Any] | None
     flush_seconds: float
@@ -305,6 +383,8 @@ class CrawlSettings:
             store=str(store), shared=shared, options=options, drop=_read_drop(settings), held=held, part=part,
             field=settings.get("NDCORE_FIELD", "ndcore"), url_field=settings.get("NDCORE_URL_FIELD", "url"),
             text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
+            loss=checked_probability("NDCORE_LOSS", settings.getfloat("NDCORE_LOSS", 0.01), "0.01"),
+            sample=checked_int("NDCORE_SAMPLE", settings.getint("NDCORE_SAMPLE", 300), 1),
             min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),
             min_chars=checked_int("NDCORE_MIN_CHARS", settings.getint("NDCORE_MIN_CHARS", 300), 0),
             text=None if text is None else load_object(text),

@@ -1,9 +1,8 @@
-"""Near-duplicates in Scrapy: an item pipeline that tags or drops, and a spider middleware that holds links back.
+"""Near-duplicates in Scrapy: an item pipeline that tags or drops, and two middlewares that hold links back.
 
-Both are named in the settings of a project (docs/crawlers.md)::
+An add-on brings all three into a project (docs/crawlers.md)::
 
-    ITEM_PIPELINES = {"ndcore.crawl.scrapy.NearDuplicatePipeline": 300}
-    SPIDER_MIDDLEWARES = {"ndcore.crawl.scrapy.NearDuplicateMiddleware": 950}
+    ADDONS = {"ndcore.crawl.scrapy.NearDuplicateAddon": 500}
     NDCORE_STORE = "pages.store"
 
 Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007, §1, DOI 10.1145/1242572.1242592.
@@ -15,33 +14,53 @@ import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Self
 
-from ndcore.crawl.crawl_store import CrawlStore, crawl_store
+from ndcore.crawl.crawl_store import TURN, WAITS, CrawlStore, crawl_store
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
-__all__ = ["NearDuplicateMiddleware", "NearDuplicatePipeline"]
+__all__ = ["HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline"]
 
 FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back
-LAST = 1_000_000  # taken from the priority of a request that comes last
+LAST = 1_000_000  # taken from the priority of a request that waits
 
 logger = logging.getLogger("ndcore.crawl")
+
+
+class NearDuplicateAddon:
+    """Add-on that puts `NearDuplicatePipeline`, `NearDuplicateMiddleware` and `HeldLinksMiddleware` into a project.
+
+    A component that the settings of the project name themselves stays where they put it.
+    """
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Add the components, as Scrapy asks of an add-on."""
+        for name, component, place in (
+            ("ITEM_PIPELINES", NearDuplicatePipeline, 300),
+            ("SPIDER_MIDDLEWARES", NearDuplicateMiddleware, 100),  # after those that leave out links: too deep, too long
+            ("DOWNLOADER_MIDDLEWARES", HeldLinksMiddleware, 60),  # after the one that refuses other sites
+        ):
+            path = f"{component.__module__}.{component.__qualname__}"
+            if not {component, path} & set(settings[name]):
+                settings[name][path] = place
 
 
 class NearDuplicateMiddleware:
     """Spider middleware that decides on each page once, and holds back the links of near-duplicates.
 
     The links of a page are held back where links of a page with nearly the same text were followed in this crawl, no
-    farther from the start: requests by GET, but for the page itself, and without ``meta={"ndcore_follow": True}``. Settings:
-    `CrawlSettings`. Items go on to `NearDuplicatePipeline` with the verdict on their page.
+    farther from the start: requests by GET, but for the page itself, and without ``meta={"ndcore_follow": True}``. They wait
+    until nothing else of their host is left; then `HeldLinksMiddleware` decides on each. Settings: `CrawlSettings`. Items go
+    on to `NearDuplicatePipeline` with the verdict on their page.
 
     Notes
     -----
     Manku et al. (2007), §1: the links of a near-duplicate are not followed. They lead to copies of what its representative
-    links to. Where that is not so, pages are lost: lists that share most of their text but not their links, for example.
-    Give their requests ``ndcore_follow``, or set NDCORE_HELD to "last": then nothing is lost.
+    links to. Where that is not so, pages would be lost: products that look alike, each with a manual of its own, for
+    example. So some are followed (`HeldLinks`), and how many contents stay unseen is estimated when the spider is closed.
 
     The canonical URL that a page names is a hint: anybody may write it, and many sites name their start page on every page.
     So it never makes a verdict. Where the store has the URL, and the text is a duplicate as well, two witnesses agree: links
@@ -64,12 +83,14 @@ class NearDuplicateMiddleware:
 
         decided = await self.store.page(response)
         depth = int(response.meta.get("depth", 0))
+        if response.request is not None and 200 <= response.status < 300:
+            self.store.learn(response.request, decided)
         holds = decided is not None and self.store.holds_links(decided, depth)
         if holds:
             self.store.stats.inc_value("ndcore/links/pages")
         async for each in result:
             if isinstance(each, Request):
-                passed = self._pass_link(each, response) if holds else each
+                passed = self._pass_link(each, response, holds=holds)
                 if passed is not None:
                     yield passed
             else:
@@ -79,14 +100,55 @@ class NearDuplicateMiddleware:
         if decided is not None and not holds:
             self.store.links_followed(decided, depth)
 
-    def _pass_link(self, request: Request, response: Response) -> Request | None:
-        """Return the request to pass on for a link of a near-duplicate; None: it is held back."""
-        if request.method != "GET" or request.url == response.url or request.meta.get(FOLLOW):
+    def _pass_link(self, request: Request, response: Response, *, holds: bool) -> Request | None:
+        """Return the request to pass on for a link of a page; None: it waits already."""
+        turn = response.meta.get(TURN)
+        for mark in (WAITS, TURN):  # a spider may hand the meta of its response on
+            request.meta.pop(mark, None)
+        if request.method != "GET" or request.url == response.url or request.meta.get(FOLLOW) or not holds:
+            self.store.let_go(request)
             return request
-        self.store.stats.inc_value("ndcore/links/held")
-        if self.store.settings.held == "drop":
+        if not self.store.hold(request):
             return None
-        return request.replace(priority=request.priority - LAST)
+        last = request.replace(priority=request.priority - LAST)
+        last.meta[WAITS] = turn
+        return last
+
+
+class HeldLinksMiddleware:
+    """Downloader middleware that decides on each link that was held back, when its turn has come (`HeldLinks`).
+
+    A link that is dropped takes no request; where it has an errback, that is called with IgnoreRequest.
+    """
+
+    def __init__(self, store: CrawlStore) -> None:
+        self.store = store
+        store.has_turns = True
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware of a crawler, as Scrapy does."""
+        return cls(crawl_store(crawler))
+
+    async def process_request(self, request: Request, spider: Any = None) -> None:
+        """Let a request pass, or raise IgnoreRequest for a link that is dropped."""
+        from scrapy.exceptions import IgnoreRequest
+
+        if WAITS not in request.meta:
+            return
+        await self.store.catch_up()
+        if not self.store.take_turn(request):
+            raise IgnoreRequest("a link of a near-duplicate, like others that led to nothing new")
+
+    def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
+        """Learn that a link led to an error; other responses are told by `NearDuplicateMiddleware`."""
+        if not 200 <= response.status < 300:
+            self.store.learn(request, None, failed=True)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
+        """Learn that a link led to nothing: no server answered, or another middleware refused it."""
+        self.store.learn(request, None, failed=True)
 
 
 class NearDuplicatePipeline:

@@ -1,0 +1,209 @@
+"""Links of near-duplicates wait until nothing else is left; then some are followed, and the others are accounted for.
+
+Manku, Jain, Das Sarma (2007, §1) drop the links of a near-duplicate. That loses pages where a site repeats a frame and not
+what it links to: products that look alike, each with a manual of its own. So a link waits, and when its turn comes, one of
+three rules decides on it:
+
+- Links of one kind are followed until BUDGET pages of it have come: what the kind leads to is not known before.
+- A kind that pays is followed on: one of its last 1 / loss links led to new content.
+- Any other link is followed with a known probability, by a salted hash of its address, and dropped otherwise.
+
+The links that the third rule follows are a sample of all that it decides on, so they tell how many contents the dropped ones
+would have led to: each that led to new content, and was followed with probability q, stands for (1 - q) / q dropped ones
+(Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446). Every choice is made before its outcome is known, so what
+was learned from earlier links makes no bias. The more the estimate exceeds the stated loss, the longer a kind is followed.
+
+Links are of one kind if they have the same host, the same first folder, the same number of folders and the same names of
+parameters.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from ndcore.stats.poisson import weighted_interval
+
+BUDGET = 5  # pages of a kind of links that come before it is known what they lead to
+SHARE = 3  # when `sample` links were followed, the n-th that may be dropped is followed with probability sample / SHARE / n
+HOSTS, KINDS = 4096, 64  # that are remembered: hosts, and kinds of a host; all other links of a host are one kind
+PARAMETERS = 64  # of a URL that are read
+THROUGH = 8  # kinds through which a link leads on, at most
+
+
+class Turn(NamedTuple):
+    """A link that is followed.
+
+    weight: for how many dropped links it stands. kinds: of the link, and of held links through which the crawl came to it,
+    the nearest first; each as hashes of a host and of a kind. Empty: the link did not wait.
+    """
+
+    weight: float
+    kinds: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Kind:
+    """What links of a kind led to: how many pages came, in all and since the last link that led to new content.
+
+    misses is None as long as none did. Here a link leads to new content through other held links, too.
+    """
+
+    came: int = 0
+    misses: int | None = None
+
+
+@dataclass
+class HeldLinks:
+    """The links that a crawl holds back.
+
+    Attributes
+    ----------
+    loss : float
+        The share of the contents that may stay unseen, by the estimate.
+    sample : int
+        Held links that are followed at least, or all.
+    salt : bytes
+        Of the hashes: no site can tell which of its links are followed.
+    waiting : set of int
+        Hashes of the links that wait.
+    contents : int
+        Pages of this crawl with new content.
+    followed, new, dropped : int
+        Links whose turn has come: followed, and of these those that led to new content; and dropped.
+    drawn : int
+        Of all these, the links that the third rule decided on.
+    weights : list of float
+        Of the links that stood for dropped ones and led to new content.
+    heaviest : float
+        The largest weight so far that a link could have got.
+    """
+
+    loss: float
+    sample: int
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    waiting: set[int] = field(default_factory=set)
+    contents: int = 0
+    followed: int = 0
+    new: int = 0
+    dropped: int = 0
+    drawn: int = 0
+    weights: list[float] = field(default_factory=list)
+    heaviest: float = 0.0
+    _kinds: OrderedDict[int, dict[int, Kind]] = field(default_factory=OrderedDict)
+
+    # ---- waiting
+
+    def hold(self, name: bytes) -> bool:
+        """Let a link wait. False: it waits already.
+
+        name: the same for all links to one page, as Scrapy's fingerprints of requests.
+        """
+        hashed = self._hash(name)
+        if hashed in self.waiting:
+            return False
+        self.waiting.add(hashed)
+        return True
+
+    def let_go(self, name: bytes) -> None:
+        """Let a link wait no more: a page whose links are followed has it too, or the crawl has seen it before."""
+        self.waiting.discard(self._hash(name))
+
+    # ---- deciding
+
+    def decide(self, name: bytes, url: str, through: Turn | None = None) -> Turn | None:
+        """Decide on a link whose turn has come: how it is followed, or None, and it is dropped.
+
+        A link that waits no more is followed, and stands for no other one. through: the turn of the link that led to the
+        page which has this one.
+        """
+        hashed = self._hash(name)
+        if hashed not in self.waiting:
+            return Turn(0.0, ())
+        self.waiting.remove(hashed)
+        kind = self._kind_of(url)
+        links, weight = self._links(*kind), 0.0
+        if links.came >= BUDGET and not self._pays(links):
+            self.drawn += 1
+            chance = 1.0 if self.followed < self.sample else min(1.0, self.sample / SHARE / self.drawn)
+            self.heaviest = max(self.heaviest, weight := 1.0 / chance - 1.0)
+            if hashed >= chance * 2.0**64:
+                self.dropped += 1
+                return None
+        self.followed += 1
+        earlier = () if through is None else through[1]
+        return Turn(weight, tuple(dict.fromkeys((kind, *earlier)))[:THROUGH])
+
+    def learn(self, turn: Turn, *, new: bool) -> None:
+        """Learn whether a link that was followed led to new content, when its page has come or failed to.
+
+        turn: what `decide` returned.
+        """
+        weight, kinds = turn  # queues of Scrapy may make a plain tuple of it
+        for host, kind in kinds[:1]:
+            links = self._links(host, kind)
+            links.came += 1
+            links.misses = None if links.misses is None else links.misses + 1
+        if not new:
+            return
+        self.new += bool(kinds)
+        for host, kind in kinds:
+            self._links(host, kind).misses = 0
+        if weight > 0.0:
+            self.weights.append(weight)
+
+    def _pays(self, links: Kind) -> bool:
+        """Tell whether a kind of links led to new content lately."""
+        if links.misses is None:
+            return False
+        stated = self.loss * max(1, self.contents)
+        return links.misses < max(1.0, sum(self.weights) / stated) / self.loss
+
+    # ---- kinds
+
+    def _kind_of(self, url: str) -> tuple[int, int]:
+        """Return the host and the kind of a URL, as hashes: strangers choose them."""
+        parts = urlsplit(url)
+        folders = parts.path.split("/")[1:]
+        first = folders[0] if len(folders) > 1 else ""
+        names = {name for name, _ in parse_qsl(parts.query[: 1 << 12], keep_blank_values=True)[:PARAMETERS]}
+        kind = "\0".join([first, str(len(folders)), *sorted(names)])
+        return self._hash(parts.netloc.encode("utf-8", "replace")), self._hash(kind.encode("utf-8", "replace"))
+
+    def _links(self, host: int, kind: int) -> Kind:
+        """Return what is known of the links of a kind; hosts that had no turn for the longest time are forgotten."""
+        kinds = self._kinds.setdefault(host, {})
+        self._kinds.move_to_end(host)
+        if len(self._kinds) > HOSTS:
+            self._kinds.popitem(last=False)
+        return kinds.setdefault(kind if kind in kinds or len(kinds) < KINDS else 0, Kind())
+
+    def _hash(self, data: bytes) -> int:
+        """Hash bytes to 64 bits, uniformly to all who do not know the salt."""
+        return int.from_bytes(blake2b(data, digest_size=8, key=self.salt).digest(), "little")
+
+    # ---- the account
+
+    def unseen(self) -> tuple[float, float, float]:
+        """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
+
+        Contents that lie behind those are not counted.
+        """
+        low, high = weighted_interval(self.weights, self.heaviest)
+        return sum(self.weights), low, min(high, float(self.dropped))
+
+    def account(self, waiting: int) -> str:
+        """Tell what became of the links, in words. waiting: how many wait still, at most."""
+        told = (f"of {self.followed + self.dropped:,} held links {self.followed:,} were followed and {self.new:,} led to "
+                "new content")
+        if self.dropped:
+            estimate, low, high = self.unseen()
+            told += (f"; {self.dropped:,} were dropped: about {estimate:,.0f} contents unseen (95 %: {low:,.0f} to "
+                     f"{high:,.0f}), and what lies behind those is not counted")
+        else:
+            told += "; none was dropped"
+        return told + (f"; up to {waiting:,} more wait" if waiting else "")
