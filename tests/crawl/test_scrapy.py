@@ -71,7 +71,7 @@ def turns(middleware: NearDuplicateMiddleware, *requests: scrapy.Request) -> lis
             asyncio.run(turning.process_request(request))
             passed.append(request)
             if len(passed) % 2:
-                turning.process_response(request, Response(request.url, status=404))
+                asyncio.run(turning.process_response(request, Response(request.url, status=500)))
             else:
                 turning.process_exception(request, OSError())
     return passed
@@ -121,6 +121,27 @@ def test_what_a_link_led_to_is_learned(components):
         assert child.meta.get(WAITS) == (request.meta[TURN] if text == TEXT else None)  # of a copy it is held back, too
     assert middleware.store.stats.get_value("ndcore/links/new") == 3
     assert turns(middleware, scrapy.Request("http://a.example/other")) != []  # did not wait
+
+
+def test_a_page_that_is_gone_is_located_no_more(components, tmp_path):
+    middleware, _ = components()
+    for host in "ab":
+        output(middleware, page(f"http://{host}.example/"))
+    turning = HeldLinksMiddleware(middleware.store)
+    for url, status in (("http://b.example/", 410), ("http://c.example/", 404), ("http://a.example/", 500)):
+        response = Response(url, status=status)
+        assert asyncio.run(turning.process_response(scrapy.Request(url), response)) is response
+    assert middleware.store.stats.get_value("ndcore/pages/gone") == 1
+    assert middleware.store._store.locate("http://b.example/") == "http://a.example/"
+
+
+def test_an_error_of_the_store_stops_no_crawl(components, monkeypatch, caplog):
+    middleware, _ = components()
+    monkeypatch.setattr(middleware.store, "_mark_gone", None)
+    asyncio.run(HeldLinksMiddleware(middleware.store).process_response(
+        scrapy.Request("http://a.example/"), Response("http://a.example/", status=404)))
+    assert middleware.store.stats.get_value("ndcore/errors") == 1
+    assert "<http://a.example/> is gone, and the store could not be told" in caplog.text
 
 
 def test_a_request_that_the_scheduler_refuses_waits_no_more(components):

@@ -33,6 +33,20 @@ def by_definition(here, there):
             here._pages[key].versions[:] = page.versions
 
 
+def test_pages_that_are_gone_are_gone_after_a_merge(tmp_path):
+    with opened(tmp_path / "a", **settings()) as a, opened(tmp_path / "b", **settings()) as b:
+        a.decide("both", TEXT, 1)
+        for key in ("both", "other", "back"):
+            b.decide(key, TEXT, 2)
+            b.mark_gone(key, 3)
+        b.decide("back", TEXT, 4)
+        a.merge(b)
+        assert a.locate("both") == "back"
+        assert [version.change for version in a.history("other")] == [None, "gone"]
+        assert [version.change for version in a.history("both")] == [None, "unchanged", "gone"]
+        assert a.check() == []
+
+
 @hypothesis_settings(max_examples=12)
 @given(here=PAGES, there=PAGES, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans(), compact=st.booleans())
 def test_clusters_are_the_references(here, there, evidence, hosts, compact):

@@ -77,6 +77,7 @@ def test_a_document_has_the_digests_that_its_flags_announce():
 
 
 @pytest.mark.parametrize("payload", [b"\x06" + bytes(30), b"\x07" + bytes(30), b"\x18" + bytes(40), b"\xa0" + bytes(40),
+                                     b"\xc0" + bytes(40),
                                      b"\x01" + bytes(60), b"\x25" + bytes(60)])
 def test_kinds_classes_and_changes_that_there_are_not(payload):
     with pytest.raises(CorruptFile):

@@ -28,6 +28,7 @@ STEPS = st.lists(
         st.tuples(st.just("decide"), KEYS, TEXTS, DATES),
         st.tuples(st.just("decide_many"), st.lists(st.tuples(KEYS, TEXTS, DATES), min_size=1, max_size=6)),
         st.tuples(st.just("peek"), TEXTS, KEYS),
+        st.tuples(st.just("mark_gone"), KEYS, DATES),
         st.tuples(st.just("remove"), KEYS),
         st.tuples(st.just("expire"), DATES),
         st.tuples(st.sampled_from(["compact", "reopen"])),

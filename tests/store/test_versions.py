@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from stores import TEXT, Both, opened, settings
 
+from ndcore.progress import resolve
+from ndcore.storage.container import CorruptFile
+from ndcore.store.damage import salvage
+from ndcore.store.records import VALID, Sighting
+from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, pages_of
 
 
@@ -16,6 +21,70 @@ def test_a_text_that_moved_is_located(tmp_path):
     assert both.store.locate("mirror") == "new" and both.store.locate("old") == "old"
     both.check()
     both.store.close()
+
+
+@pytest.mark.parametrize("evidence", ["text", "shingles"])
+def test_a_page_that_is_gone(tmp_path, evidence):
+    """It is located no more, is compared with as before, and comes back with another sighting."""
+    both = Both(tmp_path, evidence=evidence)
+    for key, date in (("a", 1), ("b", 2), ("c", 3)):
+        both.decide(key, TEXT, date)
+    for key, located in (("c", "b"), ("c", "b"), ("b", "a"), ("a", None)):
+        both.mark_gone(key, 9)
+        both.check()
+        if located is None:
+            with pytest.raises(LookupError, match="all pages with the content of 'a' are gone"):
+                both.store.locate("a")
+        else:
+            assert both.store.locate("a") == located
+    assert [version.change for version in both.store.history("c")] == [None, "gone"]
+    both.decide("d", TEXT + " moved", 4)
+    assert both.store.locate("a") == "d" and both.store.decide("e", TEXT, 0).of == "a"
+    both.store.remove("e")
+    for _ in range(2):
+        both.reopen()
+        both.check()
+        both.compact()
+        both.check()
+    both.decide("c", TEXT + "!", 10)
+    assert both.store.locate("a") == "c" and [v.change for v in both.store.history("c")] == [None, "gone", "lexical"]
+    both.mark_gone("b", 11)
+    both.decide("b", "else", 12)  # a new document of the key
+    both.check()
+    assert both.store.check() == []
+    both.store.close()
+
+
+def test_dates_of_pages_that_are_gone(tmp_path):
+    """A tombstone is no sighting: the page expires as before."""
+    both = Both(tmp_path)
+    both.decide("a", TEXT, 1)
+    both.mark_gone("a", 50)
+    both.expire(10)
+    both.check()
+    assert len(both.store) == 0
+    with pytest.raises(KeyError, match="no page with the key 'a'"):
+        both.store.mark_gone("a")
+    with pytest.raises(TypeError, match="the date is"):
+        both.store.mark_gone("a", [])  # type: ignore[arg-type]
+    both.store.close()
+
+
+def test_pages_that_are_gone_are_gone_after_a_repair(tmp_path):
+    with opened(tmp_path / "a", **settings()) as a, opened(tmp_path / "b", **settings()) as b:
+        for date, key in enumerate(("old", "new")):
+            a.decide(key, TEXT, date)
+        a.mark_gone("new", 7)
+        assert salvage(a._directory.state, b._directory.state, resolve(False)).problems == []
+        assert b.locate("old") == "old" and b.history("new") == a.history("new")
+
+
+def test_a_tombstone_with_a_text_is_damage(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        store.decide("a", TEXT, 1)
+        forged = Sighting(0, 0, VALID, Version(1, "gone", None), bytes(16), 0, b"text")
+        with pytest.raises(CorruptFile, match="a page that is gone, with a text"):
+            store._directory.state.check(forged, 1000)
 
 
 def test_changes_are_real_or_lexical(tmp_path):

@@ -160,6 +160,23 @@ class CrawlStore:
             self._flushed = time.monotonic()
         return Decided(verdict, len(text), names_stored, is_by_tags(text))
 
+    async def gone(self, url: str) -> None:
+        """Tell the store that a page is gone, if it has the page. An error does not stop the crawl."""
+        try:
+            known = await run_on_thread(self._thread, self._mark_gone, url)
+        except Exception:
+            self.stats.inc_value("ndcore/errors")
+            logger.exception("<%s> is gone, and the store could not be told", url)
+        else:
+            self.stats.inc_value("ndcore/pages/gone", int(known))
+
+    def _mark_gone(self, url: str) -> bool:
+        """Mark a page as gone, on the thread; return whether the store has it."""
+        known = url in self._store
+        if known:
+            self._store.mark_gone(url)
+        return known
+
     # ---- links
 
     def holds_links(self, decided: Decided, depth: int) -> bool:

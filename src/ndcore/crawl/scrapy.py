@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline"]
 
 FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back
+GONE = (404, 410)  # statuses of pages that are there no more
 LAST = 1_000_000  # taken from the priority of a request that waits
 
 logger = logging.getLogger("ndcore.crawl")
@@ -118,7 +119,8 @@ class NearDuplicateMiddleware:
 class HeldLinksMiddleware:
     """Downloader middleware that decides on each link that was held back, when its turn has come (`HeldLinks`).
 
-    A link that is dropped takes no request; where it has an errback, that is called with IgnoreRequest.
+    It also tells the store of pages that are gone, status 404 or 410: `Store.locate` names them no more. A link that is
+    dropped takes no request; where it has an errback, that is called with IgnoreRequest.
     """
 
     def __init__(self, store: CrawlStore) -> None:
@@ -140,10 +142,15 @@ class HeldLinksMiddleware:
         if not self.store.take_turn(request):
             raise IgnoreRequest("a link of a near-duplicate, like others that led to nothing new")
 
-    def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
-        """Learn that a link led to an error; other responses are told by `NearDuplicateMiddleware`."""
+    async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
+        """Tell the store of a page that is gone, and learn that a link led to an error.
+
+        Other responses are told by `NearDuplicateMiddleware`.
+        """
         if not 200 <= response.status < 300:
             self.store.learn(request, None, failed=True)
+            if response.status in GONE:
+                await self.store.gone(request.url)
         return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:

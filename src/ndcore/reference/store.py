@@ -59,11 +59,17 @@ class BruteForceVersion:
 
 @dataclass
 class _Page:
-    """A key's live text, the text of its last version, and its versions."""
+    """A key's live text, the text of its last version, its versions, and whether it is gone."""
 
     live: str | bytes
     last: str | bytes
     versions: list[BruteForceVersion] = field(default_factory=list)
+    gone: bool = False
+
+    @property
+    def date(self) -> float:
+        """The date of the last version that was there."""
+        return next(version.date or 0 for version in reversed(self.versions) if version.change != "gone")
 
 
 class BruteForceStore:
@@ -98,7 +104,7 @@ class BruteForceStore:
         versions = [] if known is None else known.versions
         versions.append(BruteForceVersion(date, change, score))
         if known is not None and change in ("unchanged", "lexical"):
-            known.last = page  # the live document and its place in the order stay
+            known.last, known.gone = page, False  # the live document and its place in the order stay
             return self._read_verdict(key, self._deduplicate(), list(self._pages).index(key), change, date)
         self._pages.pop(key, None)
         self._pages[key] = _Page(page, page, versions)  # at the end
@@ -112,13 +118,20 @@ class BruteForceStore:
         del self._pages[name]
         return verdict
 
+    def mark_gone(self, key: Key, date: float | None = None) -> None:
+        """Note that the page of a key is there no more. KeyError: there is none."""
+        page = self._pages[key]
+        if not page.gone:
+            page.gone = True
+            page.versions.append(BruteForceVersion(date, "gone", None))
+
     def remove(self, key: Key) -> None:
         """Forget a key with all its versions. KeyError: there is none."""
         del self._pages[key]
 
     def expire(self, before: float) -> list[Key]:
         """Remove the keys whose last version is older, and return them."""
-        old = [key for key, page in self._pages.items() if (page.versions[-1].date or 0) < before]
+        old = [key for key, page in self._pages.items() if page.date < before]
         for key in old:
             self.remove(key)
         return old
@@ -136,10 +149,15 @@ class BruteForceStore:
         return next(members for members in self.clusters().values() if key in members)
 
     def locate(self, key: Key) -> Key:
-        """Return the key of the cluster whose last version is the most recent; of several the last acknowledged."""
-        members = self.cluster(key)
+        """Return the key of the cluster whose last version is the most recent; of several the last acknowledged.
+
+        LookupError where all its pages are gone.
+        """
+        members = [member for member in self.cluster(key) if not self._pages[member].gone]
+        if not members:
+            raise LookupError(key)
         order = list(self._pages)
-        return max(members, key=lambda member: (self._pages[member].versions[-1].date or 0, order.index(member)))
+        return max(members, key=lambda member: (self._pages[member].date, order.index(member)))
 
     def history(self, key: Key) -> list[BruteForceVersion]:
         """Return the versions of a key in the order in which they were acknowledged."""

@@ -63,6 +63,7 @@ CHANGES = {  # change of a version -> colour and words
     "lexical": ("p2", "lexical only", "the same tokens in the same order"),
     "near": ("p4", "real", "a near-duplicate of the version before"),
     "other": ("p6", "real", "another text"),
+    "gone": ("p8", "gone", "the server had the page no more"),
 }
 
 

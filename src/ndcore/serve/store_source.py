@@ -126,7 +126,10 @@ class StoreSource:
     def locate(self, asked: Asked) -> Located:
         """Find where the content of a key was seen last."""
         with self._follow_writer() as store:
-            return self._locate(store, _find_key(store, asked["key"], asked.get("kind")))
+            key = _find_key(store, asked["key"], asked.get("kind"))
+            if (located := self._locate(store, key)) is None:
+                raise Refused(404, f"all pages with the content of {name_of(key)!r:.200} are gone")
+            return located
 
     def compare(self, asked: Asked) -> Compared:
         """Mark the differences of two texts: stored ones by their keys, or given ones."""
@@ -170,8 +173,12 @@ class StoreSource:
         part, page = cut_page(members, asked)
         return Cluster(members[0], len(members), [_describe_member(store, each) for each in part], page)
 
-    def _locate(self, store: Store, key: Key) -> Located:
-        latest = store.locate(key)
+    def _locate(self, store: Store, key: Key) -> Located | None:
+        """Find where the content of a key was seen last; None where all pages with it are gone."""
+        try:
+            latest = store.locate(key)
+        except LookupError:
+            return None
         return Located(key, latest, write_iso(store.history(latest)[-1].date))
 
 

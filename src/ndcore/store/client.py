@@ -83,6 +83,7 @@ class StoreClient:
 
     decide = remote(Store.decide)
     peek = remote(Store.peek)
+    mark_gone = remote(Store.mark_gone)
     remove = remote(Store.remove)
     expire = remote(Store.expire)
     __contains__ = remote(Store.__contains__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +10,13 @@ import numpy as np
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
-from ndcore.store.engine import Batch
+from ndcore.store.engine import Batch, mark_gone
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
-from ndcore.store.versions import chain_of, pages_of
+from ndcore.store.versions import chain_of, gone_since, pages_of
 
 BATCH = 256  # documents that are decided on at once
 
@@ -74,8 +75,19 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
                 whole += _is_whole(old, number)
         if pages:
             Batch(new, Pages.of(pages)).decide()
+        for number in numbers[first : first + BATCH]:
+            _carry_gone(old, new, number)
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
     return Salvaged(problems, whole)
+
+
+def _carry_gone(old: State, new: State, number: int) -> None:
+    """Note in a state that a page of another one is gone, where that can be read."""
+    with contextlib.suppress(CorruptFile):
+        date, document = gone_since(old, number), old.document(number)
+        known = new.find(document.name, new.preparer.hashed(document.name))
+        if date is not None and known is not None:
+            mark_gone(new, known, date)
 
 
 def says_more(log: Log, state: State) -> bool:

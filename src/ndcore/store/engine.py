@@ -17,7 +17,7 @@ from ndcore._types import Text, UInts
 from ndcore.store.batches import ALONE, NEW, BatchPlan
 from ndcore.store.labels import KEPT, LabelPlace, Plan
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import DIGESTED, STR, VALID, Document, Sighting, encode, encode_new
+from ndcore.store.records import DIGESTED, GONE, STR, VALID, Document, Sighting, encode, encode_new
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Verdict, Version
 
@@ -68,6 +68,16 @@ def hold(state: State, page: Page) -> Verdict:
     decision = decide(state, page)
     state.apply(decision.record, -1, page, decision.features)
     return decision.verdict
+
+
+def mark_gone(state: State, number: int, date: int) -> None:
+    """Write to the log that the page of a live document is there no more, unless it is known."""
+    if state.columns.get("flags", number) & GONE:
+        return
+    last, previous = state.last(number), state.columns.get("last", number)
+    origin = last.origin if isinstance(last, Sighting) else previous
+    record = Sighting(number, origin, last.flags & VALID, Version(date, "gone", None), state.whole(last), previous)
+    state.apply(record, state.log.append([encode(record)])[0])
 
 
 def look(state: State, page: Page) -> Verdict:

@@ -86,6 +86,8 @@ class RecordReader:
         elif isinstance(record, Sighting):
             if record.origin >= position:
                 wrong = f"its document is at position {record.origin}"
+            elif record.evidence and record.version.change == "gone":
+                wrong = "a page that is gone, with a text"
             elif record.evidence and self.settings.evidence != "text":
                 wrong = "a version with a text, and the store keeps none"
         elif isinstance(record, Document):

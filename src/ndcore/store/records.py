@@ -10,7 +10,7 @@ document   flags u8, date i64, number u32, [label u32, if it is another number],
            of the tokens (16, with shingles)], key, [previous version: position u64, resemblance f64, with a change],
            [changes], [history], evidence
 sighting   flags u8, date i64, number u32, digest of the bytes, previous version, position u64 of the record of the
-           document, text of a lexical version
+           document, text of a lexical version; with the change "gone": the page is there no more
 removal    flags u8, changes
 dictionary number u32, bytes for zstandard
 ========== ======================================================================================================
@@ -34,6 +34,7 @@ from ndcore.storage.container import CorruptFile
 from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
+GONE = 16  # of a document, in the columns only: its page is there no more
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
 DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = range(4)
@@ -98,7 +99,10 @@ class Document:
 
 @dataclass(slots=True)
 class Sighting:
-    """A version that says the same as the last one. origin: the position of the record of the document."""
+    """A version that says the same as the last one, or that the page is gone.
+
+    origin: the position of the record of the document.
+    """
 
     number: int
     origin: int
@@ -242,6 +246,8 @@ class _Reading:
 def _decode_document(payload: bytes) -> Document:
     first, flags, date, number = _HEAD.unpack_from(payload)
     change = CHANGES[first >> 5]
+    if change == "gone":
+        raise ValueError("a document that is gone; a sighting says so")
     reading = _Reading(payload, _HEAD.size)
     label = reading.number() if flags & LABELLED else number
     whole = reading.take(16) if flags & DIGESTED else b""

@@ -17,7 +17,7 @@ from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.record_reader import RecordReader
-from ndcore.store.records import LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
+from ndcore.store.records import GONE, LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import StoreSettings
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
@@ -186,7 +186,7 @@ class State(RecordReader):
             self._add(record, position, page)
         elif isinstance(record, Sighting):
             if record.number in self.live:
-                self.columns.set("date", record.number, record.version.date)
+                self._see(record)
                 if position < 0:
                     self.waiting[record.number] = record
                 else:
@@ -194,6 +194,16 @@ class State(RecordReader):
         elif not isinstance(record, Dictionary):
             self._at = position
             self._change(record.changes, features or {})
+
+    def _see(self, record: Sighting) -> None:
+        """Apply what a sighting says of the page: its date, or that it is gone, which leaves the date."""
+        flags = self.columns.get("flags", record.number)
+        if record.version.change == "gone":
+            self.columns.set("flags", record.number, flags | GONE)
+            return
+        self.columns.set("date", record.number, record.version.date)
+        if flags & GONE:
+            self.columns.set("flags", record.number, flags & ~GONE)
 
     def write(self, records: Sequence[tuple[int, bytes]]) -> None:
         """Write the records that wait to the log: last versions of documents, by number, as bytes."""

@@ -280,8 +280,8 @@ class Store:
 
         Notes
         -----
-        A new key brings its history along. For a key that both stores have, the version of `other` is a new version here,
-        and the versions before it stay behind. All are on disk when this returns.
+        A new key brings its history along, and whether its page is gone. For a key that both stores have, the version of
+        `other` is a new version here, and the versions before it stay behind. All are on disk when this returns.
         """
         if not isinstance(other, Store):
             raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
@@ -293,15 +293,50 @@ class Store:
             numbers = there.state.live.numbers().tolist()
         for first in range(0, len(numbers), READ):
             with there.lock:
-                pages = [page for number in numbers[first : first + READ]
+                read = numbers[first : first + READ]
+                pages = [page for number in read
                          for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
+                gone = [(versions.key_of(there.state, number), date) for number in read
+                        if (date := versions.gone_since(there.state, number)) is not None]
             with self._lock:
                 self._decide(Pages.of(pages))
+                for key, date in gone:
+                    here.mark_gone(self._live_number(key), date)
         here.check_writable()
         here.log.sync()
         return len(numbers)
 
     # ---- forgetting
+
+    def mark_gone(self, key: Key, date: Date = None) -> None:
+        """Note that the page of a key is there no more: its server answered 404 or 410, or redirected to another page.
+
+        Parameters
+        ----------
+        key : str, bytes or int
+        date : as of `decide`
+
+        Raises
+        ------
+        KeyError
+            There is no such page.
+        TypeError, ValueError, OSError
+            As `decide`.
+
+        Notes
+        -----
+        Its text stays: later pages are compared with it, and may be near it. `locate` names it no more, `history` has a
+        version "gone", and `decide` on the key brings it back. The date of the page stays, too, so it expires as before. Of
+        a page that is gone already nothing is written. To forget a page, `remove` it.
+        """
+        when = microseconds(date)
+        with self._lock:
+            number = self._live_number(key)
+            self._directory.check_writable()
+            self._count(1)
+            self._directory.mark_gone(number, when)
+            if self._each:
+                self._directory.log.sync()
 
     def remove(self, key: Key) -> None:
         """Forget a page with all its versions. KeyError if there is none.
@@ -419,10 +454,14 @@ class Store:
     def locate(self, key: Key) -> Key:
         """Return the key of the cluster of a page whose last version is the most recent: where its content is now.
 
-        Of several, the last one in the order. KeyError for an unknown key. Reads no text. (Broder et al. 1997, §6.2.)
+        Of several, the last one in the order; never a page that is gone (`mark_gone`). KeyError for an unknown key,
+        LookupError where all pages of the cluster are gone. Reads no text. (Broder et al. 1997, §6.2.)
         """
         with self._lock:
-            return versions.key_of(self._state, versions.latest_in_cluster(self._state, self._live_number(key)))
+            latest = versions.latest_in_cluster(self._state, self._live_number(key))
+            if latest is None:
+                raise LookupError(f"all pages with the content of {key!r:.200} are gone")
+            return versions.key_of(self._state, latest)
 
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they came. KeyError for an unknown key.
@@ -577,6 +616,6 @@ class Store:
 
 
 for_clients(
-    Store.decide, Store.decide_many, Store.peek, Store.remove, Store.expire, Store.__contains__, Store.__len__,
-    Store.cluster, Store.clusters, Store.locate, Store.history, Store.text, Store.stats, Store.flush,
+    Store.decide, Store.decide_many, Store.peek, Store.mark_gone, Store.remove, Store.expire, Store.__contains__,
+    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.history, Store.text, Store.stats, Store.flush,
 )

@@ -19,10 +19,10 @@ Date: TypeAlias = dt.date | str | float | None  # a datetime is a date
 Item: TypeAlias = tuple[Key | None, Text, Date]
 
 Judged: TypeAlias = Literal["kept", "identical", "lexical", "shingle", "near"]
-Change: TypeAlias = Literal["unchanged", "lexical", "near", "other"]
+Change: TypeAlias = Literal["unchanged", "lexical", "near", "other", "gone"]
 
 VERDICTS: tuple[Judged, ...] = ("kept", "identical", "lexical", "shingle", "near")  # numbered in files: append only
-CHANGES: tuple[Change | None, ...] = (None, "unchanged", "lexical", "near", "other")
+CHANGES: tuple[Change | None, ...] = (None, "unchanged", "lexical", "near", "other", "gone")
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -159,9 +159,10 @@ class Version:
     date : int
         Microseconds since 1970 in UTC, see `datetime`.
     change : str or None
-        As `Verdict.version`: against the version before. None for the first.
+        As `Verdict.version`: against the version before. None for the first. "gone": the page was there no more
+        (`Store.mark_gone`); a later version is against the last one that was there.
     resemblance : float or None
-        To the version before; None for the first, and where one of both has no shingles.
+        To the version before; None for the first, for "gone", and where one of both has no shingles.
     """
 
     date: int

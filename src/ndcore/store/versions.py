@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._types import Text
 from ndcore.store.keys import decode_key
 from ndcore.store.pages import Page, Preparer
-from ndcore.store.records import DIGESTED, STR, Document, Sighting
+from ndcore.store.records import DIGESTED, GONE, STR, Document, Sighting
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Version
 
@@ -35,9 +35,18 @@ def heads(state: State, least: int = 1) -> list[int]:
     return kept.tolist()  # type: ignore[no-any-return]
 
 
-def latest_in_cluster(state: State, number: int) -> int:
-    """Return the member of the cluster of a document whose last version has the latest date; of several, the last one."""
-    return max(state.columns.members(number), key=lambda member: (state.columns.get("date", member), member))
+def latest_in_cluster(state: State, number: int) -> int | None:
+    """Return the member of the cluster of a document whose last version has the latest date; of several, the last one.
+
+    Pages that are gone are left out; None where all are.
+    """
+    there = [member for member in state.columns.members(number) if not state.columns.get("flags", member) & GONE]
+    return max(there, key=lambda member: (state.columns.get("date", member), member), default=None)
+
+
+def gone_since(state: State, number: int) -> int | None:
+    """Return the date at which a document was told to be gone; None where it is there."""
+    return state.last(number).version.date if state.columns.get("flags", number) & GONE else None
 
 
 def history_of(state: State, number: int) -> list[Version]:
@@ -85,12 +94,16 @@ def pages_of(
 ) -> Iterator[Page]:
     """Yield the versions of a live document as pages of another store: the document, then what was seen after it.
 
+    That a page is gone is no page; see `gone_since`.
+
     document, history, sightings: as `chain_of` returns them; preparer: of the other store.
     """
     page = _page(state, document, preparer)
     page.past = (*history, document.version) if history else ()
     yield page
     for each in sightings:
+        if each.version.change == "gone":
+            continue
         again = copy.copy(page)
         again.past, again.date, again.packed = (), each.version.date, b""
         again.whole, again.tokens = each.whole, page.tokens
