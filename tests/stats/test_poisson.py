@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from ndcore.stats.poisson import gamma_below, gamma_quantile, weighted_interval
 
 
-@given(shape=st.floats(1.0, 3e3), probability=st.floats(1e-6, 1 - 1e-6))
+@given(shape=st.floats(1.0, 3e3), probability=st.floats(1e-3, 1 - 1e-3))
 def test_gamma_against_scipy(shape, probability):
     stats = pytest.importorskip("scipy.stats")
     expected = stats.gamma.ppf(probability, shape)
     assert gamma_below(shape, expected) == pytest.approx(stats.gamma.cdf(expected, shape), rel=1e-9)
-    assert gamma_quantile(shape, probability) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    assert gamma_quantile(shape, probability) == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 12, 300])

@@ -16,7 +16,7 @@ def weighted_interval(weights: Iterable[float], largest: float, confidence: floa
     Parameters
     ----------
     weights : iterable of float
-        Of the events that came: each stands for so many.
+        Of the events that came: for how many others each stands, itself included.
     largest : float
         The largest weight that any event could have brought; without events the upper end is made from it.
     confidence : float

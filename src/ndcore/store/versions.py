@@ -94,7 +94,7 @@ def pages_of(
 ) -> Iterator[Page]:
     """Yield the versions of a live document as pages of another store: the document, then what was seen after it.
 
-    That a page is gone is no page; see `gone_since`.
+    Sightings of a page that is gone are left out; see `gone_since`.
 
     document, history, sightings: as `chain_of` returns them; preparer: of the other store.
     """
