@@ -153,6 +153,9 @@ def test_a_bad_line_ends_it_after_the_answers_before(store: Path) -> None:
 
 @pytest.mark.parametrize(("line", "reason"), [
     (b"[]", "an array, not a JSON object"), (b'{"text": "x"}', "no id field 'key'"), (b'{"key": "x"}', "no text field"),
+    (b'{"key": "x", "text": "x", "gone": true}', "a page that is gone has none"),
+    (b'{"key": "x", "gone": 1}', "no text field"), (b'{"gone": true}', "no id field 'key'"),
+    (b'{"key": "x", "gone": true, "date": "never"}', "the date field 'date': str 'never' is not a date"),
     (b'{"key": null, "text": "x"}', "the id field 'key' is null"), (b'{"key": "x", "text": 1}', "is int 1, not a string"),
     (b'{"key": 18446744073709551616, "text": "x"}', "does not fit in 64 bits"), (b"\xff", "invalid UTF-8 at byte 1"),
     (b'{"key": "x", "text": "x", "date": "never"}', "the date field 'date': str 'never' is not a date"),
@@ -164,6 +167,21 @@ def test_bad_lines_are_answered_with_skip(store: Path, line: bytes, reason: str)
     assert bad["line"] == 2
     assert reason in bad["error"]
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_pages_that_are_gone(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of the lines: a page that comes again after that is there."""
+    page = {"key": "a", "text": text(1), "date": "2024-05-01"}
+    lines = [page, {**page, "key": "b"}, {"key": "b", "gone": True, "date": "2024-06-01"}, {"key": "c", "gone": True}]
+    done = decide(store, jsonl([*lines, {**page, "gone": False}]))
+    assert done.stderr == b"" and done.returncode == 0
+    first, second, gone, unknown, again = answers(done.stdout)
+    assert (first["verdict"], second["of"], again["version"]) == ("kept", "a", "unchanged")
+    assert (gone, unknown) == ({"key": "b", "gone": True}, {"key": "c", "gone": False})
+    assert run("store", "locate", store, "b") == 0 and capsys.readouterr().out == "a\n"
+    assert answers(decide(store, jsonl([{"key": "a", "gone": True}])).stdout) == [{"key": "a", "gone": True}]
+    assert refused(capsys, 1, "store", "locate", store, "b") == f"{store}: all pages with the content of 'b' are gone"
+    assert run("store", "history", store, "b") == 0 and "gone" in capsys.readouterr().out
 
 
 def test_fields_dates_and_html(store: Path) -> None:

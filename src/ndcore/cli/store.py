@@ -253,7 +253,10 @@ def run_locate(options: KeyOptions) -> int:
     """Run ``ndcore store locate``."""
     with open_store(options.store) as store:
         key = find_key(store, options.store, options.key)
-        representative = store.locate(key)
+        try:
+            representative = store.locate(key)
+        except LookupError as error:
+            raise DocumentError(options.store, None, str(error)) from None
         dates = [store.history(page)[-1].datetime for page in (key, representative)]
     data = {"key": key, "date": dates[0], "found": representative, "found_date": dates[1]}
     return present(options, Account(as_json(data), [show_key(representative)]))

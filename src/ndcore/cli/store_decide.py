@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime
 import io
+import itertools
 import select
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from ndcore._types import Text
 from ndcore._version import __version__
@@ -26,11 +27,11 @@ from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_ou
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.field_values import parse_date
 from ndcore.files.html_text import make_html_reader
-from ndcore.files.json_lines import RecordParser
+from ndcore.files.json_lines import RecordParser, load_line
 from ndcore.files.json_values import to_json
 from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
-from ndcore.files.records import Fields, RecordError
+from ndcore.files.records import MISSING, Fields, RecordError, check_id, lookup
 from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import STDIN, TooLong
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
@@ -46,13 +47,21 @@ _SKIP = "with --on-error skip, such lines are answered with the error"
 PLACE = "standard input"
 SYNC_SECONDS = 1.0  # at most, between a verdict and its sync, with durability "batch"
 _READ = 1 << 20  # bytes at a time
+GONE = "gone"  # field of a line that says that a page is gone
 
 Item = tuple[str | int, Text, datetime.datetime | None]
 
 
+class Gone(NamedTuple):
+    """A page that is there no more, since a date; None: now."""
+
+    key: str | int
+    date: datetime.datetime | None
+
+
 @dataclass(frozen=True)
 class LineFormat:
-    """How a line of input becomes a page.
+    """How a line of input becomes a page, or says that one is gone: a true value in the field GONE, and no text.
 
     Attributes
     ----------
@@ -73,24 +82,48 @@ class LineFormat:
     html: str | None
     longest: int
 
-    def make_parser(self, store: Store) -> Callable[[int, bytes], Item]:
-        """Return a function from (number of a line, line) to a page; it raises RecordError."""
-        records = RecordParser(Fields(self.text, self.key, True, (self.date,), frozenset([self.date])))
+    def make_parser(self, store: Store) -> Callable[[int, bytes], Item | Gone]:
+        """Return a function from (number of a line, line) to a page, or to one that is gone; it raises RecordError."""
+        others = (self.date, GONE)
+        records = RecordParser(Fields(self.text, self.key, True, others, frozenset(others)))
         extract = None if self.html is None else make_html_reader(PLACE, self.html)
 
-        def parse(number: int, line: bytes) -> Item:
+        def parse(number: int, line: bytes) -> Item | Gone:
             if isinstance(line, TooLong):
                 raise RecordError(line.reason)
-            record = records.parse(number, line)
+            try:
+                record = records.parse(number, line)
+            except RecordError:
+                if (gone := self._read_gone(store, line)) is None:
+                    raise
+                return gone
             assert record.id is not None
             check_key(store, record.id)
-            try:
-                date = self.default if record.values[0] is None else parse_date(record.values[0])
-            except RecordError as error:
-                raise RecordError(f"the date field {self.date!r}: {error}") from None
-            return record.id, record.text if extract is None else extract(record.text, None), date
+            date, gone = record.values
+            if gone is True:
+                raise RecordError(f"the field {GONE!r} is true, and there is a text; a page that is gone has none")
+            return record.id, record.text if extract is None else extract(record.text, None), self._read_date(date)
 
         return parse
+
+    def _read_gone(self, store: Store, line: bytes) -> Gone | None:
+        """Read a line that says that a page is gone; None for any other line."""
+        record = load_line(line)
+        if not isinstance(record, dict) or record.get(GONE) is not True:
+            return None
+        if any(lookup(record, name) is not MISSING for name in self.text):
+            return None
+        key, date = check_id(lookup(record, self.key), Fields(self.text, self.key, True)), lookup(record, self.date)
+        assert key is not None
+        check_key(store, key)
+        return Gone(key, self._read_date(None if date is MISSING else date))
+
+    def _read_date(self, value: Any) -> datetime.datetime | None:
+        """Read the value of the field of the date. RecordError for what is not a date."""
+        try:
+            return self.default if value is None else parse_date(value)
+        except RecordError as error:
+            raise RecordError(f"the date field {self.date!r}: {error}") from None
 
 
 def answer_lines(
@@ -121,7 +154,7 @@ def answer_lines(
     number = decided = 0
     for lines in lines_as_they_come(source, saver.wait, form.longest):
         answers: list[Any] = []
-        items: list[Item] = []
+        items: list[Item | Gone] = []
         problem: DocumentError | None = None
         for line in lines:
             number += 1
@@ -136,11 +169,9 @@ def answer_lines(
             if problem is not None:
                 answers.pop()
                 break
-        verdicts = store.decide_many(items) if len(items) > 1 else [store.decide(*item) for item in items]
-        decisions = ({**verdict.as_dict(), **({"by_tags": True} if is_by_tags(item[1]) else {})}
-                     for item, verdict in zip(items, verdicts, strict=True))
+        decisions = _decide(store, items)
         written = b"".join(to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers)
-        decided += len(items)
+        decided += sum(not isinstance(item, Gone) for item in items)
         outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
         saver.note(bool(items))
         target.write(written)
@@ -150,6 +181,22 @@ def answer_lines(
             outcome.message = f"{counted(decided, 'page')} before it are in the store; {_SKIP}"
             raise problem
     store.flush()
+
+
+def _decide(store: Store, items: Sequence[Item | Gone]) -> Iterator[dict[str, Any]]:
+    """Yield the answers on pages, in their order, for JSON."""
+    for are_gone, run in itertools.groupby(items, lambda item: isinstance(item, Gone)):
+        if are_gone:
+            for key, date in run:  # type: ignore[misc]
+                known = key in store
+                if known:
+                    store.mark_gone(key, date)
+                yield {"key": key, GONE: known}
+            continue
+        pages: list[Any] = list(run)
+        verdicts = store.decide_many(pages) if len(pages) > 1 else [store.decide(*page) for page in pages]
+        for page, verdict in zip(pages, verdicts, strict=True):
+            yield {**verdict.as_dict(), **({"by_tags": True} if is_by_tags(page[1]) else {})}
 
 
 class _Saver:

@@ -250,7 +250,7 @@ class CrawlStore:
         remembered = self._items.pop(id(item), None)
         return None if remembered is None else remembered[1]
 
-    # ---- the begin and the end
+    # ---- the start and the end
 
     def _open(self, spider: Spider) -> None:
         """Go on with the held links of a crawl that was paused (JOBDIR)."""

@@ -75,7 +75,7 @@ class RecordParser:
             ident = check_id(others[self._fields.id], self._fields)
             values = tuple([self._get_value(others, field) for field in self._fields.others])
         except RecordError as error:
-            raise RecordError(f"{error} ({_list_fields(_load(body))})") from None
+            raise RecordError(f"{error} ({_list_fields(load_line(body))})") from None
         return Record(number, text, ident, values, len(line))
 
     def _get_value(self, others: dict[str, Any], field: str) -> Any:
@@ -89,7 +89,7 @@ class RecordParser:
 
     def _decode_slowly(self, body: bytes) -> Decoded:
         """Decode a line with the standard module."""
-        record = _load(body)
+        record = load_line(body)
         if not isinstance(record, dict):
             raise RecordError(f"{describe(record)}, not a JSON object; one object per line is expected")
         texts = []
@@ -173,8 +173,8 @@ class RecordParser:
         return fast
 
 
-def _load(body: bytes) -> Any:
-    """Decode one line with the standard module."""
+def load_line(body: bytes) -> Any:
+    """Decode one line with the standard module. RecordError where it is not JSON, or not UTF-8."""
     try:
         text = body.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:
