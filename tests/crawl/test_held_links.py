@@ -146,7 +146,7 @@ def test_a_kind_is_followed_until_its_pages_have_come():
 
 def test_a_kind_that_leads_on_pays():
     """Products are near each other, and each leads to a manual: so links to products are followed."""
-    held = HeldLinks(0.01, 1, salt=b"salt")
+    held = HeldLinks(0.01, 2 * BUDGET, salt=b"salt")
     for i in range(1000):
         product, manual = f"http://a.example/product/{i}/x", f"http://a.example/manual/{i}"
         assert held.hold(product.encode()) and held.hold(manual.encode())
@@ -157,6 +157,23 @@ def test_a_kind_that_leads_on_pays():
         assert behind is not None and behind.kinds[1:] == turn.kinds
         held.learn(behind, new=True)
     assert held.new == 1000 and held.dropped == held.drawn == 0
+
+
+@pytest.mark.parametrize("trap", [
+    lambda i: f"http://h{i}.example/", lambda i: f"http://a.example/{i}/x", lambda i: f"http://a.example/?p{i}=1",
+    lambda i: f"http://a.example/x?id={i}", lambda i: "http://a.example" + "/x" * i,
+])
+def test_a_trap_without_end_is_left(trap):
+    """Each page is like all others, and links to three that were not seen before: on hosts or in folders of their own."""
+    held, waiting, number = HeldLinks(0.01, 300, salt=b"salt"), [trap(0)], 1
+    while waiting and held.followed < 10_000:
+        url = waiting.pop(0)
+        held.hold(url.encode())
+        if (turn := held.decide(url.encode(), url)) is not None:
+            held.learn(turn, new=False)
+            waiting += [trap(i) for i in range(number, number + 3)]
+            number += 3
+    assert 300 <= held.followed < 1500
 
 
 def test_all_are_followed_up_to_the_sample():

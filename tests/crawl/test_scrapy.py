@@ -111,7 +111,7 @@ def test_what_a_link_led_to_is_learned(components):
     held = output(middleware, page("http://b.example/"), *links)
     for request, text in zip(held, (prose("one", 90), TEXT, prose("two", 90), "picture", "error"), strict=True):
         asyncio.run(HeldLinksMiddleware(middleware.store).process_request(request))
-        assert WAITS not in request.meta and len(request.meta[TURN][1]) == 1
+        assert WAITS not in request.meta and len(request.meta[TURN].kinds) == 1
         response = page(request.url, text)
         if text in ("picture", "error"):
             response = Response(request.url, status=200 if text == "picture" else 500)

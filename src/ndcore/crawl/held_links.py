@@ -4,7 +4,8 @@ Manku, Jain, Das Sarma (2007, §1) drop the links of a near-duplicate. That lose
 what it links to: products that look alike, each with a manual of its own. So a link waits, and when its turn comes, one of
 three rules decides on it:
 
-- Links of one kind are followed until BUDGET pages of it have come: what the kind leads to is not known before.
+- Links of one kind are followed until BUDGET pages of it have come: what the kind leads to is not known before. After the
+  first `sample` pages of kinds that were not known, such links must pay as well: a site makes kinds and hosts without end.
 - A kind that pays is followed on: one of its last 1 / loss links led to new content.
 - Any other link is followed with a known probability, by a salted hash of its address, and dropped otherwise.
 
@@ -38,11 +39,13 @@ THROUGH = 8  # kinds through which a link leads on, at most
 class Turn(NamedTuple):
     """A link that is followed.
 
-    weight: for how many dropped links it stands. kinds: of the link, and of held links through which the crawl came to it,
-    the nearest first; each as hashes of a host and of a kind. Empty: the link did not wait.
+    weight: for how many dropped links it stands. unknown: it is followed because its kind is not known. kinds: of the link,
+    and of held links through which the crawl came to it, the nearest first; each as hashes of a host and of a kind. Empty:
+    the link did not wait.
     """
 
     weight: float
+    unknown: bool
     kinds: tuple[tuple[int, int], ...]
 
 
@@ -94,6 +97,7 @@ class HeldLinks:
     drawn: int = 0
     weights: list[float] = field(default_factory=list)
     heaviest: float = 0.0
+    _unknown: Kind = field(default_factory=Kind)  # what links of kinds that were not known led to
     _kinds: OrderedDict[int, dict[int, Kind]] = field(default_factory=OrderedDict)
 
     # ---- waiting
@@ -123,11 +127,12 @@ class HeldLinks:
         """
         hashed = self._hash(name)
         if hashed not in self.waiting:
-            return Turn(0.0, ())
+            return Turn(0.0, False, ())
         self.waiting.remove(hashed)
         kind = self._kind_of(url)
         links, weight = self._links(*kind), 0.0
-        if links.came >= BUDGET and not self._pays(links):
+        unknown = links.came < BUDGET and (self._unknown.came < self.sample or self._pays(self._unknown))
+        if not unknown and not self._pays(links):
             self.drawn += 1
             chance = 1.0 if self.followed < self.sample else min(1.0, self.sample / SHARE / self.drawn)
             self.heaviest = max(self.heaviest, weight := 1.0 / chance - 1.0)
@@ -135,24 +140,24 @@ class HeldLinks:
                 self.dropped += 1
                 return None
         self.followed += 1
-        earlier = () if through is None else through[1]
-        return Turn(weight, tuple(dict.fromkeys((kind, *earlier)))[:THROUGH])
+        earlier = () if through is None else through[2]
+        return Turn(weight, unknown, tuple(dict.fromkeys((kind, *earlier)))[:THROUGH])
 
     def learn(self, turn: Turn, *, new: bool) -> None:
         """Learn whether a link that was followed led to new content, when its page has come or failed to.
 
         turn: what `decide` returned.
         """
-        weight, kinds = turn  # queues of Scrapy may make a plain tuple of it
-        for host, kind in kinds[:1]:
-            links = self._links(host, kind)
+        weight, unknown, kinds = turn  # queues of Scrapy may make a plain tuple of it
+        own = [self._links(*kind) for kind in kinds[:1]] + ([self._unknown] if unknown else [])
+        for links in own:
             links.came += 1
             links.misses = None if links.misses is None else links.misses + 1
         if not new:
             return
         self.new += bool(kinds)
-        for host, kind in kinds:
-            self._links(host, kind).misses = 0
+        for links in (*own, *(self._links(*kind) for kind in kinds[1:])):
+            links.misses = 0
         if weight > 0.0:
             self.weights.append(weight)
 
