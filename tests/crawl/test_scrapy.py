@@ -135,6 +135,22 @@ def test_a_page_that_is_gone_is_located_no_more(components, tmp_path):
     assert middleware.store._store.locate("http://b.example/") == "http://a.example/"
 
 
+def test_a_page_that_moved_is_located_no_more(components):
+    """Where a redirect is for ever; a page that leads to itself by one is there."""
+    middleware, _ = components()
+    for host in "abc":
+        output(middleware, page(f"http://{host}.example/"))
+    moved = page("http://d.example/", prose("other", 90))
+    moved.meta.update(redirect_urls=["http://c.example/", "http://b.example/"], redirect_reasons=[301, 302])
+    output(middleware, moved)
+    assert middleware.store._store.locate("http://a.example/") == "http://b.example/"
+    itself = page("http://b.example/")
+    itself.meta.update(redirect_urls=["http://b.example/"], redirect_reasons=[308])
+    output(middleware, itself)
+    assert middleware.store._store.locate("http://a.example/") == "http://b.example/"
+    assert middleware.store.stats.get_value("ndcore/pages/gone") == 2
+
+
 def test_an_error_of_the_store_stops_no_crawl(components, monkeypatch, caplog):
     middleware, _ = components()
     monkeypatch.setattr(middleware.store, "_mark_gone", None)

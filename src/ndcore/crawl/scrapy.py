@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline"]
 
 FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back
-GONE = (404, 410)  # statuses of pages that are there no more
+GONE, MOVED = (404, 410), (301, 308)  # statuses of pages that are there no more, and of permanent redirects
 LAST = 1_000_000  # taken from the priority of a request that waits
 
 logger = logging.getLogger("ndcore.crawl")
@@ -51,6 +51,8 @@ class NearDuplicateAddon:
 
 class NearDuplicateMiddleware:
     """Spider middleware that decides on each page once, and holds back the links of near-duplicates.
+
+    It also tells the store that pages are gone which moved for ever (301, 308); see `HeldLinksMiddleware`.
 
     The links of a page are held back where links of a page with nearly the same text were followed in this crawl, no
     farther from the start: requests by GET, but for the page itself, and without ``meta={"ndcore_follow": True}``. They wait
@@ -82,6 +84,10 @@ class NearDuplicateMiddleware:
         """Decide on the page, then pass on what the spider made of it, without the links that are held back."""
         from scrapy import Request
 
+        redirects = (response.meta.get(f"redirect_{name}", ()) for name in ("urls", "reasons"))
+        for url, reason in zip(*redirects, strict=False):
+            if reason in MOVED:
+                await self.store.gone(url)
         decided = await self.store.page(response)
         depth = int(response.meta.get("depth", 0))
         if response.request is not None and 200 <= response.status < 300:
