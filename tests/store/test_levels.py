@@ -13,6 +13,7 @@ import pytest
 
 from ndcore import _postings
 from ndcore._signals import stoppable
+from ndcore.store import segments as files
 from ndcore.store.index import Index
 from ndcore.store.levels import RATIO, plan_merge
 from ndcore.store.segments import SegmentFile
@@ -49,6 +50,29 @@ def test_segments_stay_few(tmp_path):
         assert sum(sizes) == 5_000 and plan_merge(segments(*sizes)) is None and len(sizes) <= 7
         assert index.search(values[123], 1).tolist() == [123]
     assert not [thread for thread in threading.enumerate() if thread.name == "ndcore index"]
+
+
+def test_a_merge_during_a_check_is_no_damage(tmp_path, monkeypatch):
+    """The files of a segment go while they are verified; the segment in its place is verified, too."""
+    values, verify, seen = np.arange(3_000, dtype=np.uint64)[:, None], files.verify, []
+    with Index.create(tmp_path, 1, recent=1_000) as index:
+        index.add(np.arange(2_000), values[:2_000])
+        index.flush()
+        index.add(np.arange(2_000, 3_000), values[2_000:])
+        index.flush()
+        index._levels.wait()
+        assert len(index._levels.opened) == 2
+
+        def merged_meanwhile(directory, name, segment):
+            if not seen:
+                index._levels._merge(index._levels.opened)
+            seen.append(segment.number)
+            return verify(directory, name, segment)
+
+        monkeypatch.setattr(files, "verify", merged_meanwhile)
+        assert index.check() == []
+        assert len(seen) == 2 and seen[1] == index._levels.opened[0].file.number
+        assert index.search(values[2_345], 1).tolist() == [2_345]
 
 
 def test_searches_go_on_during_all_work(tmp_path):
