@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Key = str | bytes | int
 Judged = Literal["kept", "identical", "lexical", "shingle", "near"]
-Change = Literal["unchanged", "lexical", "near", "other"]
+Change = Literal["unchanged", "lexical", "near", "other", "gone"]
 
 TEXTS: list[str | bytes] = ["a rose is a rose is a rose", b"A rose is a rose"]
 
