@@ -28,6 +28,7 @@ class Spider(scrapy.Spider):
     links = LinkExtractor()
 
     def parse(self, response):
+        yield {"url": response.url}
         for link in self.links.extract_links(response):
             yield scrapy.Request(link.url)
 
@@ -37,7 +38,8 @@ process = CrawlerProcess(given)
 crawler = process.create_crawler(Spider)
 process.crawl(crawler)
 process.start()
-print(json.dumps({name: value for name, value in crawler.stats.get_stats().items() if name.startswith("ndcore/links")}))
+stats = crawler.stats.get_stats()
+print(json.dumps({name: value for name, value in stats.items() if isinstance(value, (int, float, str))}))
 """
 SETTINGS = {
     "DEPTH_PRIORITY": 1, "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",

@@ -75,9 +75,7 @@ class Both:
         self._same(self.store.peek(text, key), self.reference.peek(text, key))
 
     def mark_gone(self, key: Any, date: float) -> None:
-        if key in self.store:
-            self.store.mark_gone(key, date)
-            self.reference.mark_gone(key, date)
+        assert self.store.mark_gone(key, date) is self.reference.mark_gone(key, date)
 
     def remove(self, key: Any) -> None:
         if key in self.store:

@@ -179,7 +179,8 @@ def test_pages_that_are_gone(store: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (first["verdict"], second["of"], again["version"]) == ("kept", "a", "unchanged")
     assert (gone, unknown) == ({"key": "b", "gone": True}, {"key": "c", "gone": False})
     assert run("store", "locate", store, "b") == 0 and capsys.readouterr().out == "a\n"
-    assert answers(decide(store, jsonl([{"key": "a", "gone": True}])).stdout) == [{"key": "a", "gone": True}]
+    line = {"key": "a", "gone": True}
+    assert answers(decide(store, b"\xef\xbb\xbf" + jsonl([line])).stdout) == [line]
     assert refused(capsys, 1, "store", "locate", store, "b") == f"{store}: all pages with the content of 'b' are gone"
     assert run("store", "history", store, "b") == 0 and "gone" in capsys.readouterr().out
 

@@ -111,7 +111,7 @@ def test_what_a_link_led_to_is_learned(components):
     held = output(middleware, page("http://b.example/"), *links)
     for request, text in zip(held, (prose("one", 90), TEXT, prose("two", 90), "picture", "error"), strict=True):
         asyncio.run(HeldLinksMiddleware(middleware.store).process_request(request))
-        assert WAITS not in request.meta and len(request.meta[TURN].kinds) == 1
+        assert WAITS not in request.meta and len(request.meta[TURN][2]) == 1
         response = page(request.url, text)
         if text in ("picture", "error"):
             response = Response(request.url, status=200 if text == "picture" else 500)
@@ -153,7 +153,7 @@ def test_a_page_that_moved_is_located_no_more(components):
 
 def test_an_error_of_the_store_stops_no_crawl(components, monkeypatch, caplog):
     middleware, _ = components()
-    monkeypatch.setattr(middleware.store, "_mark_gone", None)
+    monkeypatch.setattr(middleware.store._store, "mark_gone", None)
     asyncio.run(HeldLinksMiddleware(middleware.store).process_response(
         scrapy.Request("http://a.example/"), Response("http://a.example/", status=404)))
     assert middleware.store.stats.get_value("ndcore/errors") == 1
@@ -171,11 +171,8 @@ def test_a_request_that_the_scheduler_refuses_waits_no_more(components):
 
 def test_without_turns_a_warning_names_what_is_missing(tmp_path, caplog):
     crawler = get_crawler(settings_dict={"NDCORE_STORE": str(tmp_path / "store")})
-    middleware = NearDuplicateMiddleware.from_crawler(crawler)
-    output(middleware, page("http://a.example/"))
     with caplog.at_level(logging.WARNING):
-        for i in range(3):
-            output(middleware, page("http://b.example/"), scrapy.Request(f"http://b.example/{i}"))
+        middleware = NearDuplicateMiddleware.from_crawler(crawler)
     assert caplog.text.count("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware") == 1
     asyncio.run(middleware.store.close())
 

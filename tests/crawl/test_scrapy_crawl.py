@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crawled_site import CrawledSite, serving
+from benches import imported
+from crawled_site import CrawledSite, serving, sites
 
 from ndcore.store.store import Store
 
@@ -26,35 +27,8 @@ pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 pytestmark = pytest.mark.slow
 
-SPIDER = """
-import json, sys
-import scrapy
-from scrapy.crawler import CrawlerProcess
-from scrapy.linkextractors import LinkExtractor
-
-class Spider(scrapy.Spider):
-    name = "spider"
-    links = LinkExtractor()
-
-    def parse(self, response):
-        yield {"url": response.url}
-        for link in self.links.extract_links(response):
-            yield scrapy.Request(link.url)
-
-given = json.loads(sys.argv[1])
-Spider.start_urls = given.pop("start")
-process = CrawlerProcess(given)
-crawler = process.create_crawler(Spider)
-process.crawl(crawler)
-process.start()
-stats = crawler.stats.get_stats()
-print(json.dumps({name: value for name, value in stats.items() if isinstance(value, (int, float, str))}))
-"""
-BASIC: dict[str, Any] = {
-    "DEPTH_LIMIT": 5, "DEPTH_PRIORITY": 1, "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue", "TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "WARNING",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "DOWNLOAD_DELAY": 0, "RETRY_ENABLED": False,
-}
+[crawling] = imported("crawling")
+BASIC: dict[str, Any] = {**crawling.SETTINGS, "DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
 WITH_NDCORE = {
     "ADDONS": {"ndcore.crawl.scrapy.NearDuplicateAddon": 500}, "NDCORE_SAMPLE": 20,  # of some hundreds of links
 }
@@ -72,8 +46,8 @@ def crawl(site: Any, folder: Path, **more: Any) -> tuple[dict[str, Any], list[di
     items = folder / "items.jsonl"
     items.unlink(missing_ok=True)
     given = BASIC | {"start": site.starts(), "FEEDS": {str(items): {"format": "jsonlines"}}} | more
-    done = subprocess.run([sys.executable, "-c", SPIDER, json.dumps(given)], cwd=folder, capture_output=True, text=True,
-                          timeout=120, check=False)
+    command = [sys.executable, "-c", crawling.SPIDER, json.dumps(given)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr and not re.search("ndcore[./]crawl", done.stderr), done.stderr
     lines = items.read_text(encoding="utf-8").splitlines() if items.exists() else []
@@ -112,6 +86,18 @@ def test_requests_are_saved_and_no_page_is_lost(plain, judged):
     assert stats["ndcore/links/unseen"] == stats["ndcore/links/unseen_low"] == 0 < stats["ndcore/links/unseen_high"]
     assert stats["ndcore/canonical/confirmed"] > 0 and stats["ndcore/canonical/contradicted"] == 1
     assert "ndcore/errors" not in stats
+
+
+def test_a_third_of_the_requests_is_enough_where_there_are_many(tmp_path):
+    """A shop: session ids on every page, and a manual behind each of its products, which look alike."""
+    shop = type("SmallShop", (sites.Shop,), {"categories": 4, "goods": 10})()
+    with serving(shop) as server:
+        everything = crawl(server, tmp_path)[2]
+        stats, _, requests = crawl(server, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"))
+    assert contents(requests) == contents(everything)
+    assert len(requests) < len(everything) / 3
+    repeated, all_repeated = (len(each) - len(contents(each)) for each in (requests, everything))
+    assert repeated < all_repeated / 4 and stats["ndcore/links/new"] >= 39
 
 
 def test_every_item_has_its_verdict(judged, folder):

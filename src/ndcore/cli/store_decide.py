@@ -35,6 +35,7 @@ from ndcore.files.records import MISSING, Fields, RecordError, check_id, lookup
 from ndcore.files.single_pass import SinglePass
 from ndcore.files.sources import STDIN, TooLong
 from ndcore.files.table_files import Column, Table, TableFile, write_json_lines
+from ndcore.files.text_encoding import remove_mark
 from ndcore.human import counted
 from ndcore.progress import by_position, reporting
 from ndcore.store.store import Store
@@ -94,9 +95,9 @@ class LineFormat:
             try:
                 record = records.parse(number, line)
             except RecordError:
-                if (gone := self._read_gone(store, line)) is None:
+                if (page := self._read_gone(store, remove_mark(line) if number == 1 else line)) is None:
                     raise
-                return gone
+                return page
             assert record.id is not None
             check_key(store, record.id)
             date, gone = record.values
@@ -186,14 +187,11 @@ def answer_lines(
 def _decide(store: Store, items: Sequence[Item | Gone]) -> Iterator[dict[str, Any]]:
     """Yield the answers on pages, in their order, for JSON."""
     for are_gone, run in itertools.groupby(items, lambda item: isinstance(item, Gone)):
-        if are_gone:
-            for key, date in run:  # type: ignore[misc]
-                known = key in store
-                if known:
-                    store.mark_gone(key, date)
-                yield {"key": key, GONE: known}
-            continue
         pages: list[Any] = list(run)
+        if are_gone:
+            for key, date in pages:
+                yield {"key": key, GONE: store.mark_gone(key, date)}
+            continue
         verdicts = store.decide_many(pages) if len(pages) > 1 else [store.decide(*page) for page in pages]
         for page, verdict in zip(pages, verdicts, strict=True):
             yield {**verdict.as_dict(), **({"by_tags": True} if is_by_tags(page[1]) else {})}

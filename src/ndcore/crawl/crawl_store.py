@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from ndcore.checks import check_choice, checked_int, checked_probability
 from ndcore.choices import HTML_PARTS
-from ndcore.crawl.held_links import HeldLinks
+from ndcore.crawl.held_links import HeldLinks, Turn
 from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
 from ndcore.store.store import Store
@@ -101,7 +101,7 @@ class CrawlStore:
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
-        self.has_turns = False
+        self.has_turns = False  # a middleware gives held links their turn
         self._held = HeldLinks(self.settings.loss, self.settings.sample)
         self._name = crawler.request_fingerprinter.fingerprint
         crawler.signals.connect(self._open, signals.spider_opened)
@@ -163,19 +163,12 @@ class CrawlStore:
     async def gone(self, url: str) -> None:
         """Tell the store that a page is gone, if it has the page. An error does not stop the crawl."""
         try:
-            known = await run_on_thread(self._thread, self._mark_gone, url)
+            known = await run_on_thread(self._thread, self._store.mark_gone, url)
         except Exception:
             self.stats.inc_value("ndcore/errors")
             logger.exception("<%s> is gone, and the store could not be told", url)
         else:
             self.stats.inc_value("ndcore/pages/gone", int(known))
-
-    def _mark_gone(self, url: str) -> bool:
-        """Mark a page as gone, on the thread; return whether the store has it."""
-        known = url in self._store
-        if known:
-            self._store.mark_gone(url)
-        return known
 
     # ---- links
 
@@ -191,10 +184,6 @@ class CrawlStore:
 
     def hold(self, request: Request) -> bool:
         """Let a link of a near-duplicate wait for its turn. False: it waits already."""
-        if not self.has_turns:
-            logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
-                           "are all requested in the end; name it there, or use the add-on NearDuplicateAddon")
-            self.has_turns = True
         held = self._held.hold(self._name(request))
         if held:
             self.stats.inc_value("ndcore/links/held")
@@ -213,10 +202,12 @@ class CrawlStore:
         """Decide on a link whose turn has come, and tell whether it is followed."""
         if self.settings.held == "last":
             self.let_go(request)
-        turn = self._held.decide(self._name(request), request.url, request.meta.pop(WAITS))
+        through = request.meta.pop(WAITS)
+        turn = self._held.decide(self._name(request), request.url, None if through is None else Turn(*through))
         self.stats.set_value("ndcore/links/followed", self._held.followed)
         self.stats.set_value("ndcore/links/dropped", self._held.dropped)
-        request.meta[TURN] = turn
+        if turn is not None:
+            request.meta[TURN] = tuple(turn)  # which every queue of Scrapy can write
         return turn is not None
 
     def learn(self, request: Request, decided: Decided | None, *, failed: bool = False) -> None:
@@ -227,7 +218,7 @@ class CrawlStore:
         new = not failed and (decided is None or decided.verdict.kept)
         self._held.contents += new
         if (turn := request.meta.get(TURN)) is not None:
-            self._held.learn(turn, new=new)
+            self._held.learn(Turn(*turn), new=new)
             self.stats.set_value("ndcore/links/new", self._held.new)
 
     def links_followed(self, decided: Decided, depth: int) -> None:

@@ -140,7 +140,7 @@ class HeldLinks:
                 self.dropped += 1
                 return None
         self.followed += 1
-        earlier = () if through is None else through[2]
+        earlier = () if through is None else through.kinds
         return Turn(weight, unknown, tuple(dict.fromkeys((kind, *earlier)))[:THROUGH])
 
     def learn(self, turn: Turn, *, new: bool) -> None:
@@ -148,18 +148,17 @@ class HeldLinks:
 
         turn: what `decide` returned.
         """
-        weight, unknown, kinds = turn  # queues of Scrapy may make a plain tuple of it
-        own = [self._links(*kind) for kind in kinds[:1]] + ([self._unknown] if unknown else [])
+        own = [self._links(*kind) for kind in turn.kinds[:1]] + ([self._unknown] if turn.unknown else [])
         for links in own:
             links.came += 1
             links.misses = None if links.misses is None else links.misses + 1
         if not new:
             return
-        self.new += bool(kinds)
-        for links in (*own, *(self._links(*kind) for kind in kinds[1:])):
+        self.new += bool(turn.kinds)
+        for links in (*own, *(self._links(*kind) for kind in turn.kinds[1:])):
             links.misses = 0
-        if weight > 0.0:
-            self.weights.append(weight)
+        if turn.weight > 0.0:
+            self.weights.append(turn.weight)
 
     def _pays(self, links: Kind) -> bool:
         """Tell whether a kind of links led to new content lately."""

@@ -49,7 +49,19 @@ class NearDuplicateAddon:
                 settings[name][path] = place
 
 
-class NearDuplicateMiddleware:
+class Component:
+    """What Scrapy makes of a class that settings name: all of a crawler share one store."""
+
+    def __init__(self, store: CrawlStore) -> None:
+        self.store = store
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the component of a crawler, as Scrapy does."""
+        return cls(crawl_store(crawler))
+
+
+class NearDuplicateMiddleware(Component):
     """Spider middleware that decides on each page once, and holds back the links of near-duplicates.
 
     It also tells the store that pages are gone which moved for ever (301, 308); see `HeldLinksMiddleware`.
@@ -71,12 +83,10 @@ class NearDuplicateMiddleware:
     """
 
     def __init__(self, store: CrawlStore) -> None:
-        self.store = store
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware of a crawler, as Scrapy does."""
-        return cls(crawl_store(crawler))
+        super().__init__(store)
+        if store.settings.held == "drop" and not store.has_turns:  # Scrapy makes middlewares of the downloader first
+            logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
+                           "are all requested in the end; name it there, or use the add-on NearDuplicateAddon")
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any], spider: Any = None
@@ -122,7 +132,7 @@ class NearDuplicateMiddleware:
         return last
 
 
-class HeldLinksMiddleware:
+class HeldLinksMiddleware(Component):
     """Downloader middleware that decides on each link that was held back, when its turn has come (`HeldLinks`).
 
     It also tells the store of pages that are gone, status 404 or 410: `Store.locate` names them no more. A link that is
@@ -130,13 +140,8 @@ class HeldLinksMiddleware:
     """
 
     def __init__(self, store: CrawlStore) -> None:
-        self.store = store
+        super().__init__(store)
         store.has_turns = True
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware of a crawler, as Scrapy does."""
-        return cls(crawl_store(crawler))
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
         """Let a request pass, or raise IgnoreRequest for a link that is dropped."""
@@ -164,7 +169,7 @@ class HeldLinksMiddleware:
         self.store.learn(request, None, failed=True)
 
 
-class NearDuplicatePipeline:
+class NearDuplicatePipeline(Component):
     """Item pipeline that tags items with the verdict on their page, or drops near-duplicates.
 
     With `NearDuplicateMiddleware`, an item has the verdict on the page that it comes from. Without it, the text of the item
@@ -174,14 +179,9 @@ class NearDuplicatePipeline:
     """
 
     def __init__(self, store: CrawlStore) -> None:
-        self.store = store
+        super().__init__(store)
         store.has_pipeline = True
         self._untagged = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the pipeline of a crawler, as Scrapy does."""
-        return cls(crawl_store(crawler))
 
     async def process_item(self, item: Any, spider: Any = None) -> Any:
         """Tag an item, or raise DropItem where it is a duplicate and NDCORE_DROP says so."""

@@ -118,12 +118,13 @@ class BruteForceStore:
         del self._pages[name]
         return verdict
 
-    def mark_gone(self, key: Key, date: float | None = None) -> None:
-        """Note that the page of a key is there no more. KeyError: there is none."""
-        page = self._pages[key]
-        if not page.gone:
+    def mark_gone(self, key: Key, date: float | None = None) -> bool:
+        """Note that the page of a key is there no more; return whether there is one."""
+        page = self._pages.get(key)
+        if page is not None and not page.gone:
             page.gone = True
             page.versions.append(BruteForceVersion(date, "gone", None))
+        return page is not None
 
     def remove(self, key: Key) -> None:
         """Forget a key with all its versions. KeyError: there is none."""

@@ -197,13 +197,11 @@ class State(RecordReader):
 
     def _see(self, record: Sighting) -> None:
         """Apply what a sighting says of the page: its date, or that it is gone, which leaves the date."""
-        flags = self.columns.get("flags", record.number)
-        if record.version.change == "gone":
-            self.columns.set("flags", record.number, flags | GONE)
-            return
-        self.columns.set("date", record.number, record.version.date)
-        if flags & GONE:
-            self.columns.set("flags", record.number, flags & ~GONE)
+        flags, gone = self.columns.get("flags", record.number), record.version.change == "gone"
+        if not gone:
+            self.columns.set("date", record.number, record.version.date)
+        if gone != bool(flags & GONE):
+            self.columns.set("flags", record.number, flags ^ GONE)
 
     def write(self, records: Sequence[tuple[int, bytes]]) -> None:
         """Write the records that wait to the log: last versions of documents, by number, as bytes."""

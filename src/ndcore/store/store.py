@@ -308,7 +308,7 @@ class Store:
 
     # ---- forgetting
 
-    def mark_gone(self, key: Key, date: Date = None) -> None:
+    def mark_gone(self, key: Key, date: Date = None) -> bool:
         """Note that the page of a key is there no more: its server answered 404 or 410, or redirected to another page.
 
         Parameters
@@ -316,10 +316,13 @@ class Store:
         key : str, bytes or int
         date : as of `decide`
 
+        Returns
+        -------
+        bool
+            Whether the store has the page.
+
         Raises
         ------
-        KeyError
-            There is no such page.
         TypeError, ValueError, OSError
             As `decide`.
 
@@ -331,12 +334,14 @@ class Store:
         """
         when = microseconds(date)
         with self._lock:
-            number = self._live_number(key)
             self._directory.check_writable()
-            self._count(1)
-            self._directory.mark_gone(number, when)
-            if self._each:
-                self._directory.log.sync()
+            number = self._number(key)
+            if number is not None:
+                self._count(1)
+                self._directory.mark_gone(number, when)
+                if self._each:
+                    self._directory.log.sync()
+        return number is not None
 
     def remove(self, key: Key) -> None:
         """Forget a page with all its versions. KeyError if there is none.
