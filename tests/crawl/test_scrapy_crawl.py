@@ -93,11 +93,12 @@ def test_a_third_of_the_requests_is_enough_where_there_are_many(tmp_path):
     shop = type("SmallShop", (sites.Shop,), {"categories": 4, "goods": 10})()
     with serving(shop) as server:
         everything = crawl(server, tmp_path)[2]
-        stats, _, requests = crawl(server, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"))
-    assert contents(requests) == contents(everything)
+        stats, _, requests = crawl(server, tmp_path, **{**WITH_NDCORE, "NDCORE_SAMPLE": 300},
+                                   NDCORE_STORE=str(tmp_path / "store"))
+    assert len(contents(requests)) >= 0.97 * len(contents(everything))  # which links are followed is by chance
     assert len(requests) < len(everything) / 3
     repeated, all_repeated = (len(each) - len(contents(each)) for each in (requests, everything))
-    assert repeated < all_repeated / 4 and stats["ndcore/links/new"] >= 39
+    assert repeated < all_repeated / 4 and stats["ndcore/links/new"] >= 35
 
 
 def test_every_item_has_its_verdict(judged, folder):
