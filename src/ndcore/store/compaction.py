@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ndcore.progress import Progress
+from ndcore.store.keys import encode_key
 from ndcore.store.log import Log
+from ndcore.store.receipts import Receipt
 from ndcore.store.records import DIGESTED, STR, VALID, Changes, Dictionary, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
@@ -29,10 +31,12 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
         documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
                              flags=state.role(document.number) | document.flags & (VALID | STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
-                             evidence=_repack(state, codec, document.evidence))
+                             evidence=_repack(state, codec, document.evidence),
+                             receipt=_without_dead(state, document.receipt))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
-        _write_sightings(log, [(document.number, place, sightings)
+        _write_sightings(log, [(document.number, place, [replace(each, receipt=_without_dead(state, each.receipt))
+                                                         for each in sightings])
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
 
@@ -57,6 +61,15 @@ def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
         return evidence
     text = state.evidence.text(evidence)
     return codec.pack(as_bytes(text), isinstance(text, bytes))
+
+
+def _without_dead(state: State, receipt: Receipt | None) -> Receipt | None:
+    """Return a receipt; None where its answer names a page that was removed, since no byte of that may stay."""
+    if receipt is None:
+        return None
+    names = [encode_key(key) for key in (receipt.verdict.of, receipt.verdict.equal) if key is not None]
+    live = all(state.find(name, state.preparer.hashed(name)) is not None for name in names)
+    return receipt if live else None
 
 
 def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) -> None:

@@ -203,12 +203,12 @@ class Directory:
             if _DERIVED.fullmatch(place.name) and place.name not in spared and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
 
-    def decide(self, pages: Pages) -> list[Verdict]:
-        """Decide on pages, in their order; all or none are kept."""
+    def decide(self, pages: Pages) -> tuple[list[Verdict], list[int]]:
+        """Decide on pages, in their order; all or none are kept. Returns verdicts, and the positions of their records."""
         self._keep_dictionary()
         batch = Batch(self.state, pages)
         with self._whole(batch):
-            return batch.decide()
+            return batch.decide(), batch.positions
 
     def remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""

@@ -11,12 +11,14 @@ ahead about it, would take more than twice the time of the whole decision (580 i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ndcore._types import Text, UInts
 from ndcore.store.batches import ALONE, NEW, BatchPlan
 from ndcore.store.labels import KEPT, LabelPlace, Plan
 from ndcore.store.pages import Page, Pages
+from ndcore.store.receipts import Receipt, encode_verdict, wrap
 from ndcore.store.records import DIGESTED, GONE, STR, VALID, Document, Sighting, encode, encode_new
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Verdict, Version
@@ -155,24 +157,36 @@ class Batch:
     ----------
     changed : bool
         Whether an error may have left the state, or what belongs to it, between two pages.
+    positions : list of int
+        Where the records of the pages are in the log, in their order.
     """
 
     def __init__(self, state: State, pages: Pages) -> None:
         self._state, self._pages, self.changed = state, pages, False
+        self.positions: list[int] = []
         self._records: list[tuple[int, bytes]] = []  # that wait to be written: numbers of documents, records as bytes
+        self._receipts: list[tuple[int, Receipt]] = []  # of these
 
     def decide(self) -> list[Verdict]:
         """Decide on all pages, in their order, and write what acknowledges them."""
         state, pages = self._state, self._pages
         if len(pages) == 1:
             decision = decide(state, pages[0])
+            decision.record.receipt = self._receipt(0, decision.verdict)
             position = state.log.append([encode(decision.record)])[0]  # first: half the time of `State.write`
-            self.changed = True
+            self.changed, self.positions = True, [position]
             state.apply(decision.record, position, decision.page, decision.features)
             return [decision.verdict]
         self.changed = True
         plan = BatchPlan(state, pages)
-        verdicts = [self._decide(plan, i, way) for i, way in enumerate(plan.ways)]
+        verdicts = []
+        for i, way in enumerate(plan.ways):
+            verdict = self._decide(plan, i, way)
+            verdicts.append(verdict)
+            if (receipt := self._receipt(i, verdict)) is not None:
+                number, payload = self._records[-1]
+                self._records[-1] = number, wrap(receipt, payload)
+                self._receipts.append((number, receipt))
         plan.apply_run()
         self._write()
         return verdicts
@@ -215,8 +229,14 @@ class Batch:
         self._records.append((number, payload))
         return _verdict(plan, pages.keys[i], version, place)
 
+    def _receipt(self, i: int, verdict: Verdict) -> Receipt | None:
+        """Return the receipt of a page with its answer; None where its request has no idempotency key."""
+        receipt = self._pages.receipts[i] if self._pages.receipts else None
+        return None if receipt is None else replace(receipt, answer=encode_verdict(verdict))
+
     def _write(self) -> None:
         """Write the waiting records to the log."""
         if self._records:
-            self._state.write(self._records)
-            self._records = []
+            self._state.index_receipts(self._receipts, self._state.log.end)
+            self.positions += self._state.write(self._records)
+            self._records, self._receipts = [], []

@@ -21,6 +21,7 @@ from ndcore.store.keys import decode_key
 from ndcore.store.levels import Bits
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer, Sketched
+from ndcore.store.receipts import Receipt
 from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, Removal, Sighting, decode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
@@ -48,6 +49,9 @@ class OpeningRun(NamedTuple):
             return
         made = self.sketched
         documents = [record for _, record in self.records if isinstance(record, Document)]
+        for position, record in self.records:
+            if isinstance(record, Document) and record.receipt is not None:
+                state.index_receipts([(record.number, record.receipt)], position)
         state.add_many(Added(
             documents[0].number, np.array([record.label for record in documents], np.int64),
             np.array([record.flags for record in documents], np.uint8),
@@ -287,12 +291,24 @@ def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -
     return state.live.bits
 
 
+def _receipts_of(state: State, number: int) -> Iterator[tuple[int, Receipt]]:
+    """Yield the receipts of all versions of a document's key, with the numbers of their documents."""
+    record = state.last(number)
+    while True:
+        if record.receipt is not None:
+            yield record.number, record.receipt
+        if not record.previous:
+            return
+        record = state.before(record)
+
+
 def _add_again(state: State, index: Index, number: int) -> None:
     """Add the values of a document to an index."""
     record, role = state.document(number), state.role(number)
     if index is state.indexes.keys:
         state._put(index, number, [state.preparer.hashed(record.name)])
     elif index is state.indexes.digests:
+        state.index_receipts(list(_receipts_of(state, number)), None)
         before, record.flags = record.flags, record.flags & ~(LEADER | VARIANT) | role
         state._index_role(record, state.scope(record))
         record.flags = before

@@ -16,6 +16,7 @@ from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
+from ndcore.store.receipts import Receipt
 from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
 from ndcore.store.verdict import Change, Date, Item, Key, Version, microseconds
@@ -136,6 +137,8 @@ class Pages:
         Whether a page brings earlier versions along, or the text of a later one.
     sets : list of uint64, or None
         The shingle sets, where `min_shingles` asked for them.
+    receipts : list of Receipt or None
+        Of requests with idempotency keys, still without answers; empty where no page has one.
     """
 
     keys: Sequence[Key | None]
@@ -151,6 +154,7 @@ class Pages:
     shingling: Shingling
     sets: Sequence[UInts] | None = None
     codec: TextCodec | None = None
+    receipts: Sequence[Receipt | None] = ()
     packed: list[bytes | None] = field(init=False)
     carried: Bools = field(init=False)
 

@@ -17,7 +17,7 @@ dictionary number u32, bytes for zstandard
 
 The length of a key is a u8 before it, or 255 and a u32; lengths of changes and history are u32. Changes are what a record
 does to earlier documents: numbers of the documents that leave, u32, then (number u32, label u32, role u8) of each document
-whose label or role is another one.
+whose label or role is another one. A document or sighting may stand behind its receipt (`receipts`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
+from ndcore.store.receipts import RECEIPT, Receipt, unwrap, wrap
 from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
@@ -90,6 +91,7 @@ class Document:
     history: tuple[Version, ...] = ()
     evidence: bytes = field(default=b"", repr=False)
     scope: int | None = field(default=None, repr=False, compare=False)
+    receipt: Receipt | None = None
 
     @property
     def valid(self) -> bool:
@@ -111,6 +113,7 @@ class Sighting:
     whole: bytes
     previous: int
     evidence: bytes = field(default=b"", repr=False)
+    receipt: Receipt | None = None
 
 
 @dataclass(slots=True)
@@ -134,12 +137,9 @@ Record: TypeAlias = Document | Sighting | Removal | Dictionary
 
 def encode(record: Record) -> bytes:
     """Encode a record as bytes."""
-    if isinstance(record, Document):
-        return _encode_document(record)
-    if isinstance(record, Sighting):
-        head = _pack_head(SIGHTING, record.version, record.flags, record.number)
-        origin = record.origin.to_bytes(8, "little")
-        return b"".join([head, record.whole, _previous_as_bytes(record), origin, record.evidence])
+    if isinstance(record, Document | Sighting):
+        made = _encode_document(record) if isinstance(record, Document) else _encode_sighting(record)
+        return made if record.receipt is None else wrap(record.receipt, made)
     if isinstance(record, Removal):
         return bytes([REMOVAL, EXPIRED if record.expired else 0]) + _changes_as_bytes(record.changes)
     return bytes([DICTIONARY]) + _SIZE.pack(record.number) + record.content
@@ -149,6 +149,8 @@ def decode(payload: bytes) -> Record:
     """Decode a record. Raises CorruptFile where the bytes are not one."""
     try:
         first = payload[0]
+        if first == RECEIPT:
+            return _decode_received(payload)
         if first & 3 == DOCUMENT:
             return _decode_document(payload)
         if first & 3 == SIGHTING:
@@ -160,6 +162,21 @@ def decode(payload: bytes) -> Record:
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptFile(f"a record of the store cannot be read: {error}") from error
     raise CorruptFile(f"a record of the store is of the unknown kind {payload[0]}: upgrade ndcore, or it is damaged")
+
+
+def _decode_received(payload: bytes) -> Document | Sighting:
+    receipt, inner = unwrap(payload)
+    record = decode(inner)
+    if not isinstance(record, Document | Sighting):
+        raise ValueError("a receipt of what is no decision")
+    record.receipt = receipt
+    return record
+
+
+def _encode_sighting(record: Sighting) -> bytes:
+    head = _pack_head(SIGHTING, record.version, record.flags, record.number)
+    origin = record.origin.to_bytes(8, "little")
+    return b"".join([head, record.whole, _previous_as_bytes(record), origin, record.evidence])
 
 
 def _encode_document(record: Document) -> bytes:

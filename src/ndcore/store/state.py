@@ -16,6 +16,7 @@ from ndcore.store.columns import Bitmap, DocumentColumns
 from ndcore.store.index import Index
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
+from ndcore.store.receipts import Receipt
 from ndcore.store.record_reader import RecordReader
 from ndcore.store.records import GONE, LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
 from ndcore.store.settings import StoreSettings
@@ -27,6 +28,7 @@ from ndcore.store.settings import StoreSettings
 LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
 LEADS_TOO = 0x8CB92BA72F3D8DD7
 BARE = 0xA0761D6478BD642F  # added too where there are no shingles
+ANSWERS = 0x589965CC75374CC3  # of receipts: a digest of the idempotency key finds the document
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
@@ -171,6 +173,26 @@ class State(RecordReader):
         wanted = self.kept if kept else self.live
         return self.indexes.features.search(row, self.settings.need, wanted.bits)
 
+    def find_receipt(self, key: bytes, since: int) -> tuple[Receipt, int] | None:
+        """Find the receipt of an idempotency key, and the position of its record. None where there is none since a date.
+
+        O(versions of a document), of the one whose record it is.
+        """
+        for number in self.indexes.digests.search(np.array([_receipt_value(key)], np.uint64)).tolist():
+            position = self.columns.get("last", number) if number < self.n else 0
+            while position:
+                record = self.at(position)
+                receipt = record.receipt
+                if receipt is not None and receipt.key == key and receipt.date >= since:
+                    return receipt, position
+                position = record.previous if isinstance(record, Sighting) else 0
+        return None
+
+    def may_have_receipts(self, keys: Sequence[bytes]) -> bool:
+        """Tell whether one of some idempotency keys may have a receipt: false for nearly all sets of new ones."""
+        values = np.array([_receipt_value(key) for key in keys], np.uint64)
+        return len(self.indexes.digests.search_many(values[:, None])[1]) > 0
+
     # ---- folding
 
     def apply(
@@ -180,6 +202,8 @@ class State(RecordReader):
 
         page: of the document; features: of documents whose role changes. They are made of evidence where they are missing.
         """
+        if isinstance(record, Document | Sighting) and record.receipt is not None and self._indexes is not None:
+            self.index_receipts([(record.number, record.receipt)], position)
         if isinstance(record, Document):
             self._at = position
             self._change(record.changes, features or {})
@@ -203,14 +227,24 @@ class State(RecordReader):
         if gone != bool(flags & GONE):
             self.columns.set("flags", record.number, flags ^ GONE)
 
-    def write(self, records: Sequence[tuple[int, bytes]]) -> None:
-        """Write the records that wait to the log: last versions of documents, by number, as bytes."""
+    def index_receipts(self, receipts: Sequence[tuple[int, Receipt]], covered: int | None) -> None:
+        """Add receipts of documents to the index, unless it covers them.
+
+        covered: the position of the first one's record; None: no index covers them.
+        """
+        if receipts and (covered is None or covered >= self.indexes.digests.covered):
+            numbers, values = zip(*((number, _receipt_value(receipt.key)) for number, receipt in receipts), strict=True)
+            self.indexes.digests.add(np.array(numbers), np.array(values, np.uint64)[:, None], covered)
+
+    def write(self, records: Sequence[tuple[int, bytes]]) -> list[int]:
+        """Write the records that wait to the log: last versions of documents, by number, as bytes. Returns their positions."""
         numbers = np.array([number for number, _ in records], np.int64)
         positions = np.array(self.log.append([payload for _, payload in records]), np.int64)
         self.waiting.clear()
         live = self.live.having(numbers)
         self.columns.set_last(numbers[live], positions[live])
         self.cover(int(positions[-1]) + 1)
+        return positions.tolist()  # type: ignore[no-any-return]
 
     def cover(self, position: int) -> None:
         """Note that the indexes know all records before a position."""
@@ -392,6 +426,11 @@ def find_repeated_values(values: UInts) -> Bools:
     again = np.ones(len(values), np.bool_)
     again[np.unique(values, return_index=True)[1]] = False
     return again
+
+
+def _receipt_value(key: bytes) -> int:
+    """Return the value by which a receipt is found, from the digest of its idempotency key."""
+    return int.from_bytes(key[:8], "little") ^ ANSWERS
 
 
 def mix_kind(kind: int, hashed: int, valid: bool, scope: int) -> int:

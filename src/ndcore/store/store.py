@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -20,6 +22,7 @@ from ndcore.store.directory import Directory
 from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Pages
+from ndcore.store.receipts import Answered, Receipt, digest_page, digest_request
 from ndcore.store.session import StoreSession
 from ndcore.store.settings import StoreSettings
 from ndcore.store.socket import Listener, for_clients
@@ -218,6 +221,73 @@ class Store:
                 self._micro = MicroBatches(self._decide_together)
             micro = self._micro
         return await micro.put((given_key(key), text, date))
+
+    def prepare_requests(self, items: Sequence[Item], idempotency_keys: Sequence[str | None]) -> Pages:
+        """Prepare pages of requests for `decide_requests`: for a server that answers clients which may ask again.
+
+        Parameters
+        ----------
+        items : sequence of (key, text, date)
+            At least one.
+        idempotency_keys : sequence of str or None
+            Of each request: 1 to 256 printable characters of ASCII that its client gives no other request.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A value is not accepted.
+
+        Notes
+        -----
+        Threads may do this side by side: it takes most of the time of a decision, and needs no lock.
+        """
+        pages, secret, now = self._prepare_packed(items), self._directory.preparer.secret, time.time_ns() // 1000
+        if any(key is not None for key in idempotency_keys):
+            pages.receipts = [None if key is None else Receipt(digest_request(key, secret), digest_page(*item), now)
+                              for key, item in zip(idempotency_keys, items, strict=True)]
+        return pages
+
+    def decide_requests(self, pages: Pages, keep: float) -> list[Answered]:
+        """Give the verdicts on pages of requests, in their order, and keep the pages; repeated requests get their first answer.
+
+        Parameters
+        ----------
+        pages : Pages
+            Of `prepare_requests`.
+        keep : float
+            Seconds for which an idempotency key is known after its answer.
+
+        Returns
+        -------
+        list of Answered
+            The verdict, the position of its record in the log, and whether it was given before. Fewer than there are pages
+            where an idempotency key was used with another page: of that page and of later ones nothing is kept.
+
+        Raises
+        ------
+        OSError
+            As `decide`.
+
+        Notes
+        -----
+        They are on disk after the next `flush`. A key is in one frame of the log with its decision. `compact` keeps the keys
+        of versions that it keeps, where their answers name live pages only.
+        """
+        since = time.time_ns() // 1000 - int(keep * 1e6)
+        with self._lock:
+            keys = [receipt.key for receipt in pages.receipts if receipt is not None]
+            if len(set(keys)) == len(keys) and not (keys and self._state.may_have_receipts(keys)):
+                return self._answer(pages)
+            answers: list[Answered] = []
+            for page, receipt in zip(pages, pages.receipts, strict=True):
+                known = None if receipt is None else self._state.find_receipt(receipt.key, since)
+                if known is None:
+                    answers += self._answer(replace(Pages.of([page]), receipts=[receipt]))
+                elif receipt is not None and known[0].body == receipt.body:
+                    answers.append(Answered(known[0].verdict, known[1], True))
+                else:
+                    break
+            return answers
 
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
         """Give the verdict that `decide` would give on the page with a new key, and keep nothing.
@@ -585,10 +655,15 @@ class Store:
 
     def _decide(self, pages: Pages) -> list[Verdict]:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
+        return [answer.verdict for answer in self._answer(pages)]
+
+    def _answer(self, pages: Pages) -> list[Answered]:
+        """Decide on pages as `_decide`, and return the positions of their records too."""
         self._directory.check_writable()
         self._count(len(pages))
         with self._directory.trusting():
-            return self._directory.decide(pages)
+            verdicts, places = self._directory.decide(pages)
+        return [Answered(verdict, place, False) for verdict, place in zip(verdicts, places, strict=True)]
 
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""

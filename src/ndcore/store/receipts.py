@@ -1,0 +1,117 @@
+"""Receipts: what a request with an idempotency key was answered, in the log, in one frame with the record of the decision.
+
+A frame with a receipt is, all integers little-endian: the byte `RECEIPT`; when the request was answered, i64, in microseconds
+since 1970; a digest of the idempotency key (16); a digest of the page that was sent (16); the size of the answer, u32; the
+answer; the record. So a torn write leaves both or neither. The answer is the verdict: its class u8, change u8, exact u8, date
+i64, resemblance, contained and containing f64 (nan: none), then key, representative and equal page, each with its size before
+it, u32, where 0 is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ndcore._types import Text
+from ndcore.storage.container import CorruptFile
+from ndcore.store.keys import decode_key, encode_key
+from ndcore.store.verdict import CHANGES, VERDICTS, Date, Key, Verdict, microseconds
+from ndcore.text.inputs import as_bytes
+
+RECEIPT = 6  # the first byte of a frame with a receipt; no record begins with it
+LONGEST = 256  # bytes of an idempotency key
+
+_HEAD = struct.Struct("<Bq16s16sI")
+_VERDICT = struct.Struct("<BBBqddd")
+_SIZE = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer of a request with an idempotency key.
+
+    key: digest of the idempotency key; body: digest of the page that was sent; date: when it was answered, in microseconds;
+    answer: the verdict, as `encode_verdict` makes it, empty as long as there is none.
+    """
+
+    key: bytes
+    body: bytes
+    date: int
+    answer: bytes = field(default=b"", repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict. CorruptFile where the bytes are none."""
+        return decode_verdict(self.answer)
+
+
+class Answered(NamedTuple):
+    """The answer to a request: its verdict, the position of its record in the log, and whether it was given before."""
+
+    verdict: Verdict
+    place: int
+    repeated: bool
+
+
+def digest_request(key: str, secret: bytes) -> bytes:
+    """Return the digest of an idempotency key. ValueError unless it has 1 to 256 printable characters of ASCII."""
+    if not (isinstance(key, str) and 0 < len(key) <= LONGEST and key.isascii() and key.isprintable()):
+        raise ValueError(f"the idempotency key {key!r:.80} is not accepted: it has 1 to {LONGEST} printable characters of "
+                         "ASCII, such as a UUID")
+    return hashlib.blake2b(key.encode("ascii"), digest_size=16, key=secret, person=b"request").digest()
+
+
+def digest_page(key: Key, text: Text, date: Date) -> bytes:
+    """Return a digest of what a request says of a page; a date that is not given is a value of its own."""
+    made = hashlib.blake2b(digest_size=16, person=b"page")
+    when = b"" if date is None else microseconds(date).to_bytes(9, "little", signed=True)
+    for part in (encode_key(key), when, b"s" if isinstance(text, str) else b"b", as_bytes(text)):
+        made.update(_SIZE.pack(len(part)))
+        made.update(part)
+    return made.digest()
+
+
+def wrap(receipt: Receipt, record: bytes) -> bytes:
+    """Return the frame of a receipt and a record."""
+    head = _HEAD.pack(RECEIPT, receipt.date, receipt.key, receipt.body, len(receipt.answer))
+    return b"".join((head, receipt.answer, record))
+
+
+def unwrap(payload: bytes) -> tuple[Receipt, bytes]:
+    """Return the receipt and the record of a frame. Raises struct.error or ValueError where it is cut short."""
+    _, date, key, body, size = _HEAD.unpack_from(payload)
+    end = _HEAD.size + size
+    if end >= len(payload) or payload[end] == RECEIPT:
+        raise ValueError("a receipt without a record")
+    return Receipt(key, body, date, payload[_HEAD.size : end]), payload[end:]
+
+
+def encode_verdict(verdict: Verdict) -> bytes:
+    """Return a verdict as bytes."""
+    scores = (math.nan if score is None else score
+              for score in (verdict.resemblance, verdict.contained, verdict.containing))
+    head = _VERDICT.pack(VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version), verdict.exact, verdict.date, *scores)
+    names = (b"" if key is None else encode_key(key) for key in (verdict.key, verdict.of, verdict.equal))
+    return head + b"".join(_SIZE.pack(len(name)) + name for name in names)
+
+
+def decode_verdict(answer: bytes) -> Verdict:
+    """Return the verdict of `encode_verdict`. CorruptFile where the bytes are none."""
+    try:
+        judged, change, exact, date, *scores = _VERDICT.unpack_from(answer)
+        at, keys = _VERDICT.size, []
+        for _ in range(3):
+            (size,) = _SIZE.unpack_from(answer, at)
+            name = answer[at + 4 : at + 4 + size]
+            if len(name) < size:
+                raise ValueError("it is cut short")
+            keys.append(decode_key(name) if size else None)
+            at += 4 + size
+        resemblance, contained, containing = (None if math.isnan(score) else score for score in scores)
+        key, of, equal = keys
+        return Verdict(key, VERDICTS[judged], of, equal, resemblance, contained, containing, CHANGES[change], date, bool(exact))
+    except (struct.error, IndexError, ValueError) as error:
+        raise CorruptFile(f"the answer of a receipt cannot be read: {error}; check the store") from error
