@@ -662,12 +662,12 @@ class JudgeOptions(ReadingOptions):
         "port to listen on (default: any that is free)", metavar="N", parse=values.integer(0, 65535), default=0)
 
 
-@command("serve", "show a store or a collection in the browser", "serve.run_serve")
+@command("serve", "show a store or a collection in the browser, or let programs write to a store", "serve.run_serve")
 class ServeOptions(Options):
     """Serve a store or a collection to a browser on this computer: paste a text or enter a key, and see its cluster, its
     versions and the marked differences; the same as JSON under /api, described in /openapi.json. It only reads, and
-    follows a store that is being written. Other computers cannot reach it; every user of this one can. Ctrl-C ends it.
-    Needs the extra serve.
+    follows a store that is being written. Other computers cannot reach it; every user of this one can. With --write it
+    has no pages: programs that hold a token ask it about pages, and it keeps these. Ctrl-C ends it. Needs the extra serve.
     """
 
     path: str = argument("STORE|COLLECTION", "a directory made by ndcore store or ndcore cluster")
@@ -675,14 +675,38 @@ class ServeOptions(Options):
         "port to listen on (default 8765); 0 takes any that is free", metavar="N",
         parse=values.integer(0, 65535), default=8765)
     host: str = option("address",
-        "127.0.0.1 (default), ::1 or localhost; addresses that others can reach are refused",
+        "127.0.0.1 (default), ::1 or localhost; an address that others can reach needs --write with TLS or --proxy",
         metavar="HOST", default="127.0.0.1")
+    write: bool = option("writing", "let programs decide on pages, which the store keeps; needs --tokens")
+    tokens: str | None = option("writing", "file of the tokens of these programs: see ndcore token", metavar="FILE")
+    tls_certificate: str | None = option("writing", "certificate for TLS, with its chain, as PEM", metavar="FILE")
+    tls_key: str | None = option("writing", "key of the certificate, as PEM", metavar="FILE")
+    proxy: list[str] = option("writing",
+        "address of a proxy that speaks TLS with clients, and sends X-Forwarded-Proto; others are refused. Repeatable",
+        metavar="ADDRESS", many=True)
+    backups: str | None = option("writing", "directory of the copies that a client with the scope admin can ask for",
+        metavar="DIR")
+    keep_keys: float = option("writing", "hours for which an idempotency key is known (default 24)", metavar="HOURS",
+        parse=values.numbers(0, 87600), default=24.0)
     max_text: int = option("limits",
         "largest text that may be sent (default 16M; G is 1024^3 bytes)", metavar="SIZE",
         parse=values.memory, default=16 << 20)
     timeout: float = option("limits",
         "longest time for an answer (default 30)", metavar="SECONDS", parse=values.numbers(0.1, 3600), default=30.0)
     json: bool = option(OUTPUT, "print the address as a JSON object, once it answers")
+
+
+@command("token", "make a token for programs that ask ndcore serve --write", "serve.run_token")
+class TokenOptions(Options):
+    """Make a token, add its digest to a file of mode 0600, which is made if there is none, and print the token, which is
+    nowhere else. A server that is running takes it, and refuses a token whose line is deleted, within a second.
+    """
+
+    file: str = argument("FILE", "the file that ndcore serve --write takes as --tokens")
+    name: str = argument("NAME", "who holds the token: letters, digits, points, underscores and hyphens")
+    scope: list[str] = option("token", "what it allows: read, write, or admin (remove, expire, backup). Repeatable",
+        choices=("read", "write", "admin"), many=True, required=True)
+    json: bool = option(OUTPUT, "print the token as a JSON object")
 
 
 family("hamming", "find fingerprints that differ in a few bits",

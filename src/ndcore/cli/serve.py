@@ -1,13 +1,16 @@
-"""``ndcore serve``: a store or a collection in the browser, on this computer only."""
+"""``ndcore serve``: a store or a collection in the browser, or a store that programs write to; and their tokens."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from ndcore.cli.command import blame_command
-from ndcore.cli.commands import ServeOptions
+from ndcore.cli.commands import ServeOptions, TokenOptions
 from ndcore.human import printable
-from ndcore.serve.server import bind, check_installed, opened, serve
+from ndcore.serve.access import TokenAccess
+from ndcore.serve.server import bind, check_installed, check_tls, opened, opened_for_writing, serve, serve_writing
+from ndcore.serve.tokens import TokenFile, add_token
 
 
 def run_serve(options: ServeOptions) -> int:
@@ -15,17 +18,58 @@ def run_serve(options: ServeOptions) -> int:
     check_installed()
     from ndcore.serve.app import Limits
 
-    source = opened(options.path, options.timeout)
-    with blame_command():
-        bound = bind(options.host, options.port)
+    limits = Limits(options.max_text, options.timeout)
 
     def ready(url: str) -> None:
         options.outcome.message = "the server has stopped"
+        kind, name = ("store", Path(options.path).resolve().name) if options.write else (source.kind, source.name)
         if options.json:
-            print(json.dumps({"url": url, "kind": source.kind, "name": source.name}), flush=True)
+            print(json.dumps({"url": url, "kind": kind, "name": name}), flush=True)
         else:
-            print(f"{printable(source.name)} is at {url} (Ctrl-C ends it)", flush=True)
+            print(f"{printable(name)} is at {url} (Ctrl-C ends it)", flush=True)
 
+    if not options.write:
+        with blame_command():
+            _refuse_without_write(options)
+        source = opened(options.path, options.timeout)
+        with blame_command():
+            bound = bind(options.host, options.port)
+        with bound:
+            serve(source, bound, limits, ready)
+        return 0
+    with blame_command():
+        if options.tokens is None:
+            raise ValueError("--write needs --tokens FILE; make the file with ndcore token FILE NAME --scope write")
+        access = TokenAccess(TokenFile(options.tokens), options.proxy)
+        tls = _tls(options)
+        bound = bind(options.host, options.port, anywhere=bool(tls or options.proxy))
     with bound:
-        serve(source, bound, Limits(options.max_text, options.timeout), ready)
+        written = opened_for_writing(options.path, options.timeout, options.keep_keys * 3600, options.backups)
+        serve_writing(written, access, bound, limits, ready, tls)
     return 0
+
+
+def run_token(options: TokenOptions) -> int:
+    """Run ``ndcore token``."""
+    with blame_command():
+        token = add_token(options.file, options.name, options.scope)
+    print(json.dumps({"name": options.name, "token": token}) if options.json else token)
+    return 0
+
+
+def _tls(options: ServeOptions) -> tuple[str, str] | None:
+    """Return the files of the certificate and of its key; None without TLS."""
+    if options.tls_certificate is None and options.tls_key is None:
+        return None
+    if options.tls_certificate is None or options.tls_key is None:
+        raise ValueError("TLS needs both --tls-certificate FILE and --tls-key FILE")
+    check_tls(options.tls_certificate, options.tls_key)
+    return options.tls_certificate, options.tls_key
+
+
+def _refuse_without_write(options: ServeOptions) -> None:
+    """Raise ValueError where options of a server that writes are given to one that reads."""
+    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups"):
+        if getattr(options, name):
+            raise ValueError(f"--{name.replace('_', '-')} needs --write: without it the server only reads, and answers this "
+                             "computer only")

@@ -155,6 +155,52 @@ class TextJudgement:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """The verdict on a page, which is kept and on disk."""
+
+    key: Annotated[Key, "key of the page, in its normal form"]
+    verdict: Annotated[str, "kept (new), identical, lexical, shingle or near"]
+    of: Annotated[Key | None, "key of the representative; null where the page is kept"]
+    equal: Annotated[Key | None, "key of the first page with the same text"]
+    resemblance: Annotated[float | None, "Jaccard similarity to the representative"]
+    contained: Annotated[float | None, "containment of the page in the representative"]
+    containing: Annotated[float | None, "containment of the representative in the page"]
+    version: Annotated[str | None, "unchanged, lexical, near or other, against the last version; null for a new key"]
+    date: Annotated[str | None, "when the page was seen, ISO 8601"]
+    exact: Annotated[bool, "false: resemblance and containments are estimated"]
+    place: Annotated[int, "position of its record in the log; decisions are ordered by it"]
+    repeated: Annotated[bool, "whether the idempotency key had this answer before, and nothing was written"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of a page that is gone."""
+
+    known: Annotated[bool, "whether the store has the page"]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Pages that were forgotten."""
+
+    pages: Annotated[int, "how many"]
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """The text of the last version of a page."""
+
+    text: Annotated[Key, "the text; bytes in hexadecimal"]
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """A copy of the store."""
+
+    name: Annotated[str, "name of its directory, in the directory of backups"]
+
+
+@dataclass(frozen=True)
 class Compared:
     """Two texts with their marked differences, as `ndcore compare --json` prints them."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeVar
+from inspect import iscoroutinefunction
+from typing import Any, Protocol, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,7 +19,17 @@ from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
 from ndcore.serve.answers import ServedSource, encode
-from ndcore.serve.bodies import check_texts, parse_body, parse_query, read_body
+from ndcore.serve.bodies import (
+    LINES,
+    check_coding,
+    check_lines,
+    check_texts,
+    parse_body,
+    parse_object,
+    parse_query,
+    read_body,
+    read_lines,
+)
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
 from ndcore.serve.pages import PAGE_POLICY, SHOW, show_problem
@@ -38,7 +49,15 @@ class Limits:
     seconds: float = SECONDS
 
 
-def application(source: ServedSource, limits: Limits | None = None, hosts: Iterable[str] = ()) -> App:
+class Access(Protocol):
+    """Who may ask for what. check: raises Refused unless a request may ask for a route of a scope."""
+
+    def check(self, scope: MutableMapping[str, Any], needed: str) -> None: ...
+
+
+def application(
+    source: ServedSource, limits: Limits | None = None, hosts: Iterable[str] = (), access: Access | None = None
+) -> App:
     """Make the ASGI application that serves a store or a collection.
 
     Parameters
@@ -47,6 +66,8 @@ def application(source: ServedSource, limits: Limits | None = None, hosts: Itera
     limits : Limits, optional
     hosts : iterable of str
         Names of this computer that requests may name, beside localhost, 127.0.0.1 and [::1].
+    access : Access, optional
+        Asked before the body of a request is read. With it there are no pages, and programs ask from anywhere.
     """
     limits = limits or Limits()
     work = WorkerThreads(limits.seconds)
@@ -55,43 +76,53 @@ def application(source: ServedSource, limits: Limits | None = None, hosts: Itera
         by_method = {route.method: route for route in named}
         methods = list(by_method)
         for path, as_page in ((named[0].page, True), (named[0].api, False)):
-            routes.append(Path(path, _make_endpoint(source, by_method, as_page, limits, work), methods=methods))
+            if named[0].streamed and not as_page:
+                routes.append(Path(path, _make_stream(source, named[0], limits, access), methods=methods))
+            elif access is None or not as_page:
+                routes.append(Path(path, _make_endpoint(source, by_method, as_page, limits, work, access), methods=methods))
     document = to_json(openapi(source.kind), indent=1)
 
     async def described(request: Request) -> Response:
         return Response(document, media_type="application/json")
 
     routes.append(Path("/openapi.json", described))
-    handlers: Any = {HTTPException: _answer_wrong_path, Refused: _answer_refusal, ClientDisconnect: _answer_nobody}
-    site = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(site, lambda scope, error: _answer_problem(scope["path"], error), hosts)
+    pages = access is None
+    site = Starlette(routes=routes, exception_handlers=_problem_handlers(pages))
+    return Guard(site, lambda scope, error: _answer_problem(error, scope["path"], pages), hosts if pages else None)
 
 
 def _make_endpoint(
-    source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads
+    source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads,
+    access: Access | None,
 ) -> Callable[[Request], Any]:
     """Make the endpoint of a page or of its JSON."""
+    def shown(route: Route, answer: Any, asked: dict[str, Any]) -> bytes:
+        return SHOW[route.name](answer, asked).encode("utf-8", "replace") if as_page else encode(answer)
+
     def answered(route: Route, asked: dict[str, Any]) -> bytes:
-        answer = getattr(source, route.name)(asked)
-        if not as_page:
-            return encode(answer)
-        return SHOW[route.name](answer, asked).encode("utf-8", "replace")
+        return shown(route, getattr(source, route.name)(asked), asked)
 
     async def endpoint(request: Request) -> Response:
         route = routes["GET" if request.method == "HEAD" else request.method]
+        if access is not None:
+            access.check(request.scope, route.scope)
         given = parse_query(request.scope["query_string"])
+        given += [("idempotency_key", key.strip('"')) for key in request.headers.getlist("idempotency-key")]
         if route.posted:
+            check_coding(request.headers.get("content-encoding"))
             body = await work.within(read_body(request.stream(), request.headers.get("content-length"), limits.text))
             given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
         asked = route.values(given)
         check_texts(asked, limits.text)
         try:
-            content = await work.run(answered, route, asked)
+            if iscoroutinefunction(getattr(source, route.name)):
+                content = shown(route, await getattr(source, route.name)(asked), asked)
+            else:
+                content = await work.run(answered, route, asked)
         except Refused:
             raise
         except Exception as error:
-            log.exception("%s cannot be answered", route.name)
-            raise Refused(500, "the question could not be answered; the terminal of the server says why") from error
+            raise _fail(route, error) from error
         if as_page:
             return Response(content, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
         return Response(content, media_type="application/json")
@@ -99,38 +130,111 @@ def _make_endpoint(
     return endpoint
 
 
+def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Access | None) -> Callable[[Request], Any]:
+    """Make the endpoint of a route whose body and answer are lines of JSON."""
+    async def asked(request: Request) -> AsyncIterator[list[dict[str, Any]]]:
+        number = 0
+        async for lines in read_lines(request.stream(), limits.text, limits.seconds):
+            part: list[dict[str, Any]] = []
+            for line in lines:
+                number += 1
+                try:
+                    values = route.values(parse_object(line, "it"))
+                    check_texts(values, limits.text)
+                    part.append(values)
+                except Refused as error:
+                    if part:
+                        yield part
+                    raise Refused(error.status, f"line {number} of the stream: {error.message}") from None
+            yield part
+
+    async def endpoint(request: Request) -> Response:
+        if access is not None:
+            access.check(request.scope, route.scope)
+        check_coding(request.headers.get("content-encoding"))
+        check_lines(request.headers.get("content-type", ""))
+        answers: AsyncIterator[list[Any]] = getattr(source, route.name)(asked(request))
+        try:
+            first: list[Any] = await anext(answers, [])
+        except (Refused, ClientDisconnect):
+            raise
+        except Exception as error:
+            raise _fail(route, error) from error
+        return _Lines(route, first, answers, limits.seconds)
+
+    return endpoint
+
+
+class _Lines(Response):
+    """Answers as lines of JSON; where they end early, the last line says why. A client that does not read is left."""
+
+    media_type = LINES[0]
+
+    def __init__(self, route: Route, first: list[Any], others: AsyncIterator[list[Any]], seconds: float) -> None:
+        self.status_code, self.background, self.body = 200, None, b""
+        self.init_headers()
+        del self.raw_headers[0]  # the length, which nobody knows
+        self._route, self._first, self._others, self._seconds = route, first, others, seconds
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        answers = self._first
+        try:
+            while answers:
+                await self._send(send, b"".join(encode(answer) + b"\n" for answer in answers))
+                answers = await anext(self._others, [])
+        except ClientDisconnect:
+            return
+        except Refused as error:
+            await self._send(send, to_json({"error": _problem(error)}) + b"\n")
+        except Exception as error:
+            await self._send(send, to_json({"error": _problem(_fail(self._route, error))}) + b"\n")
+        await self._send(send, b"", more=False)
+
+    async def _send(self, send: Any, body: bytes, more: bool = True) -> None:
+        await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": more}), self._seconds)
+
+
 # ---- requests without an answer
 
 
-def _answer_problem(path: str, error: Refused, headers: dict[str, str] | None = None) -> Response:
-    """Answer with a problem, as a page or as JSON (RFC 9457)."""
-    title = HTTPStatus(error.status).phrase
-    given = dict(headers or {})
-    if path.startswith("/api/") or path == "/openapi.json":
-        content = to_json({"title": title, "status": error.status, "detail": error.message})
-        return Response(content, error.status, given, "application/problem+json")
-    page = show_problem(error.status, title, error.message).encode("utf-8", "replace")
-    return Response(page, error.status, {**given, "content-security-policy": PAGE_POLICY}, "text/html")
+def _fail(route: Route, error: Exception) -> Refused:
+    """Return the refusal of a request that failed, and log why."""
+    log.error("%s cannot be answered", route.name, exc_info=error)
+    return Refused(500, "the question could not be answered; the terminal of the server says why")
 
 
-async def _answer_refusal(request: Request, error: Refused) -> Response:
-    """Answer a request that was refused."""
-    return _answer_problem(request.scope["path"], error)
+def _problem(error: Refused) -> dict[str, Any]:
+    """Return a problem for JSON (RFC 9457)."""
+    return {"title": HTTPStatus(error.status).phrase, "status": error.status, "detail": error.message}
 
 
-async def _answer_wrong_path(request: Request, error: HTTPException) -> Response:
-    """Answer requests for other paths, or by other methods."""
+def _answer_problem(error: Refused, path: str, pages: bool) -> Response:
+    """Answer with a problem, as a page or as JSON."""
+    if not pages or path.startswith("/api/") or path == "/openapi.json":
+        return Response(to_json(_problem(error)), error.status, error.headers, "application/problem+json")
+    page = show_problem(error.status, HTTPStatus(error.status).phrase, error.message).encode("utf-8", "replace")
+    return Response(page, error.status, {**error.headers, "content-security-policy": PAGE_POLICY}, "text/html")
+
+
+def _problem_handlers(pages: bool) -> dict[Any, Callable[[Request, Any], Awaitable[Response]]]:
+    """Make what answers requests without an answer: as pages, where there are some, but for the paths of JSON."""
     words = {
         404: "there is no page of this name; keys are looked up by their value, not by a path",
-        405: f"the method {request.method:.20} is not accepted here",
+        405: "the method {method:.20} is not accepted here",
     }
-    message = words.get(error.status_code, str(error.detail))
-    return _answer_problem(request.scope["path"], Refused(error.status_code, message), dict(error.headers or {}))
 
+    async def refuse(request: Request, error: Refused) -> Response:
+        return _answer_problem(error, request.scope["path"], pages)
 
-async def _answer_nobody(request: Request, error: ClientDisconnect) -> Response:
-    """Answer nobody: the client has left while its request was read."""
-    return Response(status_code=400)
+    async def refuse_path(request: Request, error: HTTPException) -> Response:
+        message = words.get(error.status_code, str(error.detail)).format(method=request.method)
+        return _answer_problem(Refused(error.status_code, message, dict(error.headers or {})), request.scope["path"], pages)
+
+    async def leave(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # the client has left while its request was read
+
+    return {HTTPException: refuse_path, Refused: refuse, ClientDisconnect: leave}
 
 
 T = TypeVar("T")
@@ -156,7 +260,8 @@ class WorkerThreads:
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function on a thread, and return its result. Raises Refused if that takes too long."""
         if self._running >= THREADS + WAITING:
-            raise Refused(503, f"the server is busy with {self._running} requests; ask again in a few seconds")
+            raise Refused(503, f"the server is busy with {self._running} requests; ask again in a few seconds",
+                          {"retry-after": "2"})
         self._running += 1
         future = self._threads.submit(function, *arguments)
         loop = asyncio.get_running_loop()

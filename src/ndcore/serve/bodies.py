@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,8 @@ from ndcore.serve.routes import Route
 from ndcore.text.inputs import as_bytes
 
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
+LINES = ("application/x-ndjson", "application/jsonl")
+PART = 64  # lines of a stream that are decided on together
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
 OTHER = 1 << 20  # bytes of the other values
 MOST_FIELDS = 32
@@ -47,6 +50,58 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
     return b"".join(parts)
 
 
+async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) -> AsyncIterator[list[bytes]]:
+    """Read the lines of a stream, in parts: those that have come, at most `PART` of them.
+
+    Parameters
+    ----------
+    chunks : async iterable of bytes
+    most : int
+        Bytes of a text.
+    seconds : float
+        In which each line must have come as a whole. The time in which the part before is answered does not count.
+
+    Raises
+    ------
+    Refused
+        A line is longer than a text of `most` bytes with escapes can be, or does not come in time.
+    """
+    limit, clock = ESCAPED * most + OTHER, asyncio.get_running_loop().time
+    incoming, begun = aiter(chunks), bytearray()
+    end = clock() + seconds
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(incoming, None), max(0.0, end - clock()))
+        except TimeoutError:
+            raise Refused(408, f"a line of the stream did not come in {seconds:g} seconds; send whole lines") from None
+        first, *others = (b"" if chunk is None else chunk).split(b"\n")
+        begun += first
+        if len(begun) > limit:
+            raise Refused(413, f"a line of the stream has more than {limit:,} bytes; a text has at most {most:,}: send a "
+                               "smaller one, or start the server with a larger --max-text")
+        if chunk is not None and not others:
+            continue
+        lines = [line for line in (bytes(begun), *others[:-1]) if line.strip()]
+        begun = bytearray(others[-1] if others else b"")
+        for start in range(0, len(lines), PART):
+            yield lines[start : start + PART]
+        if chunk is None:
+            return
+        end = clock() + seconds
+
+
+def check_coding(coding: str | None) -> None:
+    """Raise Refused where a body is compressed: its size would not be known before it is there."""
+    if coding is not None and coding.strip().lower() not in ("", "identity"):
+        raise Refused(415, f"the Content-Encoding is {coding!r:.80}; send bodies as they are")
+
+
+def check_lines(content_type: str) -> None:
+    """Raise Refused unless a body has lines of JSON."""
+    if content_type.partition(";")[0].strip().lower() not in LINES:
+        raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {', '.join(LINES)}")
+
+
 def parse_query(query: bytes) -> list[tuple[str, Any]]:
     """Parse a query or a form. Raises Refused where it is not UTF-8, or has too many values."""
     try:
@@ -77,13 +132,27 @@ def parse_body(route: Route, content_type: str, body: bytes, from_page: bool) ->
 
 def _parse_json(body: bytes) -> list[tuple[str, Any]]:
     """Parse an object of JSON."""
+    return parse_object(body, "the body")
+
+
+def parse_object(content: bytes, what: str) -> list[tuple[str, Any]]:
+    """Parse an object of JSON. Raises Refused where it is none, or names a value twice."""
     try:
-        values = json.loads(body)
+        values = json.loads(content, object_pairs_hook=_refuse_repeats)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"the body is not JSON: {error}") from None
+        raise Refused(400, f"{what} is not JSON: {error}") from None
     if not isinstance(values, dict):
-        raise Refused(400, f"the body is JSON of type {type(values).__name__}; it must be an object with the values")
+        raise Refused(400, f"{what} is JSON of type {type(values).__name__}; it must be an object with the values")
     return list(values.items())
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON. ValueError where a name is there twice."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        repeated = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        raise ValueError(f"the name {repeated!r:.80} is given twice")
+    return made
 
 
 def check_texts(values: dict[str, Any], most: int) -> None:

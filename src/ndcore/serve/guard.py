@@ -9,6 +9,7 @@ https://www.w3.org/TR/fetch-metadata/, https://owasp.org/www-community/attacks/c
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import partial
 from typing import Any
 
 from ndcore.serve.refusal import Refused
@@ -39,13 +40,13 @@ class Guard:
     app : ASGI application
     refuse : callable
         From a scope and Refused to the ASGI application that says so.
-    hosts : iterable of str
-        Names of the computer that are accepted beside localhost.
+    hosts : iterable of str, or None
+        Names of the computer that are accepted beside localhost. None: programs ask, under any name, and no browser.
     """
 
-    def __init__(self, app: App, refuse: Callable[[Any, Refused], App], hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: App, refuse: Callable[[Any, Refused], App], hosts: Iterable[str] | None = ()) -> None:
         self.app, self.refuse = app, refuse
-        self.hosts = frozenset((*LOCAL, *hosts))
+        self.check = check_program if hosts is None else partial(check_request, hosts=frozenset((*LOCAL, *hosts)))
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -63,7 +64,7 @@ class Guard:
 
         app = self.app
         try:
-            check_request(scope["headers"], self.hosts)
+            self.check(scope["headers"])
         except Refused as error:
             app = self.refuse(scope, error)
         await app(scope, receive, with_headers)
@@ -86,6 +87,13 @@ def check_request(headers: Iterable[tuple[bytes, bytes]], hosts: Iterable[str]) 
         if site not in OWN:
             raise Refused(403, f"the request comes from another site ({site!r:.40}); only pages of this server may ask it: "
                                "type its address in the browser")
+
+
+def check_program(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Raise Refused where a request comes from a browser: programs send no Origin."""
+    if any(name.lower() in (b"origin", b"sec-fetch-site") for name, _ in headers):
+        raise Refused(403, "the request comes from a browser; this server answers programs only, and ndcore serve without "
+                           "--write has pages")
 
 
 def read_host(host: str) -> str:

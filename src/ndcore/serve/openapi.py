@@ -12,12 +12,19 @@ from typing import Any
 
 from ndcore._version import __version__
 from ndcore.serve import answers
-from ndcore.serve.routes import Parameter, Route, paths_of
+from ndcore.serve.bodies import FORM, JSON, LINES, PLAIN
+from ndcore.serve.routes import WRITTEN, Parameter, Route, paths_of
 
 REFUSALS = {
     "400": "the request is at fault", "403": "the request comes from another site", "404": "there is nothing of this name",
     "413": "the text is too large", "415": "the body is of a kind that is not accepted",
     "421": "the request names another host", "503": "the server is busy, or the answer takes too long",
+}
+REFUSALS_OF_WRITES = {
+    "401": "the server does not know the token", "403": "the token allows something else",
+    "408": "a line did not come in time",
+    "422": "the idempotency key was used for another page", "429": "too many pages wait; Retry-After says when to ask again",
+    "507": "the disk is full, and the page is not kept",
 }
 KEY = {"description": 'str, int, or {"bytes": "…"} in hexadecimal',
        "anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "object", "properties": {"bytes": {"type": "string"}},
@@ -26,6 +33,8 @@ PROBLEM = {
     "type": "object", "description": "Why there is no answer (RFC 9457).", "required": ["title", "status", "detail"],
     "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
 }
+BASE64 = {"type": "object", "properties": {"base64": {"type": "string"}}, "required": ["base64"],
+          "additionalProperties": False}
 COMPARED = {"type": "object", "description": "As ndcore compare --json prints it: verdict, figures, and the passages of "
             "both texts with their places.", "required": ["verdict", "resemblance", "containment", "a", "b"]}
 
@@ -33,23 +42,31 @@ COMPARED = {"type": "object", "description": "As ndcore compare --json prints it
 def openapi(kind: str) -> dict[str, Any]:
     """Return the OpenAPI document of a server of a store or of a collection."""
     schemas: dict[str, Any] = {"Problem": PROBLEM, "Key": KEY, "Compared": COMPARED}
+    written = kind == WRITTEN
+    refusals = {**REFUSALS, **REFUSALS_OF_WRITES} if written else REFUSALS
     paths = {
-        routes[0].api: {route.method.lower(): _describe_operation(route, schemas) for route in routes}
+        routes[0].api: {route.method.lower(): _describe_operation(route, schemas, refusals, written) for route in routes}
         for routes in paths_of(kind).values()
     }
+    about = ("A crawler asks it about every page, and it keeps them." if written else "reads only, on this computer only.")
+    tokens = {"token": {"type": "http", "scheme": "bearer", "description": "a token that ndcore token made"}}
     return {
         "openapi": "3.1.0",
         "info": {"title": f"ndcore serve: a {kind}", "version": __version__,
-                 "description": "Near-duplicates of a crawl: reads only, on this computer only."},
+                 "description": f"Near-duplicates of a crawl: {about}"},
         "servers": [{"url": "/"}],
         "paths": paths,
-        "components": {"schemas": dict(sorted(schemas.items()))},
+        "components": {"schemas": dict(sorted(schemas.items())), **({"securitySchemes": tokens} if written else {})},
     }
 
 
-def _describe_operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
-    """Describe one route."""
+def _describe_operation(
+    route: Route, schemas: dict[str, Any], refusals: dict[str, str], written: bool
+) -> dict[str, Any]:
+    """Describe one route. written: with the scope of its tokens."""
     described: dict[str, Any] = {"operationId": f"{route.method.lower()}_{route.name}", "summary": route.about}
+    if written:
+        described["security"] = [{"token": [route.scope]}]
     if route.posted:
         described["requestBody"] = {"required": True, "content": _describe_bodies(route)}
     else:
@@ -59,10 +76,11 @@ def _describe_operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]
             for p in route.parameters
         ]
     problem = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-    answer = {"application/json": {"schema": make_schema(route.answer, schemas)}}
+    answer = {LINES[0] if route.streamed else JSON: {"schema": make_schema(route.answer, schemas)}}
     described["responses"] = {
-        "200": {"description": "the answer", "content": answer},
-        **{status: {"description": words, **problem} for status, words in REFUSALS.items()},
+        "200": {"description": "the answers, one a line; where they end early, the last line is {\"error\": Problem}"
+                if route.streamed else "the answer", "content": answer},
+        **{status: {"description": words, **problem} for status, words in sorted(refusals.items())},
     }
     return described
 
@@ -76,9 +94,11 @@ def _describe_bodies(route: Route) -> dict[str, Any]:
         return {"schema": {"type": "object", "properties": fields, "additionalProperties": False,
                            **({"required": required} if required else {})}}
 
-    bodies = {"application/json": form("json"), "application/x-www-form-urlencoded": form("query")}
+    if route.streamed:
+        return dict.fromkeys(LINES, form("json"))
+    bodies = {JSON: form("json"), FORM: form("query")}
     if any(p.name == "text" for p in route.parameters):
-        bodies["text/plain"] = {"schema": {"type": "string", "description": "the text itself, byte for byte"}}
+        bodies[PLAIN] = {"schema": {"type": "string", "description": "the text itself, byte for byte"}}
     return bodies
 
 
@@ -89,7 +109,10 @@ def _describe_value(p: Parameter, where: str) -> dict[str, Any]:
         return {"type": "integer", "minimum": p.least, "maximum": p.most, **default}
     if p.kind == "choice":
         return {"type": "string", "enum": list(p.choices)}
-    return {"$ref": "#/components/schemas/Key"} if p.kind == "key" and where == "json" else {"type": "string"}
+    if where == "json" and p.kind == "key":
+        return {"$ref": "#/components/schemas/Key"}
+    others = {"text": BASE64, "date": {"type": "number"}}
+    return {"anyOf": [{"type": "string"}, others[p.kind]]} if where == "json" and p.kind in others else {"type": "string"}
 
 
 def make_schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:

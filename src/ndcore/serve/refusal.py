@@ -9,12 +9,16 @@ class Refused(Exception):
     Attributes
     ----------
     status : int
-        Of HTTP: 400 the request is at fault, 403 it comes from another site, 404 there is nothing of this name, 413 it is
-        too large, 415 its kind is not accepted, 421 it names another host, 503 it takes too long.
+        Of HTTP: 400 the request is at fault, 401 it has no token that is known, 403 it comes from another site or its token
+        allows something else, 404 there is nothing of this name, 413 it is too large, 415 its kind is not accepted, 421 it
+        names another host, 422 its idempotency key was used for another page, 429 too many pages wait, 503 it takes too
+        long, 507 the disk is full.
     message : str
         The offending value, what is accepted, and what to do next.
+    headers : dict
+        Of the answer, beside those of every answer.
     """
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.headers = status, message, headers or {}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ndcore._types import Text
 from ndcore.serve import answers
 from ndcore.serve.keys import KINDS
 from ndcore.serve.refusal import Refused
+from ndcore.store.verdict import microseconds
 
-STORE, COLLECTION = "store", "collection"
+STORE, COLLECTION, WRITTEN = "store", "collection", "written store"  # written: through this server
+READ, WRITE, ADMIN = "read", "write", "admin"  # scopes of tokens
+SCOPES = (READ, WRITE, ADMIN)
 
 
 @dataclass(frozen=True)
@@ -21,8 +27,9 @@ class Parameter:
     ----------
     name : str
     about : str
-    kind : "key", "text", "integer" or "choice"
-        A key is also a word of a key; a text is only in the body of a request.
+    kind : "key", "text", "integer", "choice", "word" or "date"
+        A key is also a word of a key; a text is only in the body of a request; a date is ISO 8601, or a number of seconds
+        since 1970.
     required : bool
     default : int, optional
     least, most : int
@@ -45,9 +52,33 @@ class Parameter:
             return self._integer(value)
         if self.kind == "choice" and value not in self.choices:
             raise Refused(400, f"{self.name} is one of {', '.join(self.choices)}, got {value!r:.80}")
-        if self.kind == "text" and not isinstance(value, (str, bytes)):
-            raise Refused(400, f"{self.name} is a text, got {value!r:.80}")
+        if self.kind == "text":
+            return self._text(value)
+        if self.kind == "word" and not isinstance(value, str):
+            raise Refused(400, f"{self.name} is a string, got {value!r:.80}")
+        if self.kind == "date":
+            return self._date(value)
         return value
+
+    def _text(self, value: Any) -> Text:
+        if isinstance(value, dict) and list(value) == ["base64"]:
+            try:
+                return base64.b64decode(value["base64"], validate=True)
+            except (TypeError, ValueError) as error:
+                raise Refused(400, f"{self.name} is not base64: {error}") from None
+        if not isinstance(value, (str, bytes)):
+            raise Refused(400, f'{self.name} is a string, or bytes as {{"base64": "…"}}, got {value!r:.80}')
+        return value
+
+    def _date(self, value: Any) -> str | float:
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                value = float(value)
+        try:
+            microseconds(value)
+        except (TypeError, ValueError) as error:
+            raise Refused(400, f"{self.name}: {error}") from None
+        return value  # type: ignore[no-any-return]
 
     def _integer(self, value: Any) -> int:
         accepted = f"{self.name} is a whole number from {self.least} to {self.most}"
@@ -72,9 +103,13 @@ class Route:
     parameters : tuple of Parameter
         Of the query; of the body where `posted`.
     posted : bool
-        The method is POST: a text does not fit in an address. No route changes anything.
+        The method is POST: a text does not fit in an address, or something changes.
     kinds : tuple of str
         The kinds of sources that have this route.
+    scope : "read", "write" or "admin"
+        What a token must allow, where tokens are asked for. Routes of the scope read change nothing.
+    streamed : bool
+        The body and the answer are lines of JSON: of the parameters, and of `answer`.
     """
 
     name: str
@@ -82,7 +117,9 @@ class Route:
     answer: type
     parameters: tuple[Parameter, ...] = ()
     posted: bool = False
-    kinds: tuple[str, ...] = (STORE, COLLECTION)
+    kinds: tuple[str, ...] = (STORE, COLLECTION, WRITTEN)
+    scope: str = READ
+    streamed: bool = False
 
     @property
     def method(self) -> str:
@@ -97,7 +134,7 @@ class Route:
     @property
     def api(self) -> str:
         """Path of the JSON."""
-        return f"/api/{self.name}"
+        return f"/api/{self.name.replace('_', '-')}"
 
     def values(self, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         """Check the values of a request, and add the defaults.
@@ -137,6 +174,15 @@ KEY = (Parameter("key", "key of a document", "key", required=True), _kind_of_key
 PAGE = Parameter("page", "page of the list", "integer", default=1, most=100_000)
 VERSIONS = Parameter("versions", "page of the list of versions", "integer", default=1, most=100_000)
 SIZE = Parameter("size", "most entries of a list", "integer", default=50, most=500)
+STORES = (STORE, WRITTEN)
+TEXT = Parameter("text", "the text", "text", required=True)
+PAGE_SEEN = (
+    Parameter("key", "key of the page", "key", required=True),
+    TEXT,
+    Parameter("date", "when the page was fetched; without it, now", "date"),
+    Parameter("idempotency_key", "1 to 256 printable characters of ASCII that no other page is sent with: a page that is "
+              "sent again gets its first answer. Also the header Idempotency-Key", "word"),
+)
 SIDES = (Parameter("a", "key of text A", "key"), _kind_of_key("a_kind", "a"), Parameter("b", "key of text B", "key"),
          _kind_of_key("b_kind", "b"))
 TEXTS = tuple(Parameter(f"text_{side}", f"text {side.upper()} itself, instead of its key", "text") for side in ("a", "b"))
@@ -145,7 +191,7 @@ ROUTES = (
     Route("about", "what is served, with its settings and statistics", answers.About),
     Route("peek", "the verdict on a text, which is not kept: its representative, cluster and differences",
           answers.Peeked, (
-              Parameter("text", "the text", "text", required=True),
+              TEXT,
               Parameter("key", 'URL of the text, for a store with scope="host"', "key"),
               Parameter("differences", "1: mark the differences to the representative", "integer", default=0, least=0),
               PAGE, SIZE,
@@ -154,12 +200,24 @@ ROUTES = (
           answers.DocumentAnswer, (*KEY, PAGE, VERSIONS, SIZE)),
     Route("clusters", "clusters, with their first documents", answers.Clusters, (LEAST, PAGE, SIZE)),
     Route("history", "versions of a key: dates, resemblances, real changes and lexical ones", answers.History,
-          (*KEY, VERSIONS, SIZE), kinds=(STORE,)),
+          (*KEY, VERSIONS, SIZE), kinds=STORES),
     Route("locate", "lost and found: the document of the cluster of a key that was seen last", answers.Located, KEY,
-          kinds=(STORE,)),
-    Route("compare", "the marked differences of two stored texts", answers.Compared, SIDES, kinds=(STORE,)),
+          kinds=STORES),
+    Route("compare", "the marked differences of two stored texts", answers.Compared, SIDES, kinds=STORES),
     Route("compare", "the marked differences of two texts, stored or given", answers.Compared, (*SIDES, *TEXTS), posted=True,
-          kinds=(STORE,)),
+          kinds=STORES),
+    Route("text", "the text of the last version of a page", answers.StoredText, KEY, kinds=(WRITTEN,)),
+    Route("decide", "the verdict on a page, which is kept and on disk when this answers", answers.Decided, PAGE_SEEN,
+          posted=True, kinds=(WRITTEN,), scope=WRITE),
+    Route("decide_many", "the verdicts on many pages, in their order, one a line; each is on disk when its line is sent",
+          answers.Decided, PAGE_SEEN, posted=True, kinds=(WRITTEN,), scope=WRITE, streamed=True),
+    Route("seen", "a page is gone: its server answered 404 or 410, or redirected to another page", answers.Seen,
+          (*KEY, Parameter("date", "when; without it, now", "date")), posted=True, kinds=(WRITTEN,), scope=WRITE),
+    Route("remove", "forget a page with all its versions", answers.Removed, KEY, posted=True, kinds=(WRITTEN,), scope=ADMIN),
+    Route("expire", "forget the pages whose last version is older than a date", answers.Removed,
+          (Parameter("before", "the date", "date", required=True),), posted=True, kinds=(WRITTEN,), scope=ADMIN),
+    Route("backup", "copy the store, as it is now, to the directory of backups of the server", answers.BackedUp,
+          posted=True, kinds=(WRITTEN,), scope=ADMIN),
 )
 
 

@@ -1,4 +1,4 @@
-"""Open a store or a collection, bind an address of this computer, and serve with uvicorn."""
+"""Open a store or a collection, bind an address, and serve with uvicorn."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import errno
 import ipaddress
 import os
 import socket
+import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ndcore._types import AnyPath
 from ndcore.checks import imported
@@ -16,12 +18,17 @@ from ndcore.collection.collection import Collection
 from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.store_source import StoreSource
+from ndcore.serve.written_source import WrittenSource
 from ndcore.storage.job_description import COLLECTION
 from ndcore.store.manifest import is_store
 from ndcore.store.store import Store
 
+if TYPE_CHECKING:
+    from ndcore.serve.app import Access
+
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
+SWITCH = 0.0005  # seconds for which a thread keeps the interpreter: a page that comes alone waits for others as long
 
 
 def check_installed() -> Any:
@@ -50,7 +57,39 @@ def opened(path: AnyPath, seconds: float) -> ServedSource:
                             "ndcore cluster", os.fspath(path))
 
 
-def bind(host: str, port: int) -> socket.socket:
+def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyPath | None) -> WrittenSource:
+    """Open the store of a directory for writing.
+
+    keep: seconds for which idempotency keys are known; backups: the directory of backups, or None.
+
+    Raises
+    ------
+    FileNotFoundError
+        The path holds no store, or there is no directory of backups.
+    CorruptFile, ValueError, OSError
+        As `Store.open`.
+    """
+    place = Path(path)
+    if not is_store(place):
+        raise FileNotFoundError(errno.ENOENT, "holds no store; make one with ndcore store create", os.fspath(path))
+    if backups is not None and not Path(backups).is_dir():
+        raise FileNotFoundError(errno.ENOENT, "is no directory; make it, so that backups have a place", os.fspath(backups))
+    copies = None if backups is None else Path(backups)
+    return WrittenSource(Store.open(place), place.resolve().name, seconds, keep=keep, backups=copies)
+
+
+def check_tls(certificate: AnyPath, key: AnyPath) -> None:
+    """Raise ValueError unless files hold a certificate and its key, OSError where they cannot be read."""
+    for path in (certificate, key):
+        Path(path).open("rb").close()
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        names = f"{os.fspath(certificate)} and {os.fspath(key)}"
+        raise ValueError(f"{names} are no certificate and key as PEM: {error}") from error
+
+
+def bind(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     """Bind a socket to a port of this computer.
 
     Parameters
@@ -59,6 +98,8 @@ def bind(host: str, port: int) -> socket.socket:
         localhost, or an address from which only this computer can be reached: 127.0.0.1, ::1.
     port : int
         0: any that is free.
+    anywhere : bool
+        Other addresses of this computer are accepted too.
 
     Raises
     ------
@@ -71,9 +112,10 @@ def bind(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise ValueError(f"the host {host!r} is not known ({error}); leave it out, or give 127.0.0.1 or ::1") from error
-    if not ipaddress.ip_address(place[0]).is_loopback:
+    if not anywhere and not ipaddress.ip_address(place[0]).is_loopback:
         raise ValueError(f"the host {host!r} can be reached from other computers; only 127.0.0.1, ::1 and localhost are "
-                         f"accepted. From elsewhere, use ssh -L {port or 8765}:127.0.0.1:{port or 8765}")
+                         f"accepted. From elsewhere, use ssh -L {port or 8765}:127.0.0.1:{port or 8765}; or --write, with "
+                         "--tls-certificate and --tls-key, or behind a --proxy that has them")
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,10 +128,10 @@ def bind(host: str, port: int) -> socket.socket:
     return made
 
 
-def write_url(bound: socket.socket) -> str:
+def write_url(bound: socket.socket, scheme: str = "http") -> str:
     """Return the address of a bound socket for a browser."""
     host, port = bound.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callable[[str], None]) -> None:
@@ -112,7 +154,7 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
     check_installed()
     from ndcore.serve.app import application
 
-    run(application(source, limits, [host_of(bound)]), bound, ready)
+    run(application(source, limits, [host_of(bound)]), bound, ready, seconds=limits.seconds)
 
 
 def host_of(bound: socket.socket) -> str:
@@ -120,14 +162,60 @@ def host_of(bound: socket.socket) -> str:
     return write_url(bound).removeprefix("http://").rpartition(":")[0]
 
 
-def run(application: Any, bound: socket.socket, ready: Callable[[str], None]) -> None:
-    """Run an application on a bound socket until a signal ends the process; `ready` as in `serve`."""
+def run(
+    application: Any, bound: socket.socket, ready: Callable[[str], None], *, seconds: float = 30.0,
+    stop: Callable[[], None] | None = None, tls: tuple[AnyPath, AnyPath] | None = None,
+) -> None:
+    """Run an application on a bound socket until a signal ends the process; `ready` as in `serve`.
+
+    seconds: in which the head of a request must have come. stop: called when the signal comes; then requests that are being
+    answered have half a minute to end. tls: files of the certificate and of its key.
+    """
     uvicorn = check_installed()
+    from ndcore.serve.connections import TimedConnection
+
+    certificate, key = (None, None) if tls is None else (os.fspath(tls[0]), os.fspath(tls[1]))
     config = uvicorn.Config(
-        application, http="h11", ws="none", loop="asyncio", lifespan="off", log_level="warning",
-        access_log=False, proxy_headers=False, server_header=False, date_header=False, limit_concurrency=256,
-        timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEADERS,
+        application, http=type("Connection", (TimedConnection,), {"seconds": seconds}), ws="none", loop="asyncio",
+        lifespan="off", log_level="warning", access_log=False, proxy_headers=False, server_header=False, date_header=False,
+        limit_concurrency=256, timeout_keep_alive=5, timeout_graceful_shutdown=1 if stop is None else 30,
+        h11_max_incomplete_event_size=MOST_HEADERS, ssl_certfile=certificate, ssl_keyfile=key,
     )
+
+    class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
+        def handle_exit(self, *signal: Any) -> None:
+            if stop is not None:
+                stop()
+            super().handle_exit(*signal)
+
     bound.listen(128)  # whoever reads the address may ask at once
-    ready(write_url(bound))
-    uvicorn.Server(config).run(sockets=[bound])
+    ready(write_url(bound, "http" if tls is None else "https"))
+    Server(config).run(sockets=[bound])
+
+
+def serve_writing(
+    source: WrittenSource, access: Access, bound: socket.socket, limits: Any, ready: Callable[[str], None],
+    tls: tuple[AnyPath, AnyPath] | None = None,
+) -> None:
+    """Serve a store that is written through the server, until a signal ends the process, and close it.
+
+    Pages that wait are answered then, and streams end after their present part.
+
+    Parameters
+    ----------
+    source : WrittenSource
+    access : Access
+        As of `application`.
+    bound, limits, ready
+        As of `serve`.
+    tls : (path, path), optional
+        The certificate with its chain, and its key, as PEM.
+    """
+    check_installed()
+    from ndcore.serve.app import application
+
+    sys.setswitchinterval(SWITCH)
+    try:
+        run(application(source, limits, (), access), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
+    finally:
+        source.close()

@@ -96,7 +96,7 @@ class StoreSource:
     def document(self, asked: Asked) -> DocumentAnswer:
         """Return the cluster, the versions and the text of a key."""
         with self._follow_writer() as store:
-            key = _find_key(store, asked["key"], asked.get("kind"))
+            key = find_key(store, asked["key"], asked.get("kind"))
             cluster, located = self._list_members(store, key, asked), self._locate(store, key)
             history, text = _list_versions(store, key, asked), cut_excerpt(_read_text(store, key))
             return DocumentAnswer(key, cluster, located, history, text, None)
@@ -121,12 +121,12 @@ class StoreSource:
     def history(self, asked: Asked) -> History:
         """List the versions of a key, the latest first."""
         with self._follow_writer() as store:
-            return _list_versions(store, _find_key(store, asked["key"], asked.get("kind")), asked)
+            return _list_versions(store, find_key(store, asked["key"], asked.get("kind")), asked)
 
     def locate(self, asked: Asked) -> Located:
         """Find where the content of a key was seen last."""
         with self._follow_writer() as store:
-            key = _find_key(store, asked["key"], asked.get("kind"))
+            key = find_key(store, asked["key"], asked.get("kind"))
             if (located := self._locate(store, key)) is None:
                 raise Refused(404, f"all pages with the content of {name_of(key)!r:.200} are gone")
             return located
@@ -148,7 +148,7 @@ class StoreSource:
         if text is not None:
             return text, f"text {side.upper()}"
         with self._follow_writer() as store:
-            key = _find_key(store, word, asked.get(f"{side}_kind"))
+            key = find_key(store, word, asked.get(f"{side}_kind"))
             stored = _read_text(store, key)
         if stored is None:
             raise Refused(404, "the store keeps no texts: it was created with other evidence than text")
@@ -187,7 +187,7 @@ def _first_key(word: Any) -> Key | None:
     return None if word is None or word == "" else read_keys(word)[0]
 
 
-def _find_key(store: Store, word: Any, kind: str | None) -> Key:
+def find_key(store: Store, word: Any, kind: str | None) -> Key:
     """Find the stored key that a word denotes, in its normal form. Raises Refused if there is none."""
     for key in read_keys(word, kind):
         try:

@@ -1,10 +1,10 @@
 """Receipts: what a request with an idempotency key was answered, in the log, in one frame with the record of the decision.
 
-A frame with a receipt is, all integers little-endian: the byte `RECEIPT`; when the request was answered, i64, in microseconds
-since 1970; a digest of the idempotency key (16); a digest of the page that was sent (16); the size of the answer, u32; the
-answer; the record. So a torn write leaves both or neither. The answer is the verdict: its class u8, change u8, exact u8, date
-i64, resemblance, contained and containing f64 (nan: none), then key, representative and equal page, each with its size before
-it, u32, where 0 is none.
+A frame with a receipt is, all integers little-endian: the byte `RECEIPT`; when the request was answered, i64, in
+microseconds since 1970; a digest of the idempotency key (16); a digest of the page that was sent (16); the size of the
+answer, u32; the answer; the record. So a torn write leaves both or neither. The answer is the verdict: its class u8, change
+u8, exact u8, date i64, resemblance, contained and containing f64 (nan: none), then key, representative and equal page, each
+with its size before it, u32, where 0 is none.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def encode_verdict(verdict: Verdict) -> bytes:
     """Return a verdict as bytes."""
     scores = (math.nan if score is None else score
               for score in (verdict.resemblance, verdict.contained, verdict.containing))
-    head = _VERDICT.pack(VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version), verdict.exact, verdict.date, *scores)
+    judged, change = VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version)
+    head = _VERDICT.pack(judged, change, verdict.exact, verdict.date, *scores)
     names = (b"" if key is None else encode_key(key) for key in (verdict.key, verdict.of, verdict.equal))
     return head + b"".join(_SIZE.pack(len(name)) + name for name in names)
 
@@ -112,6 +113,7 @@ def decode_verdict(answer: bytes) -> Verdict:
             at += 4 + size
         resemblance, contained, containing = (None if math.isnan(score) else score for score in scores)
         key, of, equal = keys
-        return Verdict(key, VERDICTS[judged], of, equal, resemblance, contained, containing, CHANGES[change], date, bool(exact))
+        return Verdict(key, VERDICTS[judged], of, equal, resemblance, contained, containing, CHANGES[change], date,
+                       bool(exact))
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptFile(f"the answer of a receipt cannot be read: {error}; check the store") from error

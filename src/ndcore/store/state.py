@@ -237,7 +237,7 @@ class State(RecordReader):
             self.indexes.digests.add(np.array(numbers), np.array(values, np.uint64)[:, None], covered)
 
     def write(self, records: Sequence[tuple[int, bytes]]) -> list[int]:
-        """Write the records that wait to the log: last versions of documents, by number, as bytes. Returns their positions."""
+        """Write the records that wait to the log, last versions of documents, by number, and return their positions."""
         numbers = np.array([number for number, _ in records], np.int64)
         positions = np.array(self.log.append([payload for _, payload in records]), np.int64)
         self.waiting.clear()

@@ -222,7 +222,7 @@ class Store:
             micro = self._micro
         return await micro.put((given_key(key), text, date))
 
-    def prepare_requests(self, items: Sequence[Item], idempotency_keys: Sequence[str | None]) -> Pages:
+    def prepare_requests(self, items: Sequence[tuple[Key, Text, Date]], idempotency_keys: Sequence[str | None]) -> Pages:
         """Prepare pages of requests for `decide_requests`: for a server that answers clients which may ask again.
 
         Parameters
@@ -248,7 +248,7 @@ class Store:
         return pages
 
     def decide_requests(self, pages: Pages, keep: float) -> list[Answered]:
-        """Give the verdicts on pages of requests, in their order, and keep the pages; repeated requests get their first answer.
+        """Give the verdicts on pages of requests, in their order, and keep the pages; a repeated one gets its first answer.
 
         Parameters
         ----------

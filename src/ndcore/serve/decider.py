@@ -1,0 +1,115 @@
+"""Decide on the pages of all requests, in turn, on one thread; another one puts them on disk, as many as wait together.
+
+A page that comes alone goes before the pages of streams, so it waits for at most one part of a stream. While pages are put
+on disk, the next ones are decided.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+from ndcore.serve.refusal import Refused
+from ndcore.store.pages import Pages
+from ndcore.store.receipts import Answered
+from ndcore.store.store import Store
+
+MOST_WAITING = 4096  # pages
+
+Job = tuple[Pages, "Future[list[Answered]]"]
+
+
+class Decider:
+    """The two threads.
+
+    Parameters
+    ----------
+    store : Store
+        Open for writing.
+    keep : float
+        Seconds for which idempotency keys are known, as of `Store.decide_requests`.
+    """
+
+    def __init__(self, store: Store, keep: float) -> None:
+        self._store, self._keep = store, keep
+        self._changed = threading.Condition()
+        self._single: deque[Job] = deque()
+        self._streamed: deque[Job] = deque()
+        self._written: deque[tuple[Future[list[Answered]], list[Answered]]] = deque()
+        self._closed = self._decided = False
+        self.waiting = 0  # pages
+        self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
+                         for target, name in ((self._decide, "decides"), (self._sync, "writes"))]
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, pages: Pages, *, streamed: bool) -> Future[list[Answered]]:
+        """Let pages be decided on. The future has their answers when they are on disk, as of `Store.decide_requests`.
+
+        Raises
+        ------
+        Refused
+            Too many pages wait, or the server stops.
+        """
+        future: Future[list[Answered]] = Future()
+        with self._changed:
+            if self._closed:
+                raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
+            if self.waiting + len(pages) > MOST_WAITING:
+                raise Refused(429, f"{self.waiting} pages wait to be decided on; send these again in a second",
+                              {"retry-after": "1"})
+            self.waiting += len(pages)
+            (self._streamed if streamed else self._single).append((pages, future))
+            self._changed.notify_all()
+        return future
+
+    def close(self) -> None:
+        """Answer what waits, then end the threads."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _decide(self) -> None:
+        """Decide on the pages of one job after the other."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._single or self._streamed or self._closed)
+                if not self._single and not self._streamed:
+                    self._decided = True
+                    self._changed.notify_all()
+                    return
+                pages, future = (self._single or self._streamed).popleft()
+            try:
+                answers = self._store.decide_requests(pages, self._keep)
+            except BaseException as error:  # it belongs to who waits
+                self._leave(len(pages))
+                future.set_exception(error)
+                continue
+            with self._changed:
+                self.waiting -= len(pages)
+                self._written.append((future, answers))
+                self._changed.notify_all()
+
+    def _sync(self) -> None:
+        """Put on disk what was decided, and answer it."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._written or self._decided)
+                if not self._written:
+                    return
+                jobs, self._written = self._written, deque()
+            try:
+                self._store.flush()
+            except BaseException as error:
+                for future, _ in jobs:
+                    future.set_exception(error)
+                continue
+            for future, answers in jobs:
+                future.set_result(answers)
+
+    def _leave(self, pages: int) -> None:
+        with self._changed:
+            self.waiting -= pages

@@ -1,0 +1,177 @@
+"""The answers of a store that is written through the server: decisions, pages that are gone or forgotten, and backups."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ndcore.serve.answers import Asked, BackedUp, Decided, Removed, Seen, StoredText, write_iso
+from ndcore.serve.decider import Decider
+from ndcore.serve.keys import read_keys
+from ndcore.serve.refusal import Refused
+from ndcore.serve.routes import WRITTEN
+from ndcore.serve.store_source import StoreSource, find_key
+from ndcore.storage.disk_space import FULL
+from ndcore.store.pages import Pages
+from ndcore.store.receipts import Answered
+from ndcore.store.store import Store
+
+THREADS = 2  # that prepare pages
+
+
+class WrittenSource(StoreSource):
+    """The answers of a store that is open for writing.
+
+    Parameters
+    ----------
+    store : Store
+    name, seconds
+        As of `StoreSource`.
+    keep : float
+        Seconds for which idempotency keys are known.
+    backups : Path, optional
+        The directory of backups.
+    """
+
+    kind = WRITTEN
+
+    def __init__(self, store: Store, name: str, seconds: float = 30.0, *, keep: float = 86400.0,
+                 backups: Path | None = None) -> None:
+        super().__init__(store, name, seconds)
+        self._decider, self._backups = Decider(store, keep), backups
+        self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
+        self._stopping = False
+
+    async def decide(self, asked: Asked) -> Decided:
+        """Decide on a page, and keep it."""
+        answers = await self._decide_prepared(await self._prepare([asked]), streamed=False)
+        if not answers:
+            raise reused(asked)
+        return describe(answers[0])
+
+    async def decide_many(self, parts: AsyncIterator[Sequence[Asked]]) -> AsyncIterator[list[Decided]]:
+        """Decide on parts of a stream, in their order, and keep their pages.
+
+        Of a part that fails, and of those behind it, no page is kept, but for a page whose idempotency key was used for
+        another one: the pages before it are kept. A part is prepared while the one before it is decided on.
+        """
+        prepared = await self._next(anext(parts, None))
+        while prepared is not None:
+            asked, pages = prepared
+            ahead = asyncio.ensure_future(self._next(anext(parts, None)))
+            ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is raised where it is awaited
+            try:
+                answers = await self._decide_prepared(pages, streamed=True)
+                yield [describe(answer) for answer in answers]
+                if len(answers) < len(asked):
+                    raise reused(asked[len(answers)])
+                if self._stopping:
+                    raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
+                                  {"retry-after": "5"})
+                prepared = await ahead
+            finally:
+                ahead.cancel()
+
+    def seen(self, asked: Asked) -> Seen:
+        """Note that a page is gone."""
+        for key in read_keys(asked["key"], asked.get("kind")):
+            try:
+                if self._store.mark_gone(key, asked.get("date")):
+                    self._store.flush()
+                    return Seen(True)
+            except (TypeError, ValueError) as error:
+                raise Refused(400, str(error)) from error
+        return Seen(False)
+
+    def remove(self, asked: Asked) -> Removed:
+        """Forget a page."""
+        with self._follow_writer() as store:
+            store.remove(find_key(store, asked["key"], asked.get("kind")))
+            store.flush()
+        return Removed(1)
+
+    def expire(self, asked: Asked) -> Removed:
+        """Forget the pages that are older than a date."""
+        count = self._store.expire(asked["before"])
+        self._store.flush()
+        return Removed(count)
+
+    def text(self, asked: Asked) -> StoredText:
+        """Return the text of a page."""
+        with self._follow_writer() as store:
+            try:
+                return StoredText(store.text(find_key(store, asked["key"], asked.get("kind"))))
+            except KeyError:
+                raise
+            except LookupError as error:
+                raise Refused(404, str(error)) from error
+
+    def backup(self, asked: Asked) -> BackedUp:
+        """Copy the store to the directory of backups, under a name of the server's own."""
+        if self._backups is None:
+            raise Refused(404, "this server has no directory of backups; start it with --backups DIR")
+        name = f"{self.name}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S.%fZ}"
+        self._store.backup(self._backups / name)
+        return BackedUp(name)
+
+    def stop(self) -> None:
+        """End streams after their present part."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Answer what waits, and close the store."""
+        self._decider.close()
+        self._preparing.shutdown()
+        self._store.close()
+
+    async def _next(self, part: Any) -> tuple[Sequence[Asked], Pages] | None:
+        """Prepare the part of a stream that comes next; None at its end."""
+        asked = await part
+        return None if asked is None else (asked, await self._prepare(asked))
+
+    async def _prepare(self, asked: Sequence[Asked]) -> Pages:
+        """Prepare pages on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare_pages, asked)
+
+    def _prepare_pages(self, asked: Sequence[Asked]) -> Pages:
+        items = [(_key_of(each), each["text"], each.get("date")) for each in asked]
+        try:
+            return self._store.prepare_requests(items, [each.get("idempotency_key") for each in asked])
+        except (TypeError, ValueError) as error:
+            raise Refused(400, str(error)) from error
+
+    async def _decide_prepared(self, pages: Pages, *, streamed: bool) -> list[Answered]:
+        """Wait for the answers to pages."""
+        try:
+            return await asyncio.wrap_future(self._decider.put(pages, streamed=streamed))
+        except OSError as error:
+            if error.errno in FULL:
+                raise Refused(507, f"the page is not kept: {error}; make room, and send it again",
+                              {"retry-after": "60"}) from error
+            raise
+        except (TypeError, ValueError) as error:
+            raise Refused(400, str(error)) from error
+
+
+def _key_of(asked: Asked) -> Any:
+    """Return the key of a page that is decided on: a word is a str."""
+    key = asked["key"]
+    return key if isinstance(key, str) else read_keys(key)[0]
+
+
+def reused(asked: Asked) -> Refused:
+    """Return the refusal of a page whose idempotency key was used for another one."""
+    return Refused(422, f"the idempotency key {asked.get('idempotency_key')!r:.300} was used for another page, or for "
+                        "another text or date of this one; give each page its own")
+
+
+def describe(answer: Answered) -> Decided:
+    """Return an answer with keys and dates for JSON."""
+    verdict, place, repeated = answer
+    assert verdict.key is not None
+    return Decided(verdict.key, verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
+                   verdict.containing, verdict.version, write_iso(verdict.date), verdict.exact, place, repeated)
