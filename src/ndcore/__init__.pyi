@@ -34,6 +34,8 @@ from ndcore.kernels import variants as variants
 from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.recipe import Recipe as Recipe
 from ndcore.recipe import RecipeMismatch as RecipeMismatch
+from ndcore.serve.client import AsyncServiceClient as AsyncServiceClient
+from ndcore.serve.client import ServiceClient as ServiceClient
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher
 from ndcore.sketch.comparison import Comparison as Comparison
 from ndcore.sketch.features import features as features

@@ -128,7 +128,7 @@ class StoreSource:
         with self._follow_writer() as store:
             key = find_key(store, asked["key"], asked.get("kind"))
             if (located := self._locate(store, key)) is None:
-                raise Refused(404, f"all pages with the content of {name_of(key)!r:.200} are gone")
+                raise Refused(410, f"all pages with the content of {name_of(key)!r:.200} are gone")
             return located
 
     def compare(self, asked: Asked) -> Compared:

@@ -108,7 +108,7 @@ class WrittenSource(StoreSource):
             except KeyError:
                 raise
             except LookupError as error:
-                raise Refused(404, str(error)) from error
+                raise Refused(409, str(error)) from error
 
     def backup(self, asked: Asked) -> BackedUp:
         """Copy the store to the directory of backups, under a name of the server's own."""

@@ -1,0 +1,556 @@
+"""Clients of ``ndcore serve --write``: a store on another computer, with the methods of `Store`, for threads or asyncio.
+
+What is asked and what the answer means stands once, in functions that yield requests and get their answers; `ServiceClient`
+and `AsyncServiceClient` send these. A request that gets no answer is sent again with the same idempotency key, so a page is
+decided on once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import errno
+import json
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, TypeAlias, TypeVar
+
+from ndcore._types import Text
+from ndcore.checks import imported
+from ndcore.serve.bodies import JSON, LINES
+from ndcore.serve.keys import key_as_json, read_keys
+from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds, moment
+
+PURPOSE = "a client of ndcore serve --write"
+TRIES = 6  # of a request, the waits between them are 0.1, 0.2, 0.4 … seconds, or what the server says
+SECONDS = 60.0  # for an answer
+AGAIN = (429, 502, 503, 504)  # the server is busy or stops, or its proxy does not reach it
+TOKEN = "NDCORE_TOKEN"  # the variable of the environment
+
+Parameters = ParamSpec("Parameters")
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """A request: its route, the values of its query, and its body; a list is lines of JSON. None: GET, without a body."""
+
+    route: str
+    query: dict[str, Any]
+    body: dict[str, Any] | list[dict[str, Any]] | None = None
+
+
+class Reply(NamedTuple):
+    """An answer: the status, the seconds after which to ask again or None, and the body."""
+
+    status: int
+    wait: float | None
+    content: bytes
+
+
+Conversation: TypeAlias = Generator[Call, Any, T]
+
+
+# ---- what is asked, and what the answer means
+
+
+def decide(key: Key, text: Text, date: Date = None, *, idempotency_key: str | None = None) -> Conversation[Verdict]:
+    """Give the verdict on a page, and keep the page, as `Store.decide`. It is on disk when this returns.
+
+    Parameters
+    ----------
+    key, text, date
+        As of `Store.decide`.
+    idempotency_key : str, optional
+        1 to 256 printable characters of ASCII that no other page has. A page that was sent with it before gets its first
+        answer. None: one of this call, for what it has to send again.
+
+    Raises
+    ------
+    ValueError
+        A value is not accepted, or the idempotency key was used for another page.
+    PermissionError, ConnectionError, OSError
+        The token does not allow it; the server does not answer; its disk is full.
+    """
+    answer = yield Call("decide", {}, _page(given_key(key), text, date, idempotency_key or uuid.uuid4().hex))
+    return _verdict(answer)
+
+
+def decide_part(items: Sequence[Item], keys: Sequence[str]) -> Conversation[list[Verdict]]:
+    """Give the verdicts on some pages, and keep them. keys: their idempotency keys."""
+    lines = [_page(given_key(key), text, date, own) for (key, text, date), own in zip(items, keys, strict=True)]
+    answers = yield Call("decide-many", {}, lines)
+    return [_verdict(answer) for answer in answers]
+
+
+def peek(text: Text, key: Key | None = None) -> Conversation[Verdict]:
+    """Give the verdict that `decide` would give on the page with a new key, and keep nothing, as `Store.peek`."""
+    answer = yield Call("peek", {}, {"text": _text(text), **({} if key is None else {"key": key_as_json(key)})})
+    judged = answer["judgement"]
+    return Verdict(None, judged["verdict"], _key(judged["of"]), _key(judged["equal"]), judged["resemblance"],
+                   judged["contained"], judged["containing"], None, microseconds(None), judged["exact"])
+
+
+def mark_gone(key: Key, date: Date = None) -> Conversation[bool]:
+    """Note that the page of a key is there no more, and tell whether the store has it, as `Store.mark_gone`."""
+    answer = yield Call("seen", {}, {"key": key_as_json(key), "date": _date(date)})
+    return bool(answer["known"])
+
+
+def remove(key: Key) -> Conversation[None]:
+    """Forget a page with all its versions, as `Store.remove`. KeyError if there is none: also if an answer was lost."""
+    yield Call("remove", {}, _named(key))
+
+
+def expire(before: Date) -> Conversation[int]:
+    """Forget the pages whose last version is older than a date, and return how many, as `Store.expire`."""
+    if before is None:
+        raise TypeError("before is None; give a date: pages whose last version is older are forgotten")
+    answer = yield Call("expire", {}, {"before": _date(before)})
+    return int(answer["pages"])
+
+
+def backup() -> Conversation[str]:
+    """Copy the store to the server's directory of backups, and return the name of the copy there."""
+    answer = yield Call("backup", {}, {})
+    return str(answer["name"])
+
+
+def has(key: Key) -> Conversation[bool]:
+    """Tell whether the store has a page."""
+    try:
+        yield Call("history", {**_word(key), "size": 1})
+    except KeyError:
+        return False
+    return True
+
+
+def count() -> Conversation[int]:
+    """Count the live pages."""
+    answer = yield Call("about", {})
+    return int(answer["documents"])
+
+
+def cluster(key: Key) -> Conversation[list[Key]]:
+    """Return the keys in the cluster of a page, the representative first, as `Store.cluster`."""
+    keys: list[Key] = []
+    for number in range(1, 1 << 30):
+        answer = yield Call("document", {**_word(key), "page": number, "size": 500})
+        keys += [_given(member["key"]) for member in answer["cluster"]["members"]]
+        if not answer["cluster"]["page"]["more"]:
+            break
+    return keys
+
+
+def clusters(least: int = 1) -> Conversation[list[list[Key]]]:
+    """Return the clusters of `least` pages or more, as `Store.clusters` yields them."""
+    listed: list[list[Key]] = []
+    for number in range(1, 1 << 30):
+        answer = yield Call("clusters", {"least": least, "page": number, "size": 500})
+        for each in answer["clusters"]:
+            complete = len(each["members"]) == each["documents"]
+            listed.append([_given(key) for key in each["members"]] if complete
+                          else (yield from cluster(_given(each["representative"]))))
+        if not answer["page"]["more"]:
+            break
+    return listed
+
+
+def locate(key: Key) -> Conversation[Key]:
+    """Return the key of the cluster of a page that was seen last, as `Store.locate`."""
+    answer = yield Call("locate", _word(key))
+    return _given(answer["located"])
+
+
+def history(key: Key) -> Conversation[list[Version]]:
+    """Return the versions of a page, in the order in which they came, as `Store.history`."""
+    versions: list[Version] = []
+    for number in range(1, 1 << 30):
+        answer = yield Call("history", {**_word(key), "versions": number, "size": 500})
+        versions += [Version(microseconds(each["date"]), each["change"], each["resemblance"]) for each in answer["versions"]]
+        if not answer["page"]["more"]:
+            break
+    return versions[::-1]
+
+
+def text(key: Key) -> Conversation[Text]:
+    """Return the text of the last version of a page, as `Store.text`."""
+    answer = yield Call("text", _word(key))
+    return _given(answer["text"])  # type: ignore[return-value]
+
+
+def stats() -> Conversation[dict[str, Any]]:
+    """Return counts and settings, as `Store.stats`."""
+    answer = yield Call("about", {})
+    return {**answer["figures"], "settings": answer["settings"]}
+
+
+# ---- values
+
+
+def _page(key: Key, text: Text, date: Date, idempotency_key: str) -> dict[str, Any]:
+    """Return a page for JSON. The server dates a page without a date, so that one that is sent again is the same."""
+    when = {} if date is None else {"date": _date(date)}
+    return {"key": key_as_json(key), "text": _text(text), "idempotency_key": idempotency_key, **when}
+
+
+def _text(text: Text) -> Any:
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
+    return {"base64": base64.b64encode(text).decode("ascii")} if isinstance(text, bytes) else text
+
+
+def _date(date: Date) -> str:
+    return moment(microseconds(date)).isoformat()
+
+
+def _named(key: Key) -> dict[str, Any]:
+    """Return a key for the body of a request."""
+    return {"key": key_as_json(key), "kind": type(key).__name__}
+
+
+def _word(key: Key) -> dict[str, Any]:
+    """Return a key for a query."""
+    return {"key": key.hex() if isinstance(key, bytes) else key, "kind": type(key).__name__}
+
+
+def _given(value: Any) -> Key:
+    """Return a key of an answer."""
+    return read_keys(value, "str")[0]
+
+
+def _key(value: Any) -> Key | None:
+    return None if value is None else _given(value)
+
+
+def _verdict(answer: dict[str, Any]) -> Verdict:
+    return Verdict(_given(answer["key"]), answer["verdict"], _key(answer["of"]), _key(answer["equal"]),
+                   answer["resemblance"], answer["contained"], answer["containing"], answer["version"],
+                   microseconds(answer["date"]), answer["exact"])
+
+
+# ---- requests
+
+
+Steps: TypeAlias = Generator[Call | float, Reply | Exception | None, T]
+
+
+def _converse(talk: Conversation[T], tries: int) -> Steps[T]:
+    """Yield the requests of a conversation as `_exchange` does, and return its value."""
+    answer: Any = None
+    raised: Exception | None = None
+    while True:
+        try:
+            call = talk.send(answer) if raised is None else talk.throw(raised)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        answer, raised = None, None
+        try:
+            answer = yield from _exchange(call, tries)
+        except Exception as error:  # the conversation may know what it means
+            raised = error
+
+
+def _exchange(call: Call, tries: int) -> Steps[Any]:
+    """Yield a request, get its reply or what went wrong, and return the answer; yield seconds to wait before another try."""
+    waits = [0.1 * 2**i for i in range(tries - 1)]
+    while True:
+        reply = yield call
+        wait = 0.0
+        if isinstance(reply, Reply):
+            if reply.status not in AGAIN:
+                try:
+                    return _answer(call, reply)
+                except _Cut as cut:
+                    reply = cut
+            else:
+                wait, reply = reply.wait or 0.0, _Cut(_detail(reply.content))
+        if not waits:
+            raise ConnectionError(f"{call.route} got no answer in {tries} tries: {reply}; what was sent may be kept or not: "
+                                  "send it again with the same idempotency key")
+        yield max(wait, waits.pop(0))
+
+
+class _Cut(Exception):
+    """An answer that ended early."""
+
+
+def _answer(call: Call, reply: Reply) -> Any:
+    """Return the answer of a reply. Raises the error that it says."""
+    if reply.status != 200:
+        _raise(reply.status, _detail(reply.content))
+    if not isinstance(call.body, list):
+        return json.loads(reply.content)
+    answers = [json.loads(line) for line in reply.content.splitlines()]
+    if answers and "error" in answers[-1]:
+        problem = answers[-1]["error"]
+        if problem["status"] in AGAIN:
+            raise _Cut(problem["detail"])
+        _raise(problem["status"], f"{problem['detail']} (the {len(answers) - 1} pages before are kept)")
+    if len(answers) < len(call.body):
+        raise _Cut(f"the answer has {len(answers)} of {len(call.body)} lines")
+    return answers
+
+
+def _detail(content: bytes) -> str:
+    """Return what a problem says."""
+    try:
+        return str(json.loads(content)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return content[:200].decode("utf-8", "replace")
+
+
+def _raise(status: int, detail: str) -> NoReturn:
+    if status in (400, 413, 415, 422):
+        raise ValueError(detail)
+    if status in (401, 403):
+        raise PermissionError(errno.EACCES, detail)
+    if status == 404:
+        raise KeyError(detail)
+    if status in (409, 410):
+        raise LookupError(detail)
+    if status == 507:
+        raise OSError(errno.ENOSPC, detail)
+    if status in (408, *AGAIN):
+        raise ConnectionError(detail)
+    raise RuntimeError(f"the server answers {status}: {detail}")
+
+
+def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
+    """Return the body of a request, and its type."""
+    def encoded(value: dict[str, Any]) -> bytes:
+        try:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:  # surrogates
+            return json.dumps(value, separators=(",", ":")).encode()
+
+    if isinstance(body, list):
+        return b"".join(encoded(line) + b"\n" for line in body), LINES[0]
+    return encoded(body), JSON
+
+
+def _request(call: Call) -> dict[str, Any]:
+    """Return what httpx is told of a call."""
+    if call.body is None:
+        return {"method": "GET", "url": call.route, "params": call.query}
+    content, kind = _content(call.body)
+    return {"method": "POST", "url": call.route, "content": content, "headers": {"content-type": kind}}
+
+
+def _reply(response: Any) -> Reply:
+    """Return a response of httpx."""
+    wait = response.headers.get("retry-after", "")
+    return Reply(response.status_code, float(wait) if wait.isascii() and wait.isdigit() else None, response.content)
+
+
+class _Service:
+    """What both clients have: the address, the token, and the connections of httpx."""
+
+    def __init__(
+        self, url: str, token: str | None = None, *, seconds: float = SECONDS, tries: int = TRIES, verify: Any = True
+    ) -> None:
+        token = token or os.environ.get(TOKEN)
+        if not token:
+            raise ValueError(f"there is no token; give token=, or set the variable {TOKEN}: ndcore token makes one")
+        httpx = imported("httpx", PURPOSE)
+        self.url, self._tries, self._errors = url.rstrip("/"), tries, (httpx.TransportError,)
+        self._http: Any = self._open(httpx)(
+            base_url=f"{self.url}/api/", headers={"authorization": f"Bearer {token}"}, timeout=seconds, verify=verify,
+            limits=httpx.Limits(max_keepalive_connections=8, keepalive_expiry=4))  # the server closes after 5 seconds
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url!r}>"
+
+    @staticmethod
+    def _open(httpx: Any) -> Any:
+        raise NotImplementedError
+
+
+def _asked(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concatenate[ServiceClient, Parameters], T]:
+    """Make a method of `ServiceClient` from a conversation."""
+    @wraps(talk)
+    def method(self: ServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
+        return self._talk(talk(*arguments, **named))
+
+    return method
+
+
+class ServiceClient(_Service):
+    """A store that ``ndcore serve --write`` serves, with the methods of `Store`.
+
+    Parameters
+    ----------
+    url : str
+        Its address, such as https://dedup.example.org:8765.
+    token : str, optional
+        Made by ``ndcore token``. None: the variable NDCORE_TOKEN of the environment.
+    seconds : float
+        For one answer.
+    tries : int
+        Of a request that gets no answer, or that the server is too busy for.
+    verify : bool or ssl.SSLContext
+        As of httpx: True checks the certificate of the server.
+
+    Raises
+    ------
+    ValueError
+        There is no token.
+    ImportError
+        httpx is not installed.
+
+    Notes
+    -----
+    Several threads may call the methods side by side; a process that is forked makes a client of its own. Each page has an
+    idempotency key, with which it is sent again, so it is decided on once.
+    """
+
+    decide = _asked(decide)
+    peek = _asked(peek)
+    mark_gone = _asked(mark_gone)
+    remove = _asked(remove)
+    expire = _asked(expire)
+    backup = _asked(backup)
+    __contains__ = _asked(has)
+    __len__ = _asked(count)
+    cluster = _asked(cluster)
+    clusters = _asked(clusters)
+    locate = _asked(locate)
+    history = _asked(history)
+    text = _asked(text)
+    stats = _asked(stats)
+
+    def decide_many(
+        self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
+    ) -> Iterator[Verdict]:
+        """Give the verdicts on many pages, in their order, and keep them, as `Store.decide_many`.
+
+        Each verdict that is yielded is on disk. idempotency_keys: one for each page; None: own ones of this call.
+        """
+        keys = _keys(idempotency_keys)
+        for batch in batches_of(items):
+            yield from self._talk(decide_part(batch, [next(keys) for _ in batch]))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @staticmethod
+    def _open(httpx: Any) -> Any:
+        return httpx.Client
+
+    def _talk(self, talk: Conversation[T]) -> T:
+        """Send the requests of a conversation, and return its value."""
+        steps, reply = _converse(talk, self._tries), None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            reply = None
+            if isinstance(step, float):
+                time.sleep(step)
+                continue
+            try:
+                reply = _reply(self._http.request(**_request(step)))
+            except self._errors as error:
+                reply = error
+
+
+def _awaited(
+    talk: Callable[Parameters, Conversation[T]]
+) -> Callable[Concatenate[AsyncServiceClient, Parameters], Any]:
+    """Make a method of `AsyncServiceClient` from a conversation."""
+    @wraps(talk)
+    async def method(self: AsyncServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
+        return await self._talk(talk(*arguments, **named))
+
+    return method
+
+
+class AsyncServiceClient(_Service):
+    """A store that ``ndcore serve --write`` serves, for asyncio: `ServiceClient` with methods to await.
+
+    Parameters
+    ----------
+    url, token, seconds, tries, verify
+        As of `ServiceClient`.
+
+    Notes
+    -----
+    ``has(key)`` and ``count()`` stand for ``key in client`` and ``len(client)``, which cannot be awaited.
+    """
+
+    decide = _awaited(decide)
+    peek = _awaited(peek)
+    mark_gone = _awaited(mark_gone)
+    remove = _awaited(remove)
+    expire = _awaited(expire)
+    backup = _awaited(backup)
+    has = _awaited(has)
+    count = _awaited(count)
+    cluster = _awaited(cluster)
+    clusters = _awaited(clusters)
+    locate = _awaited(locate)
+    history = _awaited(history)
+    text = _awaited(text)
+    stats = _awaited(stats)
+
+    async def decide_many(
+        self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
+    ) -> AsyncIterator[Verdict]:
+        """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`."""
+        keys = _keys(idempotency_keys)
+        for batch in batches_of(items):
+            for verdict in await self._talk(decide_part(batch, [next(keys) for _ in batch])):
+                yield verdict
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @staticmethod
+    def _open(httpx: Any) -> Any:
+        return httpx.AsyncClient
+
+    async def _talk(self, talk: Conversation[T]) -> T:
+        """Send the requests of a conversation, and return its value."""
+        steps, reply = _converse(talk, self._tries), None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            reply = None
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+                continue
+            try:
+                reply = _reply(await self._http.request(**_request(step)))
+            except self._errors as error:
+                reply = error
+
+
+def _keys(given: Iterable[str] | None) -> Iterator[str]:
+    """Yield idempotency keys, the given ones or own ones. ValueError where too few are given."""
+    if given is None:
+        while True:
+            yield uuid.uuid4().hex
+    yield from given
+    raise ValueError("there are fewer idempotency keys than pages; give one for each")
