@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
@@ -67,6 +68,8 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
         A line is longer than a text of `most` bytes with escapes can be, or does not come in time.
     """
     limit, clock = ESCAPED * most + OTHER, asyncio.get_running_loop().time
+    too_large = Refused(413, f"a line of the stream has more than {limit:,} bytes; a text has at most {most:,}: send a "
+                             "smaller one, or start the server with a larger --max-text")
     incoming, begun = aiter(chunks), bytearray()
     end = clock() + seconds
     while True:
@@ -76,15 +79,15 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
             raise Refused(408, f"a line of the stream did not come in {seconds:g} seconds; send whole lines") from None
         first, *others = (b"" if chunk is None else chunk).split(b"\n")
         begun += first
-        if len(begun) > limit:
-            raise Refused(413, f"a line of the stream has more than {limit:,} bytes; a text has at most {most:,}: send a "
-                               "smaller one, or start the server with a larger --max-text")
-        if chunk is not None and not others:
+        if chunk is not None and not others and len(begun) <= limit:
             continue
         lines = [line for line in (bytes(begun), *others[:-1]) if line.strip()]
         begun = bytearray(others[-1] if others else b"")
-        for start in range(0, len(lines), PART):
-            yield lines[start : start + PART]
+        good = list(itertools.takewhile(lambda line: len(line) <= limit, lines))
+        for start in range(0, len(good), PART):
+            yield good[start : start + PART]
+        if len(good) < len(lines):
+            raise too_large
         if chunk is None:
             return
         end = clock() + seconds

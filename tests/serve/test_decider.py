@@ -1,0 +1,94 @@
+"""The decider: order, single pages first, errors for whom they belong to, bounds, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores import settings
+
+import ndcore as nd
+from ndcore.serve import decider as module
+from ndcore.serve.decider import Decider
+from ndcore.serve.refusal import Refused
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[nd.Store]:
+    with nd.Store.open(tmp_path / "store", **settings()) as made:
+        yield made
+
+
+def pages(store: nd.Store, *keys: str) -> Any:
+    return store.prepare_requests([(key, "one two three", 5.0) for key in keys], [None] * len(keys))
+
+
+def test_answers_are_those_of_the_store_in_the_order_of_asking(store: nd.Store) -> None:
+    decider = Decider(store, 60)
+    futures = [decider.put(pages(store, f"{i}a", f"{i}b"), streamed=bool(i % 2)) for i in range(20)]
+    answers = [future.result() for future in futures]
+    decider.close()
+    assert [[each.verdict.key for each in answer] for answer in answers] == [[f"{i}a", f"{i}b"] for i in range(20)]
+    singles = [answer[0].place for answer in answers[::2]]
+    streamed = [answer[0].place for answer in answers[1::2]]
+    assert singles == sorted(singles) and streamed == sorted(streamed) and decider.waiting == 0
+
+
+def test_single_pages_go_before_streams(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+    decide = store.decide_requests
+
+    def slow(*given: Any) -> Any:
+        begun.set()
+        assert go.wait(30)
+        return decide(*given)
+
+    monkeypatch.setattr(store, "decide_requests", slow)
+    decider = Decider(store, 60)
+    first = decider.put(pages(store, "first"), streamed=True)
+    assert begun.wait(30)
+    streamed, single = decider.put(pages(store, "streamed"), streamed=True), decider.put(pages(store, "single"), streamed=False)
+    go.set()
+    places = [future.result()[0].place for future in (first, single, streamed)]
+    decider.close()
+    assert places == sorted(places)
+
+
+def test_an_error_is_for_its_pages_and_the_next_ones_are_decided(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    decider, decide = Decider(store, 60), store.decide_requests
+    monkeypatch.setattr(store, "decide_requests", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(OSError, match="full"):
+        decider.put(pages(store, "a"), streamed=False).result()
+    monkeypatch.setattr(store, "decide_requests", decide)
+    assert decider.put(pages(store, "b"), streamed=False).result()[0].verdict.key == "b" and decider.waiting == 0
+    monkeypatch.setattr(store, "flush", lambda: (_ for _ in ()).throw(OSError(5, "failed")))
+    with pytest.raises(OSError, match="failed"):  # decided on, and not on disk: not acknowledged
+        decider.put(pages(store, "c"), streamed=True).result()
+    decider.close()
+
+
+def test_too_many_pages_and_a_server_that_stops(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 3)
+    decider = Decider(store, 60)
+    with pytest.raises(Refused) as refused:
+        decider.put(pages(store, "a", "b", "c", "d"), streamed=True)
+    assert refused.value.status == 429 and refused.value.headers == {"retry-after": "1"}
+    waiting = decider.put(pages(store, "a"), streamed=True)
+    decider.close()
+    assert waiting.result()[0].verdict.kept
+    with pytest.raises(Refused) as refused:
+        decider.put(pages(store, "b"), streamed=True)
+    assert refused.value.status == 503 and "retry-after" in refused.value.headers
+
+
+def test_answers_come_after_the_disk(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    order, flush = [], store.flush
+    monkeypatch.setattr(store, "flush", lambda: (order.append("disk"), flush()))
+    decider = Decider(store, 60)
+    future = decider.put(pages(store, "a"), streamed=False)
+    future.add_done_callback(lambda _: order.append("answer"))
+    decider.close()
+    assert order == ["disk", "answer"]
