@@ -13,7 +13,8 @@ from ndcore.serve.tokens import TokenFile, add_token
 
 
 def scope(client: Any, **headers: str) -> dict[str, Any]:
-    return {"client": client, "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}
+    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"client": client, "headers": given}
 
 
 def test_behind_a_proxy(tmp_path: Path) -> None:

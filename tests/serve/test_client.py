@@ -96,7 +96,7 @@ def test_errors_are_those_of_a_store(asked: Written) -> None:
         (lambda: client.decide("b", "one two", idempotency_key="1"), ValueError, "another page"),
         (lambda: client.decide("a", "x", idempotency_key="é"), ValueError, "ASCII"),
         (lambda: list(client.decide_many([("a", "b"), ("c", "d")], ["only one"])), ValueError, "fewer"),
-        (lambda: list(client.decide_many([("c", "d"), ("b", "one two")], ["2", "1"])), ValueError, "1 pages before are kept"),
+        (lambda: list(client.decide_many([("c", "d"), ("b", "one two")], ["2", "1"])), ValueError, "1 pages before are"),
         (lambda: client.remove("none"), KeyError, "none"), (lambda: client.history("none"), KeyError, "none"),
         (lambda: client.expire(None), TypeError, "before"), (lambda: client.text("none"), KeyError, "none"),
         (lambda: Direct(asked, "read").decide("a", "b"), PermissionError, "write"),
@@ -135,7 +135,8 @@ def test_a_server_that_is_busy_or_stops_is_asked_again(
     monkeypatch.undo()
     monkeypatch.setattr(time, "sleep", lambda _: asked.source.__setattr__("_stopping", False))
     asked.source.stop()
-    assert [verdict.version for verdict in Direct(asked).decide_many([(f"k{i}", f"t {i}") for i in range(200)])] == [None] * 200
+    verdicts = Direct(asked).decide_many([(f"k{i}", f"t {i}") for i in range(200)])
+    assert [verdict.version for verdict in verdicts] == [None] * 200
 
 
 @pytest.mark.parametrize(("content", "words"), [(b'{"error":{"status":500,"detail":"x"}}\n', "500"), (b"{}\n" * 2, None)])
@@ -165,7 +166,7 @@ def test_the_token_is_in_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_clients_have_the_same_methods() -> None:
     here, there = ({name for name in dir(kind) if not name.startswith("_")} for kind in (ServiceClient, AsyncServiceClient))
     assert there - here == {"has", "count"} and here <= there
-    assert here - {"close"} <= {name for name in dir(nd.Store)}
+    assert here <= set(dir(nd.Store))
 
 
 @pytest.fixture(scope="module")
@@ -238,11 +239,10 @@ def test_servers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None
         assert opened.check() == []
         order = sorted(told, key=lambda key: opened._directory.state.columns.get("last", opened._number(key)))
         assert all(len(opened.history(key)) == 1 for key in told) and len(opened) == len(told)
-    reference = Reference(threshold=0.5, width=2)
-    for key in order:  # a replay in the order of the log
-        page, verdict = told[key]
-        again = reference.decide(*page)
-        assert [getattr(verdict, name) for name in FIELDS] == [getattr(again, name) for name in FIELDS]
+    with nd.Store.open(make_store(tmp_path / "replay")) as replay:  # in the order of the log
+        for key in order:
+            page, verdict = told[key]
+            assert verdict == replay.decide(*page)
 
 
 def test_a_graceful_stop_answers_what_it_took(tmp_path: Path) -> None:

@@ -22,13 +22,14 @@ def store(tmp_path: Path) -> Iterator[nd.Store]:
         yield made
 
 
-def pages(store: nd.Store, *keys: str) -> Any:
-    return store.prepare_requests([(key, "one two three", 5.0) for key in keys], [None] * len(keys))
+def put(decider: Decider, store: nd.Store, *keys: str, streamed: bool = True) -> Any:
+    items = [(key, "one two three", 5.0) for key in keys]
+    return decider.put(lambda: store.prepare_requests(items, [None] * len(keys)), len(keys), streamed=streamed)
 
 
 def test_answers_are_those_of_the_store_in_the_order_of_asking(store: nd.Store) -> None:
     decider = Decider(store, 60)
-    futures = [decider.put(pages(store, f"{i}a", f"{i}b"), streamed=bool(i % 2)) for i in range(20)]
+    futures = [put(decider, store, f"{i}a", f"{i}b", streamed=bool(i % 2)) for i in range(20)]
     answers = [future.result() for future in futures]
     decider.close()
     assert [[each.verdict.key for each in answer] for answer in answers] == [[f"{i}a", f"{i}b"] for i in range(20)]
@@ -48,9 +49,9 @@ def test_single_pages_go_before_streams(store: nd.Store, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(store, "decide_requests", slow)
     decider = Decider(store, 60)
-    first = decider.put(pages(store, "first"), streamed=True)
+    first = put(decider, store, "first", streamed=True)
     assert begun.wait(30)
-    streamed, single = decider.put(pages(store, "streamed"), streamed=True), decider.put(pages(store, "single"), streamed=False)
+    streamed, single = put(decider, store, "streamed", streamed=True), put(decider, store, "single", streamed=False)
     go.set()
     places = [future.result()[0].place for future in (first, single, streamed)]
     decider.close()
@@ -61,12 +62,12 @@ def test_an_error_is_for_its_pages_and_the_next_ones_are_decided(store: nd.Store
     decider, decide = Decider(store, 60), store.decide_requests
     monkeypatch.setattr(store, "decide_requests", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
-        decider.put(pages(store, "a"), streamed=False).result()
+        put(decider, store, "a", streamed=False).result()
     monkeypatch.setattr(store, "decide_requests", decide)
-    assert decider.put(pages(store, "b"), streamed=False).result()[0].verdict.key == "b" and decider.waiting == 0
+    assert put(decider, store, "b", streamed=False).result()[0].verdict.key == "b" and decider.waiting == 0
     monkeypatch.setattr(store, "flush", lambda: (_ for _ in ()).throw(OSError(5, "failed")))
     with pytest.raises(OSError, match="failed"):  # decided on, and not on disk: not acknowledged
-        decider.put(pages(store, "c"), streamed=True).result()
+        put(decider, store, "c", streamed=True).result()
     decider.close()
 
 
@@ -74,13 +75,13 @@ def test_too_many_pages_and_a_server_that_stops(store: nd.Store, monkeypatch: py
     monkeypatch.setattr(module, "MOST_WAITING", 3)
     decider = Decider(store, 60)
     with pytest.raises(Refused) as refused:
-        decider.put(pages(store, "a", "b", "c", "d"), streamed=True)
+        put(decider, store, "a", "b", "c", "d", streamed=True)
     assert refused.value.status == 429 and refused.value.headers == {"retry-after": "1"}
-    waiting = decider.put(pages(store, "a"), streamed=True)
+    waiting = put(decider, store, "a", streamed=True)
     decider.close()
     assert waiting.result()[0].verdict.kept
     with pytest.raises(Refused) as refused:
-        decider.put(pages(store, "b"), streamed=True)
+        put(decider, store, "b", streamed=True)
     assert refused.value.status == 503 and "retry-after" in refused.value.headers
 
 
@@ -88,7 +89,7 @@ def test_answers_come_after_the_disk(store: nd.Store, monkeypatch: pytest.Monkey
     order, flush = [], store.flush
     monkeypatch.setattr(store, "flush", lambda: (order.append("disk"), flush()))
     decider = Decider(store, 60)
-    future = decider.put(pages(store, "a"), streamed=False)
+    future = put(decider, store, "a", streamed=False)
     future.add_done_callback(lambda _: order.append("answer"))
     decider.close()
     assert order == ["disk", "answer"]

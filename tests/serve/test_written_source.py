@@ -177,7 +177,8 @@ def test_the_token_is_asked_for_before_the_body_is_read(asked: Written) -> None:
 
     for route in ("decide", "decide-many", "backup"):
         sent: list[Any] = []
-        scope = {"type": "http", "method": "POST", "path": f"/api/{route}", "query_string": b"", "headers": [], "root_path": ""}
+        scope = {"type": "http", "method": "POST", "path": f"/api/{route}", "query_string": b"", "headers": [],
+                 "root_path": ""}
         asyncio.run(asked.app(scope, receive, send))  # type: ignore[arg-type]
         assert sent[0]["status"] == 401
 

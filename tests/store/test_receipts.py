@@ -54,7 +54,8 @@ def test_a_verdict_as_bytes(key: Any) -> None:
     for judged in VERDICTS:
         for change in CHANGES:
             for scores in ((None, None, None), (0.5, 1.0, 0.25)):
-                given = Verdict(key, judged, None if judged == "kept" else "of", None, *scores, change, -12, judged != "near")
+                of = None if judged == "kept" else "of"
+                given = Verdict(key, judged, of, None, *scores, change, -12, judged != "near")
                 assert decode_verdict(encode_verdict(given)) == given
 
 

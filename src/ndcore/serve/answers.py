@@ -6,6 +6,7 @@ The annotation of a field holds its description, from which `ndcore.serve.openap
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, Protocol, TypeVar
@@ -230,8 +231,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return key_as_json(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _finite(getattr(value, each.name)) for each in fields(value)}
+        return {name: _finite(getattr(value, name)) for name in _names(type(value))}
     return plain(value)
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass."""
+    return tuple(each.name for each in fields(kind))
 
 
 def _finite(value: Any) -> Any:

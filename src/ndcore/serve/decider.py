@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from ndcore.serve.refusal import Refused
@@ -17,7 +18,7 @@ from ndcore.store.store import Store
 
 MOST_WAITING = 4096  # pages
 
-Job = tuple[Pages, "Future[list[Answered]]"]
+Job = tuple[Callable[[], Pages], int, "Future[list[Answered]]"]
 
 
 class Decider:
@@ -44,8 +45,16 @@ class Decider:
         for thread in self._threads:
             thread.start()
 
-    def put(self, pages: Pages, *, streamed: bool) -> Future[list[Answered]]:
+    def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> Future[list[Answered]]:
         """Let pages be decided on. The future has their answers when they are on disk, as of `Store.decide_requests`.
+
+        Parameters
+        ----------
+        prepare : callable
+            Returns the pages. Those of streams were prepared before, on other threads.
+        count : int
+            How many pages.
+        streamed : bool
 
         Raises
         ------
@@ -56,11 +65,11 @@ class Decider:
         with self._changed:
             if self._closed:
                 raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
-            if self.waiting + len(pages) > MOST_WAITING:
+            if self.waiting + count > MOST_WAITING:
                 raise Refused(429, f"{self.waiting} pages wait to be decided on; send these again in a second",
                               {"retry-after": "1"})
-            self.waiting += len(pages)
-            (self._streamed if streamed else self._single).append((pages, future))
+            self.waiting += count
+            (self._streamed if streamed else self._single).append((prepare, count, future))
             self._changed.notify_all()
         return future
 
@@ -81,17 +90,17 @@ class Decider:
                     self._decided = True
                     self._changed.notify_all()
                     return
-                pages, future = (self._single or self._streamed).popleft()
+                prepare, count, future = (self._single or self._streamed).popleft()
+            answers: list[Answered] | None = None
             try:
-                answers = self._store.decide_requests(pages, self._keep)
+                answers = self._store.decide_requests(prepare(), self._keep)
             except BaseException as error:  # it belongs to who waits
-                self._leave(len(pages))
                 future.set_exception(error)
-                continue
             with self._changed:
-                self.waiting -= len(pages)
-                self._written.append((future, answers))
-                self._changed.notify_all()
+                self.waiting -= count
+                if answers is not None:
+                    self._written.append((future, answers))
+                    self._changed.notify_all()
 
     def _sync(self) -> None:
         """Put on disk what was decided, and answer it."""
@@ -109,7 +118,3 @@ class Decider:
                 continue
             for future, answers in jobs:
                 future.set_result(answers)
-
-    def _leave(self, pages: int) -> None:
-        with self._changed:
-            self.waiting -= pages

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
-SWITCH = 0.0005  # seconds for which a thread keeps the interpreter: a page that comes alone waits for others as long
+SWITCH = 0.0001  # seconds for which a thread keeps the interpreter: a page that comes alone waits for others as long
 
 
 def check_installed() -> Any:

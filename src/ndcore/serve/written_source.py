@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class WrittenSource(StoreSource):
 
     async def decide(self, asked: Asked) -> Decided:
         """Decide on a page, and keep it."""
-        answers = await self._decide_prepared(await self._prepare([asked]), streamed=False)
+        answers = await self._decide(lambda: self._prepare([asked]), 1, streamed=False)
         if not answers:
             raise reused(asked)
         return describe(answers[0])
@@ -65,7 +66,7 @@ class WrittenSource(StoreSource):
             ahead = asyncio.ensure_future(self._next(anext(parts, None)))
             ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is raised where it is awaited
             try:
-                answers = await self._decide_prepared(pages, streamed=True)
+                answers = await self._decide(partial(_given, pages), len(pages), streamed=True)
                 yield [describe(answer) for answer in answers]
                 if len(answers) < len(asked):
                     raise reused(asked[len(answers)])
@@ -131,23 +132,22 @@ class WrittenSource(StoreSource):
     async def _next(self, part: Any) -> tuple[Sequence[Asked], Pages] | None:
         """Prepare the part of a stream that comes next; None at its end."""
         asked = await part
-        return None if asked is None else (asked, await self._prepare(asked))
+        if asked is None:
+            return None
+        return asked, await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare, asked)
 
-    async def _prepare(self, asked: Sequence[Asked]) -> Pages:
-        """Prepare pages on a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare_pages, asked)
-
-    def _prepare_pages(self, asked: Sequence[Asked]) -> Pages:
+    def _prepare(self, asked: Sequence[Asked]) -> Pages:
+        """Prepare pages."""
         items = [(_key_of(each), each["text"], each.get("date")) for each in asked]
         try:
             return self._store.prepare_requests(items, [each.get("idempotency_key") for each in asked])
         except (TypeError, ValueError) as error:
             raise Refused(400, str(error)) from error
 
-    async def _decide_prepared(self, pages: Pages, *, streamed: bool) -> list[Answered]:
+    async def _decide(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> list[Answered]:
         """Wait for the answers to pages."""
         try:
-            return await asyncio.wrap_future(self._decider.put(pages, streamed=streamed))
+            return await asyncio.wrap_future(self._decider.put(prepare, count, streamed=streamed))
         except OSError as error:
             if error.errno in FULL:
                 raise Refused(507, f"the page is not kept: {error}; make room, and send it again",
@@ -155,6 +155,11 @@ class WrittenSource(StoreSource):
             raise
         except (TypeError, ValueError) as error:
             raise Refused(400, str(error)) from error
+
+
+def _given(pages: Pages) -> Pages:
+    """Return pages that are prepared."""
+    return pages
 
 
 def _key_of(asked: Asked) -> Any:

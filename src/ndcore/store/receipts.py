@@ -66,11 +66,10 @@ def digest_request(key: str, secret: bytes) -> bytes:
 
 def digest_page(key: Key, text: Text, date: Date) -> bytes:
     """Return a digest of what a request says of a page; a date that is not given is a value of its own."""
-    made = hashlib.blake2b(digest_size=16, person=b"page")
-    when = b"" if date is None else microseconds(date).to_bytes(9, "little", signed=True)
-    for part in (encode_key(key), when, b"s" if isinstance(text, str) else b"b", as_bytes(text)):
-        made.update(_SIZE.pack(len(part)))
-        made.update(part)
+    name, when = encode_key(key), b"" if date is None else microseconds(date).to_bytes(9, "little", signed=True)
+    head = b"".join((_SIZE.pack(len(name)), name, _SIZE.pack(len(when)), when, b"s" if isinstance(text, str) else b"b"))
+    made = hashlib.blake2b(head, digest_size=16, person=b"page")
+    made.update(as_bytes(text))
     return made.digest()
 
 

@@ -1,0 +1,195 @@
+"""A store that is written through HTTP: decisions a second in batches, the time of a single one meanwhile, and memory.
+
+A process ``ndcore serve --write`` keeps the pages; two processes send pages of about 5 KB in batches, at a stated rate or as
+fast as they can, a third one sends single pages, and a follower (``ndcore serve``) is asked now and then. With --templates
+all pages are of one template, at a resemblance of about 0.6 to each other.
+
+Required, else the exit code is 1: the verdicts of pages that come from several threads are those of a replay in the order
+of the log, also where each page is sent twice; all pages are kept once.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import Report, options
+from store import pages
+
+import ndcore as nd
+
+CHECKED, BATCH, SINGLES, PARTS = 3000, 256, 20, 10  # singles a second, and parts of the pages after which memory is read
+RATE = 5000  # pages a second of both processes that send batches
+FRAME, OWN = 180, 60  # words of a template, and of each of its pages beside it
+
+Page = tuple[str, str]
+Pages = Callable[[int, int], list[Page]]
+
+
+def of_template(start: int, count: int) -> list[Page]:
+    """Pages `start` … of one template."""
+    made, frame = [], " ".join(f"frame{i}" for i in range(FRAME))
+    for i in range(start, start + count):
+        own = random.Random(i)
+        made.append((f"https://shop.example/{i}", f"{frame} {' '.join(f'w{own.randrange(10**9)}' for _ in range(OWN))}"))
+    return made
+
+
+class Server:
+    """A process that serves a store: its address and its memory."""
+
+    def __init__(self, place: Path, *given: str) -> None:
+        command = [sys.executable, "-m", "ndcore", "serve", str(place), "--port", "0", "--json", *given]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url: str = json.loads(self.process.stdout.readline())["url"]
+
+    def memory(self) -> int:
+        """Bytes of memory of its own, mapped files not counted."""
+        found = re.search(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{self.process.pid}/status").read_text())
+        return int(found[1]) * 1024 if found else 0
+
+    def end(self) -> None:
+        """End it."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def send(url: str, token: str, make: Pages, start: int, count: int, rate: float, told: Any) -> None:
+    """Send pages in batches, `rate` a second, or as fast as can be where it is 0; tell how many, and the seconds."""
+    client, sent, seconds = nd.ServiceClient(url, token), 0, 0.0
+    for at in range(start, start + count, 20_000):
+        some = make(at, min(20_000, start + count - at))
+        begin = time.perf_counter()
+        for first in range(0, len(some), BATCH):
+            early = begin + first / rate - time.perf_counter() if rate else 0.0
+            time.sleep(max(0.0, early))
+            sent += sum(1 for _ in client.decide_many(some[first : first + BATCH]))
+        seconds += time.perf_counter() - begin
+    told.put((sent, seconds))
+
+
+def check(report: Report, url: str, token: str, make: Pages, folder: Path, count: int) -> None:
+    """Let several threads send the same pages, each page twice, and compare the verdicts with a replay."""
+    import httpx
+
+    some, answers = make(10**9, count), list[dict[str, Any]]()
+
+    def ask(part: list[Page], seed: int) -> None:
+        with httpx.Client(headers={"authorization": f"Bearer {token}"}, timeout=60) as http:
+            for first in range(0, len(part), 100):
+                lines = [{"key": key, "text": text, "idempotency_key": key} for key, text in part[first : first + 100]]
+                random.Random(seed).shuffle(lines)
+                body = "".join(json.dumps(line) + "\n" for line in lines)
+                got = http.post(f"{url}api/decide-many", content=body, headers={"content-type": "application/x-ndjson"})
+                answers.extend(map(json.loads, got.text.splitlines()))
+
+    threads = [threading.Thread(target=ask, args=(some[i % 2 :: 2], i)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    texts, fresh = dict(some), [answer for answer in answers if not answer["repeated"]]
+    report.require(len(answers) == 2 * count and len(fresh) == count, "a page was decided twice, or not at all")
+    fresh.sort(key=lambda answer: answer["place"])
+    with nd.Store.open(folder / "replay") as store:
+        for answer, verdict in zip(fresh, store.decide_many([(a["key"], texts[a["key"]]) for a in fresh]), strict=True):
+            said = answer["verdict"], answer["of"], answer["resemblance"]
+            report.require(said == (verdict.verdict, verdict.of, verdict.resemblance), f"{answer['key']}: {answer['verdict']} of {answer['of']}, and a replay says {verdict}")
+    by_key = {answer["key"]: answer for answer in fresh}
+    same = all({**answer, "repeated": False} == by_key[answer["key"]] for answer in answers)
+    report.require(same, "a page that was sent again got another answer")
+
+
+def single(url: str, token: str, make: Pages, start: int, done: threading.Event, seconds: list[float]) -> None:
+    """Send single pages, one by one, until the others are done."""
+    client, fresh = nd.ServiceClient(url, token), iter_pages(make, start)
+    while not done.wait(1 / SINGLES):
+        page = next(fresh)
+        begin = time.perf_counter()
+        client.decide(*page)
+        seconds.append(time.perf_counter() - begin)
+
+
+def iter_pages(make: Pages, start: int) -> Iterator[Page]:
+    """Yield pages without end."""
+    while True:
+        yield from make(start, 20_000)
+        start += 20_000
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=1)
+    parser.add_argument("--documents", type=int, default=200_000, help="pages (default 200,000)")
+    parser.add_argument("--rate", type=float, default=RATE, help="pages a second of both; 0: all they can (default 5000)")
+    parser.add_argument("--templates", action="store_true", help="all pages are of one template")
+    parser.add_argument("--work", metavar="FOLDER", help="where to put the store (default: the temporary folder)")
+    arguments = parser.parse_args()
+    documents, checked = (4000, 400) if arguments.quick else (arguments.documents, CHECKED)
+    make = of_template if arguments.templates else pages
+    report = Report("service_templates" if arguments.templates else "service", arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as name:
+        folder = Path(name)
+        nd.Store.open(folder / "store").close()
+        from ndcore.serve.tokens import add_token
+
+        token = add_token(folder / "tokens", "bench", ["read", "write"])
+        server, follower = Server(folder / "store", "--write", "--tokens", str(folder / "tokens")), Server(folder / "store")
+        try:
+            check(report, server.url, token, make, folder, checked)
+            measure(report, server, follower, token, make, documents, arguments.rate)
+        finally:
+            server.end()
+            follower.end()
+    return report.finish()
+
+
+def measure(
+    report: Report, server: Server, follower: Server, token: str, make: Pages, documents: int, rate: float
+) -> None:
+    """Send pages from two processes, and single ones meanwhile."""
+    import httpx
+
+    context, done, waited = multiprocessing.get_context("spawn"), threading.Event(), list[float]()
+    told, before = context.Queue(), len(nd.ServiceClient(server.url, token))
+    alone = threading.Thread(target=single, args=(server.url, token, make, 2 * 10**9, done, waited))
+    alone.start()
+    halves = [context.Process(target=send, args=(server.url, token, make, half * documents, documents // 2, rate / 2, told))
+              for half in (0, 1)]
+    memory = report.table("memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
+    for half in halves:
+        half.start()
+    part = 1
+    while any(half.is_alive() for half in halves):
+        time.sleep(1)
+        kept = httpx.get(f"{follower.url}api/about", timeout=60).json()["documents"] - before
+        if kept >= part * documents / PARTS:
+            memory.add(kept, server.memory() / 1e6, follower.memory() / 1e6)
+            part = int(kept * PARTS / documents) + 1
+    done.set()
+    alone.join()
+    results = [told.get() for _ in halves]
+    count = len(nd.ServiceClient(server.url, token)) - before
+    report.require(count == documents + len(waited), f"{count} pages are kept of {documents + len(waited)}")
+    table = report.table("service", f"{documents:,} pages through HTTP, from two processes in batches of {BATCH}, and "
+                         "single ones meanwhile", ["what", "figure"])
+    table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
+    table.add("single pages", len(waited))
+    table.add("a single page, p50, ms", float(np.median(waited)) * 1e3)
+    table.add("a single page, p99, ms", float(np.quantile(waited, 0.99)) * 1e3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
