@@ -107,7 +107,7 @@ def check(report: Report, url: str, token: str, make: Pages, folder: Path, count
     with nd.Store.open(folder / "replay") as store:
         for answer, verdict in zip(fresh, store.decide_many([(a["key"], texts[a["key"]]) for a in fresh]), strict=True):
             said = answer["verdict"], answer["of"], answer["resemblance"]
-            report.require(said == (verdict.verdict, verdict.of, verdict.resemblance), f"{answer['key']}: {answer['verdict']} of {answer['of']}, and a replay says {verdict}")
+            report.require(said == (verdict.verdict, verdict.of, verdict.resemblance), f"{said}, and a replay: {verdict}")
     by_key = {answer["key"]: answer for answer in fresh}
     same = all({**answer, "repeated": False} == by_key[answer["key"]] for answer in answers)
     report.require(same, "a page that was sent again got another answer")
@@ -168,7 +168,8 @@ def measure(
     alone.start()
     halves = [context.Process(target=send, args=(server.url, token, make, half * documents, documents // 2, rate / 2, told))
               for half in (0, 1)]
-    memory = report.table("memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
+    name, of = ("service-templates", " of one template") if make is of_template else ("service", "")
+    memory = report.table(f"{name}-memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
     for half in halves:
         half.start()
     part = 1
@@ -183,7 +184,7 @@ def measure(
     results = [told.get() for _ in halves]
     count = len(nd.ServiceClient(server.url, token)) - before
     report.require(count == documents + len(waited), f"{count} pages are kept of {documents + len(waited)}")
-    table = report.table("service", f"{documents:,} pages through HTTP, from two processes in batches of {BATCH}, and "
+    table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes in batches of {BATCH}, and "
                          "single ones meanwhile", ["what", "figure"])
     table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
     table.add("single pages", len(waited))
