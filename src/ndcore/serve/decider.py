@@ -40,12 +40,15 @@ class Decider:
         Open for writing.
     keep : float
         Seconds for which idempotency keys are known, as of `Store.decide_requests`.
+
+    Attributes
+    ----------
     counts : ServerCounts
-        Of the server; answers are counted before they are given.
+        Answers are counted before they are given.
     """
 
-    def __init__(self, store: Store, keep: float, counts: ServerCounts) -> None:
-        self._store, self._keep, self._counts = store, keep, counts
+    def __init__(self, store: Store, keep: float) -> None:
+        self._store, self._keep, self.counts = store, keep, ServerCounts()
         self._changed = threading.Condition()
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
@@ -128,7 +131,7 @@ class Decider:
                 continue
             now = time.perf_counter()
             for job, answers in jobs:
-                self._counts.count_decisions(answers, now - job.came, streamed=job.streamed)
+                self.counts.count_decisions(answers, now - job.came, streamed=job.streamed)
                 job.future.set_result(answers)
 
     def _leave(self, pages: int) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ndcore.serve.answers import Asked, BackedUp, Decided, Removed, Seen, StoredText, write_iso
-from ndcore.serve.counts import ServerCounts
 from ndcore.serve.decider import Decider
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
@@ -40,6 +39,7 @@ class WrittenSource(StoreSource):
     Attributes
     ----------
     counts : ServerCounts
+        Of decisions and of requests.
     """
 
     kind = WRITTEN
@@ -47,8 +47,8 @@ class WrittenSource(StoreSource):
     def __init__(self, store: Store, name: str, seconds: float = 30.0, *, keep: float = 86400.0,
                  backups: Path | None = None) -> None:
         super().__init__(store, name, seconds)
-        self.counts, self._backups = ServerCounts(), backups
-        self._decider = Decider(store, keep, self.counts)
+        self._decider, self._backups = Decider(store, keep), backups
+        self.counts = self._decider.counts
         self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
         self._stopping = False
 

@@ -1,0 +1,104 @@
+"""A store that is written through a server, and tokens for it. No test is here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores import settings
+
+import ndcore as nd
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
+    from starlette.testclient import TestClient
+
+from ndcore.serve.access import TokenAccess
+from ndcore.serve.app import Limits, application
+from ndcore.serve.tokens import TokenFile, add_token
+from ndcore.serve.written_source import WrittenSource
+
+LINES = {"content-type": "application/x-ndjson"}
+
+
+def make_tokens(place: Path) -> dict[str, str]:
+    """Make a file of tokens, one for each scope and one for all, and return them."""
+    made = {scope: add_token(place, scope, [scope]) for scope in ("read", "write", "admin")}
+    return {**made, "all": add_token(place, "all", ["read", "write", "admin"])}
+
+
+class Written:
+    """An application that writes to a store, and what asks it. `text` and `store` of small texts (`stores`)."""
+
+    def __init__(self, place: Path, seconds: float = 30.0, proxies: tuple[str, ...] = (), **options: Any) -> None:
+        self.tokens = make_tokens(place / "tokens")
+        self.store = nd.Store.open(place / "store", **settings())
+        (place / "backups").mkdir()
+        self.source = WrittenSource(self.store, "store", seconds, backups=place / "backups", **options)
+        access = TokenAccess(TokenFile(place / "tokens"), proxies)
+        self.app = application(self.source, Limits(seconds=seconds, text=100_000), (), access)
+        self.client = TestClient(self.app, base_url="http://dedup.example:8765")
+
+    def ask(self, route: str, body: Any = None, scope: str = "all", **given: Any) -> Any:
+        """Ask a route: lines for a list, JSON for a dict, by GET without a body."""
+        headers = {"authorization": f"Bearer {self.tokens[scope]}", **given.pop("headers", {})}
+        if body is None:
+            return self.client.get(f"/api/{route}", headers=headers, **given)
+        if isinstance(body, list):
+            content = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in body)
+            return self.client.post(f"/api/{route}", content=content, headers={**LINES, **headers}, **given)
+        kind = {"content-type": "application/json"}
+        return self.client.post(f"/api/{route}", content=json.dumps(body), headers={**kind, **headers}, **given)
+
+
+@contextlib.contextmanager
+def written(place: Path, **options: Any) -> Iterator[Written]:
+    """Give an application, and close its store."""
+    made = Written(place, **options)
+    try:
+        with made.client:
+            yield made
+    finally:
+        made.source.close()
+
+
+class Serving:
+    """A process ``ndcore serve --write``: its address, and how it ends."""
+
+    def __init__(self, store: Path, tokens: Path, *options: str, port: int = 0) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "ndcore", "serve", "--write", str(store), "--tokens", str(tokens), "--port", str(port),
+             "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise AssertionError(self._process.communicate()[1])
+        self.url = json.loads(line)["url"]
+        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+
+    def end(self, signal_: int = signal.SIGTERM) -> str:
+        """End the process, and return what it wrote to standard error."""
+        self._process.send_signal(signal_)
+        return self._process.communicate(timeout=60)[1]
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+
+def make_store(place: Path, **other: Any) -> Path:
+    """Make an empty store with the settings of small texts."""
+    with nd.Store.open(place, **settings(**other)):
+        return place
