@@ -221,6 +221,6 @@ def serve_writing(
     try:
         run(application(source, limits, (), access, log), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
     finally:
-        source.close()
         if log is not None:
             log.close()
+        source.close()
