@@ -33,7 +33,7 @@ from ndcore.serve.bodies import (
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
 from ndcore.serve.pages import PAGE_POLICY, SHOW, show_problem
-from ndcore.serve.probes import Probes
+from ndcore.serve.probes import ProbeRoutes
 from ndcore.serve.refusal import Refused
 from ndcore.serve.request_log import RequestLog
 from ndcore.serve.routes import READ, Route, paths_of
@@ -97,7 +97,7 @@ def application(
 
     routes.append(Path("/openapi.json", described))
     if isinstance(source, WrittenSource) and access is not None:
-        probes = Probes(source, lambda request: _allow(request, access, READ), work.run)
+        probes = ProbeRoutes(source, lambda request: _allow(request, access, READ), work.run)
         routes += [Path(path, endpoint) for path, endpoint in probes.endpoints.items()]
     pages = access is None
     site = Starlette(routes=routes, exception_handlers=_problem_handlers(pages))

@@ -16,7 +16,7 @@ from ndcore.serve.written_source import WrittenSource
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Probes:
+class ProbeRoutes:
     """The endpoints, by their paths.
 
     Parameters
