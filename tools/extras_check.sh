@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-all=(cli parquet plot remote scrapy serve spark stem store web)
+all=(cli metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
 
 first_example() {    # of an extra; Python, run in an empty folder beside notices.jsonl
@@ -33,6 +33,21 @@ command("completion", "bash")
 import zstandard
 open("notices.jsonl.zst", "wb").write(zstandard.compress(open("notices.jsonl", "rb").read()))
 command("dedup", "notices.jsonl.zst", "-o", "kept-too")
+PYTHON
+        ;;
+        metrics) cat << 'PYTHON'
+import signal, subprocess, urllib.request
+command("store", "create", "crawl")
+token = command("token", "tokens", "prometheus", "--scope", "read").strip()
+server = subprocess.Popen([sys.executable, "-m", "ndcore", "serve", "--write", "crawl", "--tokens", "tokens", "--port", "0"],
+                          stdout=subprocess.PIPE, text=True)
+try:
+    address = server.stdout.readline().split(" is at ")[1].split()[0]
+    asked = urllib.request.Request(address + "metrics", headers={"authorization": "Bearer " + token})
+    assert b"ndcore_documents 0.0" in urllib.request.urlopen(asked, timeout=60).read()
+finally:
+    server.send_signal(signal.SIGINT)
+    server.wait(60)
 PYTHON
         ;;
         parquet) cat << 'PYTHON'

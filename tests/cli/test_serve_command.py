@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import RUN, refused, text, tree
+from commands import RUN, refused, run, text, tree
 
 import ndcore as nd
+from ndcore.serve.tokens import TokenFile
 from ndcore.store.store import Store
 
 pytest.importorskip("starlette")
@@ -163,3 +164,26 @@ def test_help_does_not_need_the_extra(made: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), timeout=60
     )
     assert done.returncode == 0 and "STORE|COLLECTION" in done.stdout
+
+
+def test_a_token_is_printed_once_and_its_file_is_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "tokens"
+    assert run("token", place, "crawler", "--scope", "write", "--scope", "read") == 0
+    token = capsys.readouterr().out.strip()
+    assert token not in place.read_text() and TokenFile(place).check([f"Bearer {token}"], "read") == "crawler"
+    assert run("token", place, "other", "--scope", "admin", "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"name", "token"}
+    for arguments, words in ((("crawler", "--scope", "read"), "already"), (("a b", "--scope", "read"), "not accepted"),
+                             (("x",), "--scope"), (("x", "--scope", "root"), "none of read, write, admin")):  # fmt: skip
+        assert words in refused(capsys, 2, "token", place, *arguments)
+
+
+def test_options_of_the_server_that_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Store.open(tmp_path / "crawl").close()
+    assert run("token", tmp_path / "tokens", "crawler", "--scope", "write") == 0
+    capsys.readouterr()
+    for option in ("--tokens", "--tls-certificate", "--tls-key", "--proxy", "--backups", "--log"):
+        assert f"{option} needs --write" in refused(capsys, 2, "serve", tmp_path / "crawl", option, "x")
+    assert "ndcore token" in refused(capsys, 2, "serve", "--write", tmp_path / "crawl")
+    words = refused(capsys, 1, "serve", "--write", tmp_path / "none", "--tokens", tmp_path / "tokens")
+    assert "ndcore store create" in words

@@ -29,7 +29,7 @@ pytest.importorskip("httpx")
 from served import DAY, HOSTILE_KEYS, PAGES, WIDTH, BruteForce, answered, client, collection_client, problem, store_client
 
 from ndcore.serve.app import Limits
-from ndcore.serve.routes import ROUTES
+from ndcore.serve.routes import routes_of
 
 SHINGLING = nd.Shingling(width=WIDTH)
 
@@ -451,7 +451,7 @@ def test_the_lines_of_the_documentation(tmp_path: Any) -> None:
         else:
             answered(asked.get(path))
     assert {address.partition("?")[0].rpartition("/")[2] for *_, address in lines} | {"about"} == {
-        route.name for route in ROUTES}
+        route.name for route in routes_of("store")}
 
 
 def test_results_and_errors() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,3 +94,16 @@ def test_answers_come_after_the_disk(store: nd.Store, monkeypatch: pytest.Monkey
     future.add_done_callback(lambda _: order.append("answer"))
     decider.close()
     assert order == ["disk", "answer"]
+
+
+def test_who_leaves_while_it_waits_holds_up_nobody(store: nd.Store) -> None:
+    async def leave() -> None:
+        waiting = asyncio.wrap_future(put(decider, store, "a"))
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    decider = Decider(store, 60)
+    asyncio.run(leave())
+    assert put(decider, store, "b").result(30)[0].verdict.key == "b"
+    decider.close()
+    assert "a" in store

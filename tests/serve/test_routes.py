@@ -9,8 +9,9 @@ import pytest
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.pages import SHOW
 from ndcore.serve.refusal import Refused
-from ndcore.serve.routes import ROUTES, Parameter, paths_of, routes_of
+from ndcore.serve.routes import READ, ROUTES, WRITTEN, Parameter, paths_of, routes_of
 from ndcore.serve.store_source import StoreSource
+from ndcore.serve.written_source import WrittenSource
 
 NAMED = {(route.name, route.method): route for route in ROUTES}
 
@@ -19,13 +20,17 @@ def test_every_route_has_an_answer_and_a_page() -> None:
     for kind, source in (("store", StoreSource), ("collection", CollectionSource)):
         for route in routes_of(kind):
             assert callable(getattr(source, route.name)) and route.name in SHOW
-    assert {route.name for route in ROUTES} == set(SHOW)
+    assert {route.name for route in ROUTES if route.kinds != (WRITTEN,)} == set(SHOW)
     assert len(NAMED) == len(ROUTES) and len(paths_of("store")) == len(SHOW)
+    for route in routes_of(WRITTEN):
+        assert callable(getattr(WrittenSource, route.name))
 
 
 def test_routes_read_only() -> None:
     """POST only carries texts; a store is never asked by a method that writes."""
-    assert {route.name for route in ROUTES if route.posted} == {"peek", "compare"}
+    for kind in ("store", "collection"):
+        assert {route.name for route in routes_of(kind) if route.posted} <= {"peek", "compare"}
+        assert {route.scope for route in routes_of(kind)} == {READ}
     names = set(StoreSource._list_members.__code__.co_names) | set(StoreSource.peek.__code__.co_names)
     assert not names & {"decide", "decide_many", "remove", "expire", "compact", "merge", "session", "flush"}
 

@@ -136,7 +136,7 @@ def test_merges_leave_room_on_the_disk(tmp_path, monkeypatch):
             index.add(np.arange(100), values)
             index.flush()
             index._levels.wait()
-            assert index.stats()["segments"] == [20] * 5
+            assert index.stats()["segments"] == [20] * 5 and index.backlog == 5
         index.flush()
         index._levels.wait()
-        assert len(index.stats()["segments"]) < 5 and index.search(values[50], 1).tolist() == [50]
+        assert len(index.stats()["segments"]) < 5 and index.backlog == 0 and index.search(values[50], 1).tolist() == [50]

@@ -409,6 +409,7 @@ print(n)
 def test_a_disk_that_fails_stops_the_log(place, monkeypatch):
     log = Log.create(place, TAG)
     log.append([b"a"])
+    assert log.broken is None
 
     def fail(descriptor):
         raise OSError(errno.EIO, "Input/output error")
@@ -417,6 +418,7 @@ def test_a_disk_that_fails_stops_the_log(place, monkeypatch):
     with pytest.raises(OSError, match="Input/output"):
         log.sync()
     monkeypatch.undo()
+    assert "open the store again" in str(log.broken)
     for call in (log.sync, lambda: log.append([b"b"])):
         with pytest.raises(OSError, match="open the store again"):
             call()

@@ -688,6 +688,9 @@ class ServeOptions(Options):
         metavar="DIR")
     keep_keys: float = option("writing", "hours for which an idempotency key is known (default 24)", metavar="HOURS",
         parse=values.numbers(0, 87600), default=24.0)
+    log: str | None = option("writing",
+        "file to which a line of JSON is added for each request, without what was sent; - is standard error",
+        metavar="FILE|-")
     max_text: int = option("limits",
         "largest text that may be sent (default 16M; G is 1024^3 bytes)", metavar="SIZE",
         parse=values.memory, default=16 << 20)

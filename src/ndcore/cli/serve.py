@@ -9,6 +9,7 @@ from ndcore.cli.command import blame_command
 from ndcore.cli.commands import ServeOptions, TokenOptions
 from ndcore.human import printable
 from ndcore.serve.access import TokenAccess
+from ndcore.serve.request_log import RequestLog
 from ndcore.serve.server import bind, check_installed, check_tls, opened, opened_for_writing, serve, serve_writing
 from ndcore.serve.tokens import TokenFile, add_token
 
@@ -42,10 +43,11 @@ def run_serve(options: ServeOptions) -> int:
             raise ValueError("--write needs --tokens FILE; make the file with ndcore token FILE NAME --scope write")
         access = TokenAccess(TokenFile(options.tokens), options.proxy)
         tls = _tls(options)
+        log = None if options.log is None else RequestLog(options.log)
         bound = bind(options.host, options.port, anywhere=bool(tls or options.proxy))
     with bound:
         written = opened_for_writing(options.path, options.timeout, options.keep_keys * 3600, options.backups)
-        serve_writing(written, access, bound, limits, ready, tls)
+        serve_writing(written, access, bound, limits, ready, tls, log)
     return 0
 
 
@@ -69,7 +71,7 @@ def _tls(options: ServeOptions) -> tuple[str, str] | None:
 
 def _refuse_without_write(options: ServeOptions) -> None:
     """Raise ValueError where options of a server that writes are given to one that reads."""
-    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups"):
+    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups", "log"):
         if getattr(options, name):
             raise ValueError(f"--{name.replace('_', '-')} needs --write: without it the server only reads, and answers this "
                              "computer only")

@@ -23,8 +23,8 @@ class TokenAccess:
     def __init__(self, tokens: TokenFile, proxies: Iterable[str] = ()) -> None:
         self._tokens, self._proxies = tokens, frozenset(proxies)
 
-    def check(self, scope: MutableMapping[str, Any], needed: str) -> None:
-        """Raise Refused unless a request may ask for a route of a scope."""
+    def check(self, scope: MutableMapping[str, Any], needed: str) -> str:
+        """Return the name of the token of a request. Raises Refused unless it may ask for a route of a scope."""
         given: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value.decode("latin-1"))
@@ -34,4 +34,4 @@ class TokenAccess:
                 raise Refused(403, f"the request comes from {client[0]}, and this server answers its proxy only")
             if given.get(b"x-forwarded-proto") != ["https"]:
                 raise Refused(403, "the proxy does not say that the client spoke TLS with it (X-Forwarded-Proto: https)")
-        self._tokens.check(given.get(b"authorization", []), needed)
+        return self._tokens.check(given.get(b"authorization", []), needed)

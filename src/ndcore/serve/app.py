@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
-from ndcore.serve.answers import ServedSource, encode
+from ndcore.serve.answers import Decided, ServedSource, encode
 from ndcore.serve.bodies import (
     LINES,
     check_coding,
@@ -33,8 +33,12 @@ from ndcore.serve.bodies import (
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
 from ndcore.serve.pages import PAGE_POLICY, SHOW, show_problem
+from ndcore.serve.probes import ProbeRoutes
 from ndcore.serve.refusal import Refused
-from ndcore.serve.routes import Route, paths_of
+from ndcore.serve.request_log import RequestLog
+from ndcore.serve.routes import READ, Route, paths_of
+from ndcore.serve.watched import Watched, note_of
+from ndcore.serve.written_source import WrittenSource
 
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
@@ -50,13 +54,17 @@ class Limits:
 
 
 class Access(Protocol):
-    """Who may ask for what. check: raises Refused unless a request may ask for a route of a scope."""
+    """Who may ask for what.
 
-    def check(self, scope: MutableMapping[str, Any], needed: str) -> None: ...
+    check: returns the name of who asks; raises Refused unless a request may ask for a route of a scope.
+    """
+
+    def check(self, scope: MutableMapping[str, Any], needed: str) -> str: ...
 
 
 def application(
-    source: ServedSource, limits: Limits | None = None, hosts: Iterable[str] = (), access: Access | None = None
+    source: ServedSource, limits: Limits | None = None, hosts: Iterable[str] = (), access: Access | None = None,
+    log: RequestLog | None = None,
 ) -> App:
     """Make the ASGI application that serves a store or a collection.
 
@@ -68,6 +76,8 @@ def application(
         Names of this computer that requests may name, beside localhost, 127.0.0.1 and [::1].
     access : Access, optional
         Asked before the body of a request is read. With it there are no pages, and programs ask from anywhere.
+    log : RequestLog, optional
+        Of a store that is written through the server.
     """
     limits = limits or Limits()
     work = WorkerThreads(limits.seconds)
@@ -86,9 +96,22 @@ def application(
         return Response(document, media_type="application/json")
 
     routes.append(Path("/openapi.json", described))
+    if isinstance(source, WrittenSource) and access is not None:
+        probes = ProbeRoutes(source, lambda request: _allow(request, access, READ), work.run)
+        routes += [Path(path, endpoint) for path, endpoint in probes.endpoints.items()]
     pages = access is None
     site = Starlette(routes=routes, exception_handlers=_problem_handlers(pages))
-    return Guard(site, lambda scope, error: _answer_problem(error, scope["path"], pages), hosts if pages else None)
+    guard = Guard(site, lambda scope, error: _answer_problem(error, scope["path"], pages), hosts if pages else None)
+    if not isinstance(source, WrittenSource):
+        return guard
+    names = {path.path: path.path.removeprefix("/api").strip("/").replace("-", "_") for path in routes}
+    return Watched(guard, names, source.counts, log)
+
+
+def _allow(request: Request, access: Access | None, scope: str) -> None:
+    """Raise Refused unless a request may ask for a route of a scope, and note who asks."""
+    if access is not None:
+        note_of(request.scope).token = access.check(request.scope, scope)
 
 
 def _make_endpoint(
@@ -104,8 +127,7 @@ def _make_endpoint(
 
     async def endpoint(request: Request) -> Response:
         route = routes["GET" if request.method == "HEAD" else request.method]
-        if access is not None:
-            access.check(request.scope, route.scope)
+        _allow(request, access, route.scope)
         given = parse_query(request.scope["query_string"])
         given += [("idempotency_key", key.strip('"')) for key in request.headers.getlist("idempotency-key")]
         if route.posted:
@@ -125,6 +147,7 @@ def _make_endpoint(
             raise _fail(route, error) from error
         if as_page:
             return Response(content, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
+        note_of(request.scope).pages += route.answer is Decided
         return Response(content, media_type="application/json")
 
     return endpoint
@@ -149,8 +172,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
             yield part
 
     async def endpoint(request: Request) -> Response:
-        if access is not None:
-            access.check(request.scope, route.scope)
+        _allow(request, access, route.scope)
         check_coding(request.headers.get("content-encoding"))
         check_lines(request.headers.get("content-type", ""))
         answers: AsyncIterator[list[Any]] = getattr(source, route.name)(asked(request))
@@ -181,6 +203,7 @@ class _Lines(Response):
         answers = self._first
         try:
             while answers:
+                note_of(scope).pages += len(answers)
                 await self._send(send, b"".join(encode(answer) + b"\n" for answer in answers))
                 answers = await anext(self._others, [])
         except ClientDisconnect:

@@ -7,10 +7,14 @@ on disk, the next ones are decided.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import NamedTuple
 
+from ndcore.serve.bodies import PART
+from ndcore.serve.counts import ServerCounts
 from ndcore.serve.refusal import Refused
 from ndcore.store.pages import Pages
 from ndcore.store.receipts import Answered
@@ -18,7 +22,15 @@ from ndcore.store.store import Store
 
 MOST_WAITING = 4096  # pages
 
-Job = tuple[Callable[[], Pages], int, "Future[list[Answered]]"]
+
+class WaitingJob(NamedTuple):
+    """Pages that wait together: what prepares them, how many, what gets their answers, and when they came."""
+
+    prepare: Callable[[], Pages]
+    pages: int
+    future: Future[list[Answered]]
+    streamed: bool
+    came: float
 
 
 class Decider:
@@ -30,14 +42,19 @@ class Decider:
         Open for writing.
     keep : float
         Seconds for which idempotency keys are known, as of `Store.decide_requests`.
+
+    Attributes
+    ----------
+    counts : ServerCounts
+        Answers are counted before they are given.
     """
 
     def __init__(self, store: Store, keep: float) -> None:
-        self._store, self._keep = store, keep
+        self._store, self._keep, self.counts = store, keep, ServerCounts()
         self._changed = threading.Condition()
-        self._single: deque[Job] = deque()
-        self._streamed: deque[Job] = deque()
-        self._written: deque[tuple[Future[list[Answered]], list[Answered]]] = deque()
+        self._single: deque[WaitingJob] = deque()
+        self._streamed: deque[WaitingJob] = deque()
+        self._written: deque[tuple[WaitingJob, list[Answered]]] = deque()
         self._closed = self._decided = False
         self.waiting = 0  # pages
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
@@ -62,6 +79,7 @@ class Decider:
             Too many pages wait, or the server stops.
         """
         future: Future[list[Answered]] = Future()
+        future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
         with self._changed:
             if self._closed:
                 raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
@@ -69,9 +87,15 @@ class Decider:
                 raise Refused(429, f"{self.waiting} pages wait to be decided on; send these again in a second",
                               {"retry-after": "1"})
             self.waiting += count
-            (self._streamed if streamed else self._single).append((prepare, count, future))
+            job = WaitingJob(prepare, count, future, streamed, time.perf_counter())
+            (self._streamed if streamed else self._single).append(job)
             self._changed.notify_all()
         return future
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a part of a stream that comes now may be refused, since too many pages wait."""
+        return self.waiting + PART > MOST_WAITING
 
     def close(self) -> None:
         """Answer what waits, then end the threads."""
@@ -90,16 +114,16 @@ class Decider:
                     self._decided = True
                     self._changed.notify_all()
                     return
-                prepare, count, future = (self._single or self._streamed).popleft()
+                job = (self._single or self._streamed).popleft()
             answers: list[Answered] | None = None
             try:
-                answers = self._store.decide_requests(prepare(), self._keep)
+                answers = self._store.decide_requests(job.prepare(), self._keep)
             except BaseException as error:  # it belongs to who waits
-                future.set_exception(error)
+                job.future.set_exception(error)
             with self._changed:
-                self.waiting -= count
+                self.waiting -= job.pages
                 if answers is not None:
-                    self._written.append((future, answers))
+                    self._written.append((job, answers))
                     self._changed.notify_all()
 
     def _sync(self) -> None:
@@ -113,8 +137,10 @@ class Decider:
             try:
                 self._store.flush()
             except BaseException as error:
-                for future, _ in jobs:
-                    future.set_exception(error)
+                for job, _ in jobs:
+                    job.future.set_exception(error)
                 continue
-            for future, answers in jobs:
-                future.set_result(answers)
+            now = time.perf_counter()
+            for job, answers in jobs:
+                self.counts.count_decisions(answers, now - job.came, streamed=job.streamed)
+                job.future.set_result(answers)

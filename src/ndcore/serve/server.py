@@ -17,6 +17,7 @@ from ndcore.checks import imported
 from ndcore.collection.collection import Collection
 from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
+from ndcore.serve.request_log import RequestLog
 from ndcore.serve.store_source import StoreSource
 from ndcore.serve.written_source import WrittenSource
 from ndcore.storage.job_description import COLLECTION
@@ -195,7 +196,7 @@ def run(
 
 def serve_writing(
     source: WrittenSource, access: Access, bound: socket.socket, limits: Any, ready: Callable[[str], None],
-    tls: tuple[AnyPath, AnyPath] | None = None,
+    tls: tuple[AnyPath, AnyPath] | None = None, log: RequestLog | None = None,
 ) -> None:
     """Serve a store that is written through the server, until a signal ends the process, and close it.
 
@@ -210,12 +211,16 @@ def serve_writing(
         As of `serve`.
     tls : (path, path), optional
         The certificate with its chain, and its key, as PEM.
+    log : RequestLog, optional
+        It is closed, too.
     """
     check_installed()
     from ndcore.serve.app import application
 
     sys.setswitchinterval(SWITCH)
     try:
-        run(application(source, limits, (), access), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
+        run(application(source, limits, (), access, log), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
     finally:
+        if log is not None:
+            log.close()
         source.close()

@@ -36,6 +36,11 @@ class WrittenSource(StoreSource):
         Seconds for which idempotency keys are known.
     backups : Path, optional
         The directory of backups.
+
+    Attributes
+    ----------
+    counts : ServerCounts
+        Of decisions and of requests.
     """
 
     kind = WRITTEN
@@ -44,6 +49,7 @@ class WrittenSource(StoreSource):
                  backups: Path | None = None) -> None:
         super().__init__(store, name, seconds)
         self._decider, self._backups = Decider(store, keep), backups
+        self.counts = self._decider.counts
         self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
         self._stopping = False
 
@@ -119,6 +125,24 @@ class WrittenSource(StoreSource):
         self._store.backup(self._backups / name)
         return BackedUp(name)
 
+    @property
+    def waiting(self) -> int:
+        """How many pages wait to be decided on."""
+        return self._decider.waiting
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why the server takes no pages now; None where it does."""
+        if self._stopping:
+            return "the server stops"
+        if self._store.failure is not None:
+            return "the store takes nothing more until the server is started again"
+        return "too many pages wait to be decided on" if self._decider.crowded else None
+
+    def describe_store(self) -> dict[str, Any]:
+        """Return the counts of the store, as of `Store.stats`."""
+        return self._store.stats()
+
     def stop(self) -> None:
         """End streams after their present part."""
         self._stopping = True
@@ -176,7 +200,7 @@ def reused(asked: Asked) -> Refused:
 
 def describe(answer: Answered) -> Decided:
     """Return an answer with keys and dates for JSON."""
-    verdict, place, repeated = answer
+    verdict, place, repeated, _ = answer
     assert verdict.key is not None
     return Decided(verdict.key, verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
                    verdict.containing, verdict.version, write_iso(verdict.date), verdict.exact, place, repeated)

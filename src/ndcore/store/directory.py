@@ -27,10 +27,10 @@ from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
 from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Pages, Preparer
+from ndcore.store.receipts import Answered
 from ndcore.store.records import Dictionary, Removal, encode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
-from ndcore.store.verdict import Verdict
 
 REPAIR = ("open it with repair=True (ndcore store repair), which saves what can be read in a new log and keeps all logs as "
           "they are")
@@ -203,12 +203,14 @@ class Directory:
             if _DERIVED.fullmatch(place.name) and place.name not in spared and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
 
-    def decide(self, pages: Pages) -> tuple[list[Verdict], list[int]]:
-        """Decide on pages, in their order; all or none are kept. Returns verdicts, and the positions of their records."""
+    def decide(self, pages: Pages) -> list[Answered]:
+        """Decide on pages, in their order; all or none are kept."""
         self._keep_dictionary()
         batch = Batch(self.state, pages)
         with self._whole(batch):
-            return batch.decide(), batch.positions
+            verdicts = batch.decide()
+        return [Answered(verdict, place, False, measured)
+                for verdict, place, measured in zip(verdicts, batch.positions, batch.measured, strict=True)]
 
     def remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""
@@ -308,6 +310,11 @@ class Directory:
                 self._checkpoints.replay(self.state, resolve(None))
                 return
         self.reload()  # the checkpoint has on disk what this process would hold in memory
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing can be decided until the store is opened again; None where it can. Takes no lock."""
+        return self._failed or self.log.broken
 
     @property
     def forked(self) -> bool:

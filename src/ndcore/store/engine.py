@@ -159,19 +159,24 @@ class Batch:
         Whether an error may have left the state, or what belongs to it, between two pages.
     positions : list of int
         Where the records of the pages are in the log, in their order.
+    measured : list of int
+        How many documents each page was measured against.
     """
 
     def __init__(self, state: State, pages: Pages) -> None:
         self._state, self._pages, self.changed = state, pages, False
         self.positions: list[int] = []
+        self.measured: list[int] = []
         self._records: list[tuple[int, bytes]] = []  # that wait to be written: numbers of documents, records as bytes
         self._receipts: list[tuple[int, Receipt]] = []  # of these
 
     def decide(self) -> list[Verdict]:
         """Decide on all pages, in their order, and write what acknowledges them."""
         state, pages = self._state, self._pages
+        before = state.evidence.measured
         if len(pages) == 1:
             decision = decide(state, pages[0])
+            self.measured = [state.evidence.measured - before]
             decision.record.receipt = self._receipt(0, decision.verdict)
             position = state.log.append([encode(decision.record)])[0]  # first: half the time of `State.write`
             self.changed, self.positions = True, [position]
@@ -183,6 +188,8 @@ class Batch:
         for i, way in enumerate(plan.ways):
             verdict = self._decide(plan, i, way)
             verdicts.append(verdict)
+            self.measured.append(state.evidence.measured - before)
+            before = state.evidence.measured
             if (receipt := self._receipt(i, verdict)) is not None:
                 number, payload = self._records[-1]
                 self._records[-1] = number, wrap(receipt, payload)

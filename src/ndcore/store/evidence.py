@@ -46,6 +46,8 @@ class Evidence:
         False where measures are estimates.
     bitmaps : NumberedBitmaps
         Of documents among many that share features with a page (`RecordReader.near`).
+    measured : int
+        How often a page was measured against a document.
     """
 
     def __init__(self, settings: StoreSettings, shingling: Shingling) -> None:
@@ -53,7 +55,7 @@ class Evidence:
         self.num_perm, self._settings = settings.num_perm, settings
         self.exact = self.kind != "sketch"
         self._sets: OrderedDict[int, UInts] = OrderedDict()
-        self._cached = 0
+        self._cached = self.measured = 0
         self.bitmaps = NumberedBitmaps(settings.threshold, BITMAPS)
         self.codec = TextCodec()
 
@@ -122,6 +124,7 @@ class Evidence:
 
     def measure(self, page: Page, number: int, packed: bytes | None) -> Measured:
         """Measure a page against the evidence of a document; both have shingles. None: of `cached` evidence."""
+        self.measured += 1
         if self.exact:
             return self._compare(page.shingles, self._set(number, packed))
         assert packed is not None
@@ -129,6 +132,7 @@ class Evidence:
 
     def measure_pages(self, page: Page, other: Page) -> Measured:
         """Measure a page against another; both have shingles."""
+        self.measured += 1
         if self.exact:
             return self._compare(page.shingles, other.shingles)
         return self._estimate(page, other.row, other.size)

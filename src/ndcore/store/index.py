@@ -125,6 +125,11 @@ class Index:
         """What is on disk, as given to `add`."""
         return 0 if self._levels is None else self._levels.state.covered
 
+    @property
+    def backlog(self) -> int:
+        """How many tables wait to become segments, and how many segments wait to be merged or are being merged."""
+        return 0 if self._levels is None else self._levels.backlog
+
     def stats(self) -> dict[str, Any]:
         """Describe the index: documents, documents in memory, documents of each segment, bytes on disk and in memory."""
         assert self._levels is not None

@@ -75,6 +75,14 @@ class Levels:
         self._error: BaseException | None = None
         self._stop = Stop()
 
+    @property
+    def backlog(self) -> int:
+        """How many tables wait for the disk, and how many segments wait to be merged or are being merged."""
+        with self.lock:
+            free = self._free()
+            first = plan_merge([s.file for s in free])
+            return len(self.full) + len(self._busy) + (0 if first is None else len(free) - first)
+
     def corrupt(self, reason: object) -> CorruptFile:
         """Make the error for a damaged index."""
         return CorruptFile(f"{self.path}: {reason}; make the index again")
@@ -189,7 +197,7 @@ class Levels:
         """Choose a table to write or segments to merge, or nothing. The lock is held."""
         if kind == TABLES:
             return self.full[0] if self.full else None
-        free = tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
+        free = self._free()
         busy = sum(s.file.documents for s in self.opened if s.file.number in self._busy)
         small = max(SMALL, busy // 8)
         first = plan_merge([s.file for s in free], small if kind == SMALL_MERGES else None)
@@ -199,6 +207,10 @@ class Levels:
         if shutil.disk_usage(self.directory).free < SPARE * need:
             return None  # a merge would fill the disk, which others write to
         return free[first:]
+
+    def _free(self) -> tuple[OpenSegment, ...]:
+        """Return the last segments, of which none is merged. The lock is held."""
+        return tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
 
     def _write_table(self, full: Full) -> None:
         """Write a table as a segment, and publish it in its place."""

@@ -231,6 +231,11 @@ class Log:
             return self.end
 
     @property
+    def broken(self) -> str | None:
+        """Why the log takes nothing more; None while it does."""
+        return self._broken
+
+    @property
     def closed(self) -> bool:
         """Whether its files are closed."""
         return self._files.closed

@@ -49,11 +49,16 @@ class Receipt:
 
 
 class Answered(NamedTuple):
-    """The answer to a request: its verdict, the position of its record in the log, and whether it was given before."""
+    """The answer to a request.
+
+    Its verdict, the position of its record in the log, whether it was given before, and against how many documents the page
+    was measured.
+    """
 
     verdict: Verdict
     place: int
     repeated: bool
+    measured: int
 
 
 def digest_request(key: str, secret: bytes) -> bytes:

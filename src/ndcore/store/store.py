@@ -150,6 +150,11 @@ class Store:
         """
         return self._directory.unwritten
 
+    @property
+    def failure(self) -> str | None:
+        """Why the store decides on nothing more until it is opened again; None as long as it does."""
+        return self._directory.failure
+
     # ---- deciding
 
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
@@ -260,8 +265,9 @@ class Store:
         Returns
         -------
         list of Answered
-            The verdict, the position of its record in the log, and whether it was given before. Fewer than there are pages
-            where an idempotency key was used with another page: of that page and of later ones nothing is kept.
+            The verdict, the position of its record in the log, whether it was given before, and against how many documents
+            the page was measured. Fewer than there are pages where an idempotency key was used with another page: of that
+            page and of later ones nothing is kept.
 
         Raises
         ------
@@ -284,7 +290,7 @@ class Store:
                 if known is None:
                     answers += self._answer(replace(Pages.of([page]), receipts=[receipt]))
                 elif receipt is not None and known[0].body == receipt.body:
-                    answers.append(Answered(known[0].verdict, known[1], True))
+                    answers.append(Answered(known[0].verdict, known[1], True, 0))
                 else:
                     break
             return answers
@@ -579,13 +585,15 @@ class Store:
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
 
-        checkpoint_problem: see the property.
+        checkpoint_problem: see the property; backlog: tables that wait to become segments of indexes, and segments that wait
+        to be merged or are being merged.
         """
         with self._lock:
             state = self._state
             return {
                 "documents": state.count, "clusters": state.clusters, "duplicates": state.count - state.clusters,
                 "forgotten": state.n - state.count, **self._directory.sizes(),
+                "backlog": sum(index.backlog for index in state.indexes),
                 "checkpoint_problem": self.checkpoint_problem, "settings": self.settings.as_dict(),
             }
 
@@ -662,8 +670,7 @@ class Store:
         self._directory.check_writable()
         self._count(len(pages))
         with self._directory.trusting():
-            verdicts, places = self._directory.decide(pages)
-        return [Answered(verdict, place, False) for verdict, place in zip(verdicts, places, strict=True)]
+            return self._directory.decide(pages)
 
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""

@@ -1,0 +1,61 @@
+"""A log of requests: a line of JSON for each. It names who asked and for what, and never says what was sent."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+import os
+from logging.handlers import WatchedFileHandler
+
+from ndcore._types import AnyPath
+
+STANDARD_ERROR = "-"
+
+
+class RequestLog:
+    """The log.
+
+    Parameters
+    ----------
+    path : path
+        Lines are added to this file; when it was renamed or deleted, a new one is made. "-": standard error.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+
+    def __init__(self, path: AnyPath) -> None:
+        self._handler = (logging.StreamHandler() if os.fspath(path) == STANDARD_ERROR
+                         else WatchedFileHandler(os.fspath(path), encoding="utf-8"))
+
+    def write(
+        self, *, came: float, token: str | None, route: str, status: int, seconds: float, pages: int, received: int
+    ) -> None:
+        """Add the line of a request.
+
+        Parameters
+        ----------
+        came : float
+            Seconds since 1970.
+        token : str or None
+            Name of the token; None where the request had none that counts.
+        route : str
+        status : int
+        seconds : float
+            Until the answer had ended.
+        pages : int
+            Pages that were decided on.
+        received : int
+            Bytes of the body.
+        """
+        time = dt.datetime.fromtimestamp(came, dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"time": time, "token": token, "route": route, "status": status, "milliseconds": round(1000 * seconds, 3),
+                "pages": pages, "bytes": received}
+        self._handler.handle(logging.makeLogRecord({"msg": json.dumps(line)}))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._handler.close()
