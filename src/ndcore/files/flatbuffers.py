@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+
 class Flatbuffer:
     """A flatbuffer: tables with numbered fields. Places are offsets in its bytes.
 
