@@ -13,7 +13,9 @@ the batches before it are kept.
 
 The answer has the columns of `ndcore.serve.answers.Decided`, and the column error. Its keys have the type of the column key
 of the request, integers as int64; after lines of JSON, the type of the first key. The date is timestamp[us, UTC]. Where the
-answer ends early, its last row has an error only: the problem as JSON (RFC 9457). In all other rows the error is null.
+answer ends early, its last row has an error only: the problem as JSON (RFC 9457). In all other rows the error is null. A key
+that the column cannot hold, because the store has keys of several types, ends the answer, and the pages of its part are
+kept; lines of JSON hold all keys.
 
 No code of Arrow reads a message: its few fields are read here, with bounds checks, and buffers are slices of its body, which
 Arrow validates in full.
@@ -31,7 +33,7 @@ import datetime as dt
 import itertools
 import struct
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ndcore.checks import imported
@@ -214,6 +216,7 @@ class ArrowAnswers:
     def __init__(self, rows: ArrowRows | None) -> None:
         self._pa, self._rows = import_arrow(), rows
         self._schema: Any = None
+        self._begun = False
 
     def encode(self, answers: Sequence[Decided]) -> bytes:
         """Encode the answers of a part.
@@ -223,26 +226,34 @@ class ArrowAnswers:
         Refused
             A key is of another type than the column of keys.
         """
-        begun = self._begin(type(answers[0].key))
-        values: dict[str, list[Any]] = {name: [getattr(answer, name) for answer in answers]
-                                        for name in self._schema.names if name != "error"}
+        self._choose_types(type(answers[0].key))
+        values: dict[str, list[Any]] = {field.name: [getattr(answer, field.name) for answer in answers]
+                                        for field in fields(Decided)}
         values["date"] = [None if date is None else dt.datetime.fromisoformat(date) for date in values["date"]]
         for name in _KEYS:
             self._check_keys(values[name])
-        return begun + self._encode_batch(values, len(answers))
+        return self._begin() + self._encode_batch(values, len(answers))
 
     def encode_problem(self, problem: Mapping[str, Any]) -> bytes:
         """Encode the problem for which answers end early."""
-        return self._begin(str) + self._encode_batch({"error": [to_json(problem).decode()]}, 1)
+        return self._begin() + self._encode_batch({"error": [to_json(problem).decode()]}, 1)
 
     def finish(self) -> bytes:
         """Return the end of the stream."""
-        return self._begin(str) + _END
+        return self._begin() + _END
 
-    def _begin(self, kind: type) -> bytes:
-        """Return the schema, the first time. kind: of the first key."""
-        if self._schema is not None:
+    def _begin(self) -> bytes:
+        """Return the schema, the first time."""
+        if self._begun:
             return b""
+        self._begun = True
+        self._choose_types(str)
+        return bytes(self._schema.serialize())
+
+    def _choose_types(self, kind: type) -> None:
+        """Choose the types of the columns, the first time. kind: of a key of a request in lines of JSON."""
+        if self._schema is not None:
+            return
         named = {str: "string", bytes: "binary", int: "int64"}[kind]
         if self._rows is not None and self._rows.key is not None:
             named = self._rows.key.type if self._rows.key.sized else "int64"
@@ -253,7 +264,6 @@ class ArrowAnswers:
             "containing": pa.float64(), "version": text, "date": pa.timestamp("us", "UTC"), "exact": flag,
             "place": pa.int64(), "repeated": flag, "error": text,
         })
-        return bytes(self._schema.serialize())
 
     def _check_keys(self, keys: Sequence[Key | None]) -> None:
         """Raise Refused where the column of keys cannot hold a key."""
