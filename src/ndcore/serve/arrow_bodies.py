@@ -5,11 +5,12 @@ Columns of a request, in any order; other columns are refused:
 - key: string, large_string, binary, large_binary, or integers. Strings are str, and binary values are bytes, as keys and as
   texts.
 - text: string, large_string, binary or large_binary.
-- date, optional: timestamp, which is in UTC where it has no zone, or string or large_string of ISO 8601. A null is no date.
-- idempotency_key, optional: string or large_string. A null is no key.
+- date, optional: timestamp, which is in UTC where it has no zone, or string or large_string of ISO 8601. Null: now.
+- idempotency_key, optional: string or large_string. Null: none.
 
-Buffers are not compressed, and columns are not dictionaries. A batch that is not valid is refused as a whole; the pages of
-the batches before it are kept.
+Buffers are not compressed, and columns are not dictionaries. The buffers of a batch have at most as many bytes as a line of
+JSON, and a message has at most 1 MiB beside them. A batch that is not valid is refused as a whole; the pages of the batches
+before it are kept.
 
 The answer has the columns of `ndcore.serve.answers.Decided`, and the column error. Its keys have the type of the column key
 of the request, integers as int64; after lines of JSON, the type of the first key. The date is timestamp[us, UTC]. Where the
@@ -369,7 +370,7 @@ def read_batch(pa: Any, columns: Sequence[RequestColumn], message: ArrowMessage,
         if rows != length or not 0 <= nulls <= rows <= len(body):
             raise _damaged(f"the column {column.name} has {rows} rows and {nulls} nulls, of {length} rows")
         if nulls and column.name in REQUIRED:
-            raise Refused(400, f"the column {column.name} has {nulls} nulls; each page has a {column.name}")
+            raise Refused(400, f"{nulls} of {rows} {column.name}s are null; each page has a {column.name}")
         parts = [_slice(whole, column, *place) for place in itertools.islice(buffers, count)]
         array = arrays[column.name] = _make_array(pa, column, rows, nulls, parts)
         if column.type in TIMESTAMPS and rows > nulls:
