@@ -14,6 +14,7 @@ from typing import Any
 
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
+from ndcore.files.flatbuffers import Flatbuffer
 from ndcore.files.records import split_field
 from ndcore.files.sources import Source
 
@@ -157,68 +158,29 @@ def _validate(pa: Any, column: Any) -> None:
     column.validate(full=True)
 
 
-class _Flat:
-    """A flatbuffer (https://flatbuffers.dev/internals): fields of tables by their numbers. struct.error where it is cut."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.root = self.follow(0)
-
-    def field(self, table: int, index: int) -> int:
-        """Find a field of a table; 0 where it is absent."""
-        vtable = table - struct.unpack_from("<i", self.data, table)[0]
-        if 4 + 2 * index >= struct.unpack_from("<H", self.data, vtable)[0]:
-            return 0
-        offset = int(struct.unpack_from("<H", self.data, vtable + 4 + 2 * index)[0])
-        return table + offset if offset else 0
-
-    def follow(self, place: int) -> int:
-        """Follow the offset at `place` to its table or vector."""
-        return place + int(struct.unpack_from("<I", self.data, place)[0])
-
-    def rows(self, place: int, form: str) -> list[tuple[int, ...]]:
-        """Return the structs of a vector, none where the field is absent."""
-        if not place:
-            return []
-        vector = self.follow(place)
-        count = struct.unpack_from("<I", self.data, vector)[0]
-        end = vector + 4 + count * struct.calcsize(form)
-        if end > len(self.data):
-            raise struct.error("a vector is longer than its message")
-        return list(struct.iter_unpack(form, self.data[vector + 4 : end]))
-
-
-def _record_batch(message: _Flat) -> tuple[int, int]:
-    """Return the kind of a message and the offset of its record batch, or of its dictionary's; 0 for other messages."""
-    kind, header = message.field(message.root, 1), message.field(message.root, 2)
-    number = message.data[kind] if kind else 0
+def _record_batch(message: Flatbuffer) -> tuple[int, int]:
+    """Return the kind of a message and the place of its record batch, or of its dictionary's; 0 for other messages."""
+    number, header = message.value(message.root, 1, "<B"), message.table(message.root, 2)
     if number not in (_DICTIONARY_BATCH, _RECORD_BATCH) or not header:
         return number, 0
-    table = message.follow(header)
-    if number == _DICTIONARY_BATCH:
-        data = message.field(table, 1)
-        return number, message.follow(data) if data else 0
-    return number, table
+    return number, message.table(header, 1) if number == _DICTIONARY_BATCH else header
 
 
 def _read_codec(metadata: bytes) -> tuple[int, str | None]:
     """Read the kind of a message and the codec of its record batch from its flatbuffer (Message.fbs of the Arrow format)."""
-    message = _Flat(metadata)
+    message = Flatbuffer(metadata)
     number, batch = _record_batch(message)
-    compression = message.field(batch, 3) if batch else 0
-    if not compression:
-        return number, None
-    codec = message.field(message.follow(compression), 0)
-    return number, _CODECS[metadata[codec] if codec else 0]
+    compression = message.table(batch, 3) if batch else 0
+    return number, _CODECS[message.value(compression, 0, "<B")] if compression else None
 
 
 def _measure_expanded(metadata: bytes, body: memoryview) -> int:
     """Add up the decompressed sizes of a message's buffers, which each buffer declares in its first 8 bytes."""
-    message = _Flat(metadata)
+    message = Flatbuffer(metadata)
     _, batch = _record_batch(message)
     if not batch or not message.field(batch, 3):
         return 0  # buffers that are not compressed are not copied
-    spans = message.rows(message.field(batch, 2), "<qq")
+    spans = message.rows(batch, 2, "<qq")
     sizes = (struct.unpack_from("<q", body, start)[0] for start, size in spans if size > 0 and start >= 0)
     return sum(size for size in sizes if size > 0)
 
@@ -233,9 +195,9 @@ def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
         file.seek(end)
         (length,) = struct.unpack("<I", file.read(4))
         file.seek(end - length)
-        footer = _Flat(file.read(length))
+        footer = Flatbuffer(file.read(length))
         for number in (2, 3):  # of dictionaries, of record batches
-            for offset, *_ in footer.rows(footer.field(footer.root, number), "<qiiq"):
+            for offset, *_ in footer.rows(footer.root, number, "<qiiq"):
                 file.seek(offset)
                 yield pa.ipc.read_message(file)
     except (pa.ArrowException, OSError, EOFError, struct.error):

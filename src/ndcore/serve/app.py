@@ -19,16 +19,18 @@ from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
 from ndcore.serve.answers import Decided, ServedSource, encode
+from ndcore.serve.arrow_bodies import ArrowAnswers, ArrowRows
 from ndcore.serve.bodies import (
     LINES,
     check_coding,
-    check_lines,
     check_texts,
+    is_arrow,
     parse_body,
     parse_object,
     parse_query,
     read_body,
     read_lines,
+    wants_arrow,
 )
 from ndcore.serve.guard import App, Guard
 from ndcore.serve.openapi import openapi
@@ -154,49 +156,68 @@ def _make_endpoint(
 
 
 def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Access | None) -> Callable[[Request], Any]:
-    """Make the endpoint of a route whose body and answer are lines of JSON."""
-    async def asked(request: Request) -> AsyncIterator[list[dict[str, Any]]]:
+    """Make the endpoint of a route whose body and answer are streams: of lines of JSON, or of Arrow."""
+    async def asked(request: Request, rows: ArrowRows | None) -> AsyncIterator[list[dict[str, Any]]]:
+        read: AsyncIterator[list[Any]] = (
+            read_lines(request.stream(), limits.text, limits.seconds) if rows is None else rows.parts())
         number = 0
-        async for lines in read_lines(request.stream(), limits.text, limits.seconds):
+        async for pages in read:
             part: list[dict[str, Any]] = []
-            for line in lines:
+            for page in pages:
                 number += 1
                 try:
-                    values = route.values(parse_object(line, "it"))
+                    values = route.values(parse_object(page, "it") if rows is None else page)
                     check_texts(values, limits.text)
                     part.append(values)
                 except Refused as error:
                     if part:
                         yield part
-                    raise Refused(error.status, f"line {number} of the stream: {error.message}") from None
+                    unit = "line" if rows is None else "row"
+                    raise Refused(error.status, f"{unit} {number} of the stream: {error.message}") from None
             yield part
 
     async def endpoint(request: Request) -> Response:
         _allow(request, access, route.scope)
         check_coding(request.headers.get("content-encoding"))
-        check_lines(request.headers.get("content-type", ""))
-        answers: AsyncIterator[list[Any]] = getattr(source, route.name)(asked(request))
+        sent = is_arrow(request.headers.get("content-type", ""))
+        rows = ArrowRows(request.stream(), limits.text, limits.seconds) if sent else None
+        encoder = ArrowAnswers(rows) if wants_arrow(",".join(request.headers.getlist("accept")), sent) else _LineAnswers()
+        answers: AsyncIterator[list[Any]] = getattr(source, route.name)(asked(request, rows))
         try:
             first: list[Any] = await anext(answers, [])
         except (Refused, ClientDisconnect):
             raise
         except Exception as error:
             raise _fail(route, error) from error
-        return _Lines(route, first, answers, limits.seconds)
+        return _StreamedAnswers(route, first, answers, encoder, limits.seconds)
 
     return endpoint
 
 
-class _Lines(Response):
-    """Answers as lines of JSON; where they end early, the last line says why. A client that does not read is left."""
+class _LineAnswers:
+    """Encode answers as lines of JSON; where they end early, the last line says why."""
 
     media_type = LINES[0]
 
-    def __init__(self, route: Route, first: list[Any], others: AsyncIterator[list[Any]], seconds: float) -> None:
-        self.status_code, self.background, self.body = 200, None, b""
+    def encode(self, answers: list[Any]) -> bytes:
+        return b"".join(encode(answer) + b"\n" for answer in answers)
+
+    def encode_problem(self, problem: dict[str, Any]) -> bytes:
+        return to_json({"error": problem}) + b"\n"
+
+    def finish(self) -> bytes:
+        return b""
+
+
+class _StreamedAnswers(Response):
+    """Answers that are sent as they come, and why they end early, if they do. A client that does not read is left."""
+
+    def __init__(self, route: Route, first: list[Any], others: AsyncIterator[list[Any]],
+                 encoder: ArrowAnswers | _LineAnswers, seconds: float) -> None:
+        self.status_code, self.background, self.body, self.media_type = 200, None, b"", encoder.media_type
         self.init_headers()
         del self.raw_headers[0]  # the length, which nobody knows
-        self._route, self._first, self._others, self._seconds = route, first, others, seconds
+        self._route, self._first, self._others, self._seconds, self._encoder = route, first, others, seconds, encoder
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -204,15 +225,15 @@ class _Lines(Response):
         try:
             while answers:
                 note_of(scope).pages += len(answers)
-                await self._send(send, b"".join(encode(answer) + b"\n" for answer in answers))
+                await self._send(send, self._encoder.encode(answers))
                 answers = await anext(self._others, [])
         except ClientDisconnect:
             return
         except Refused as error:
-            await self._send(send, to_json({"error": _problem(error)}) + b"\n")
+            await self._send(send, self._encoder.encode_problem(_problem(error)))
         except Exception as error:
-            await self._send(send, to_json({"error": _problem(_fail(self._route, error))}) + b"\n")
-        await self._send(send, b"", more=False)
+            await self._send(send, self._encoder.encode_problem(_problem(_fail(self._route, error))))
+        await self._send(send, self._encoder.finish(), more=False)
 
     async def _send(self, send: Any, body: bytes, more: bool = True) -> None:
         await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": more}), self._seconds)

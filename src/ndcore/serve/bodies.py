@@ -15,7 +15,8 @@ from ndcore.text.inputs import as_bytes
 
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 LINES = ("application/x-ndjson", "application/jsonl")
-PART = 32  # lines of a stream that are decided on together
+ARROW = "application/vnd.apache.arrow.stream"
+PART = 32  # pages of a stream that are decided on together
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
 OTHER = 1 << 20  # bytes of the other values
 MOST_FIELDS = 32
@@ -71,12 +72,9 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
     too_large = Refused(413, f"a line of the stream has more than {limit:,} bytes; a text has at most {most:,}: send a "
                              "smaller one, or start the server with a larger --max-text")
     incoming, begun = aiter(chunks), bytearray()
-    end = clock() + seconds
+    end, late = clock() + seconds, f"a line of the stream did not come in {seconds:g} seconds; send whole lines"
     while True:
-        try:
-            chunk = await asyncio.wait_for(anext(incoming, None), max(0.0, end - clock()))
-        except TimeoutError:
-            raise Refused(408, f"a line of the stream did not come in {seconds:g} seconds; send whole lines") from None
+        chunk = await next_chunk(incoming, end, late)
         first, *others = (b"" if chunk is None else chunk).split(b"\n")
         begun += first
         if chunk is not None and not others and len(begun) <= limit:
@@ -93,16 +91,43 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
         end = clock() + seconds
 
 
+async def next_chunk(chunks: AsyncIterator[bytes], end: float, late: str) -> bytes | None:
+    """Return the bytes of a body that come next; None at its end.
+
+    Raises
+    ------
+    Refused
+        They have not come when the clock of the event loop says `end`; with the message `late`.
+    """
+    try:
+        return await asyncio.wait_for(anext(chunks, None), max(0.0, end - asyncio.get_running_loop().time()))
+    except TimeoutError:
+        raise Refused(408, late) from None
+
+
 def check_coding(coding: str | None) -> None:
     """Raise Refused where a body is compressed: its size would not be known before it is there."""
     if coding is not None and coding.strip().lower() not in ("", "identity"):
         raise Refused(415, f"the Content-Encoding is {coding!r:.80}; send bodies as they are")
 
 
-def check_lines(content_type: str) -> None:
-    """Raise Refused unless a body has lines of JSON."""
-    if content_type.partition(";")[0].strip().lower() not in LINES:
-        raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {', '.join(LINES)}")
+def is_arrow(content_type: str) -> bool:
+    """Tell whether a stream is in Arrow, or in lines of JSON. Raises Refused where it is something else."""
+    kind = _bare(content_type)
+    if kind not in (*LINES, ARROW):
+        raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {', '.join((*LINES, ARROW))}")
+    return kind == ARROW
+
+
+def wants_arrow(accept: str, sent: bool) -> bool:
+    """Tell whether the answer to a stream is in Arrow. accept: the header Accept; sent: whether the stream is in Arrow."""
+    kinds = {_bare(kind) for kind in accept.split(",")} - {""}
+    return ARROW in kinds or (sent and kinds <= {"*/*"})
+
+
+def _bare(kind: str) -> str:
+    """Return a type of content without its parameters."""
+    return kind.partition(";")[0].strip().lower()
 
 
 def parse_query(query: bytes) -> list[tuple[str, Any]]:
@@ -121,7 +146,7 @@ def parse_body(route: Route, content_type: str, body: bytes, from_page: bool) ->
 
     Forms of pages write ends of lines as CR LF: they become LF. Other bodies are taken to the byte.
     """
-    kind = content_type.partition(";")[0].strip().lower()
+    kind = _bare(content_type)
     if kind == FORM:
         values = parse_query(body)
         return [(name, value.replace("\r\n", "\n")) for name, value in values] if from_page else values

@@ -12,7 +12,8 @@ from typing import Any
 
 from ndcore._version import __version__
 from ndcore.serve import answers
-from ndcore.serve.bodies import FORM, JSON, LINES, PLAIN
+from ndcore.serve.arrow_bodies import COLUMNS, REQUIRED
+from ndcore.serve.bodies import ARROW, FORM, JSON, LINES, PLAIN
 from ndcore.serve.routes import WRITTEN, Parameter, Route, paths_of
 
 REFUSALS = {
@@ -22,7 +23,7 @@ REFUSALS = {
 }
 REFUSALS_OF_WRITES = {
     "401": "the server does not know the token", "403": "the token allows something else",
-    "408": "a line did not come in time",
+    "406": "a key does not fit in the answer in Arrow", "408": "a line or a message did not come in time",
     "422": "the idempotency key was used for another page", "429": "too many pages wait; Retry-After says when to ask again",
     "507": "the disk is full, and the page is not kept",
 }
@@ -77,8 +78,11 @@ def _describe_operation(
         ]
     problem = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     answer = {LINES[0] if route.streamed else JSON: {"schema": make_schema(route.answer, schemas)}}
+    if route.streamed:
+        answer[ARROW] = _describe_arrow(f"The columns are the fields of {route.answer.__name__}, and error, a string: null "
+                                        "but in the last row of answers that end early, which has the Problem as JSON")
     described["responses"] = {
-        "200": {"description": "the answers, one a line; where they end early, the last line is {\"error\": Problem}"
+        "200": {"description": "the answers, one a line or row; where they end early, the last line is {\"error\": Problem}"
                 if route.streamed else "the answer", "content": answer},
         **{status: {"description": words, **problem} for status, words in sorted(refusals.items())},
     }
@@ -95,11 +99,18 @@ def _describe_bodies(route: Route) -> dict[str, Any]:
                            **({"required": required} if required else {})}}
 
     if route.streamed:
-        return dict.fromkeys(LINES, form("json"))
+        columns = "; ".join(f"{name}{'' if name in REQUIRED else ' (optional)'}: {', '.join(types)}"
+                            for name, types in COLUMNS.items())
+        return {**dict.fromkeys(LINES, form("json")), ARROW: _describe_arrow(f"The columns are {columns}")}
     bodies = {JSON: form("json"), FORM: form("query")}
     if any(p.name == "text" for p in route.parameters):
         bodies[PLAIN] = {"schema": {"type": "string", "description": "the text itself, byte for byte"}}
     return bodies
+
+
+def _describe_arrow(columns: str) -> dict[str, Any]:
+    """Describe a stream of Arrow."""
+    return {"schema": {"contentMediaType": ARROW, "description": f"Arrow IPC streaming format. {columns}."}}
 
 
 def _describe_value(p: Parameter, where: str) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Route:
     scope : "read", "write" or "admin"
         What a token must allow, where tokens are asked for. Routes of the scope read change nothing.
     streamed : bool
-        The body and the answer are lines of JSON: of the parameters, and of `answer`.
+        The body and the answer are streams, as lines of JSON or rows of Arrow: of the parameters, and of `answer`.
     """
 
     name: str
@@ -209,7 +209,7 @@ ROUTES = (
     Route("text", "the text of the last version of a page", answers.StoredText, KEY, kinds=(WRITTEN,)),
     Route("decide", "the verdict on a page, which is kept and on disk when this answers", answers.Decided, PAGE_SEEN,
           posted=True, kinds=(WRITTEN,), scope=WRITE),
-    Route("decide_many", "the verdicts on many pages, in their order, one a line; each is on disk when its line is sent",
+    Route("decide_many", "the verdicts on many pages, in their order, one a line or row; each is on disk when it is sent",
           answers.Decided, PAGE_SEEN, posted=True, kinds=(WRITTEN,), scope=WRITE, streamed=True),
     Route("seen", "a page is gone: its server answered 404 or 410, or redirected to another page", answers.Seen,
           (*KEY, Parameter("date", "when; without it, now", "date")), posted=True, kinds=(WRITTEN,), scope=WRITE),

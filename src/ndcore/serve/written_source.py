@@ -187,9 +187,9 @@ def _given(pages: Pages) -> Pages:
 
 
 def _key_of(asked: Asked) -> Any:
-    """Return the key of a page that is decided on: a word is a str."""
+    """Return the key of a page that is decided on: a word is a str. Only bodies in Arrow have keys of bytes as they are."""
     key = asked["key"]
-    return key if isinstance(key, str) else read_keys(key)[0]
+    return key if isinstance(key, (str, bytes)) else read_keys(key)[0]
 
 
 def reused(asked: Asked) -> Refused:
