@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-all=(cli metrics parquet plot remote scrapy serve spark stem store web)
+all=(cli client metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
 
 first_example() {    # of an extra; Python, run in an empty folder beside notices.jsonl
@@ -33,6 +33,18 @@ command("completion", "bash")
 import zstandard
 open("notices.jsonl.zst", "wb").write(zstandard.compress(open("notices.jsonl", "rb").read()))
 command("dedup", "notices.jsonl.zst", "-o", "kept-too")
+PYTHON
+        ;;
+        client) cat << 'PYTHON'
+import http.server, json, threading
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"documents": 3}).encode())
+server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+assert len(nd.ServiceClient(f"http://127.0.0.1:{server.server_port}", "token")) == 3
 PYTHON
         ;;
         metrics) cat << 'PYTHON'

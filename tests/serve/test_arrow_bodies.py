@@ -29,7 +29,7 @@ from served import URL, WIDTH, TestClient, problem
 
 import ndcore as nd
 from ndcore.files.flatbuffers import Flatbuffer
-from ndcore.serve.answers import Decided
+from ndcore.serve.answers import PageDecision
 from ndcore.serve.app import Limits, application
 from ndcore.serve.arrow_bodies import MOST_METADATA, ArrowRows
 from ndcore.serve.bodies import ARROW, ESCAPED, LINES, OTHER, PART
@@ -180,7 +180,7 @@ def test_answers_are_those_of_lines(serve: Any, key_type: str, text_type: str) -
     assert len(as_arrow.store) == len(as_lines.store) == 6
     assert all(as_arrow.store.text(key) == as_lines.store.text(key) for key in keys)
     schema = pa.ipc.open_stream(as_arrow.ask(written(sent)).content).schema
-    assert schema.names == [*(field.name for field in fields(Decided)), "error"]
+    assert schema.names == [*(field.name for field in fields(PageDecision)), "error"]
     wanted = pa.int64() if "int" in key_type else getattr(pa, key_type)()
     assert [schema.field(name).type for name in ("key", "of", "equal")] == [wanted] * 3
 

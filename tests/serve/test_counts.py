@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from ndcore.serve.counts import SECONDS, Buckets, ServerCounts
-from ndcore.store.receipts import Answered
+from ndcore.store.receipts import RequestAnswer
 
 
-def answer(verdict: str, measured: int = 0, repeated: bool = False) -> Answered:
+def answer(verdict: str, measured: int = 0, repeated: bool = False) -> RequestAnswer:
     judged: Any = SimpleNamespace(verdict=verdict)
-    return Answered(judged, 0, repeated, measured)
+    return RequestAnswer(judged, 0, repeated, measured)
 
 
 def test_values_are_counted_up_to_each_bound() -> None:

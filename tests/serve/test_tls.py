@@ -23,8 +23,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         pytest.skip("needs openssl")
     place = tmp_path_factory.mktemp("tls")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
-                    place / "key.pem", "-out", place / "chain.pem"], check=True, capture_output=True)  # fmt: skip
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-keyout", place / "key.pem", "-out", place / "chain.pem"], check=True, capture_output=True)  # fmt: skip
     return place / "chain.pem", place / "key.pem"
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_certificate_is_refused(tmp_path: Path, certificate: tuple[Pa
     ("options", "words"),
     [
         (["--host", "0.0.0.0"], "--tls-certificate"), (["--tls-key", "k"], "both --tls-certificate FILE and --tls-key FILE"),
-        (["--tls-certificate", "none", "--tls-key", "none"], "none"), (["--backups", "none"], "no directory"),
+        (["--tls-certificate", "none", "--tls-key", "none"], "none"), (["--backups", "none"], "not a directory"),
     ],
 )  # fmt: skip
 def test_what_a_server_that_writes_refuses(tmp_path: Path, options: list[str], words: str) -> None:

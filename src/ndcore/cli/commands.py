@@ -689,8 +689,8 @@ class ServeOptions(Options):
     keep_keys: float = option("writing", "hours for which an idempotency key is known (default 24)", metavar="HOURS",
         parse=values.numbers(0, 87600), default=24.0)
     log: str | None = option("writing",
-        "file to which a line of JSON is added for each request, without what was sent; - is standard error",
-        metavar="FILE|-")
+        "file to which a line of JSON is added for each request, without what was sent; - for standard error",
+        metavar="FILE")
     max_text: int = option("limits",
         "largest text that may be sent (default 16M; G is 1024^3 bytes)", metavar="SIZE",
         parse=values.memory, default=16 << 20)
@@ -700,7 +700,7 @@ class ServeOptions(Options):
 
 
 @command("token", "make a token for programs that ask ndcore serve --write", "serve.run_token")
-class TokenOptions(Options):
+class AccessTokenOptions(Options):
     """Make a token, add its digest to a file of mode 0600, which is made if there is none, and print the token, which is
     nowhere else. A server that is running takes it, and refuses a token whose line is deleted, within a second.
     """

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ndcore.cli.command import blame_command
-from ndcore.cli.commands import ServeOptions, TokenOptions
+from ndcore.cli.commands import AccessTokenOptions, ServeOptions
 from ndcore.human import printable
 from ndcore.serve.access import TokenAccess
 from ndcore.serve.request_log import RequestLog
@@ -51,7 +51,7 @@ def run_serve(options: ServeOptions) -> int:
     return 0
 
 
-def run_token(options: TokenOptions) -> int:
+def run_token(options: AccessTokenOptions) -> int:
     """Run ``ndcore token``."""
     with blame_command():
         token = add_token(options.file, options.name, options.scope)

@@ -156,7 +156,7 @@ class TextJudgement:
 
 
 @dataclass(frozen=True)
-class Decided:
+class PageDecision:
     """The verdict on a page, which is kept and on disk."""
 
     key: Annotated[Key, "key of the page, in its normal form"]

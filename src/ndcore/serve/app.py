@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Path
 
 from ndcore.files.json_values import to_json
-from ndcore.serve.answers import Decided, ServedSource, encode
+from ndcore.serve.answers import PageDecision, ServedSource, encode
 from ndcore.serve.arrow_bodies import ArrowAnswers, ArrowRows
 from ndcore.serve.bodies import (
     LINES,
@@ -149,7 +149,7 @@ def _make_endpoint(
             raise _fail(route, error) from error
         if as_page:
             return Response(content, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
-        note_of(request.scope).pages += route.answer is Decided
+        note_of(request.scope).pages += route.answer is PageDecision
         return Response(content, media_type="application/json")
 
     return endpoint

@@ -12,10 +12,10 @@ Buffers are not compressed, and columns are not dictionaries. The buffers of a b
 JSON, and a message has at most 1 MiB beside them. A batch that is not valid is refused as a whole; the pages of the batches
 before it are kept.
 
-The answer has the columns of `ndcore.serve.answers.Decided`, and the column error. Its keys have the type of the column key
-of the request, integers as int64; after lines of JSON, the type of the first key. The date is timestamp[us, UTC]. Where the
-answer ends early, its last row has an error only: the problem as JSON (RFC 9457). In all other rows the error is null. A key
-that the column cannot hold, because the store has keys of several types, ends the answer, and the pages of its part are
+The answer has the columns of `ndcore.serve.answers.PageDecision`, and the column error. Its keys have the type of the column
+key of the request, integers as int64; after lines of JSON, the type of the first key. The date is timestamp[us, UTC]. Where
+the answer ends early, its last row has an error only: the problem as JSON (RFC 9457). In all other rows the error is null. A
+key that the column cannot hold, because the store has keys of several types, ends the answer, and the pages of its part are
 kept; lines of JSON hold all keys.
 
 No code of Arrow reads a message: its few fields are read here, with bounds checks, and buffers are slices of its body, which
@@ -41,7 +41,7 @@ from ndcore.checks import imported
 from ndcore.files.arrow import get_first_line
 from ndcore.files.flatbuffers import Flatbuffer
 from ndcore.files.json_values import to_json
-from ndcore.serve.answers import Decided
+from ndcore.serve.answers import PageDecision
 from ndcore.serve.bodies import ARROW, ESCAPED, LINES, OTHER, PART, next_chunk
 from ndcore.serve.keys import Key
 from ndcore.serve.refusal import Refused
@@ -219,7 +219,7 @@ class ArrowAnswers:
         self._schema: Any = None
         self._begun = False
 
-    def encode(self, answers: Sequence[Decided]) -> bytes:
+    def encode(self, answers: Sequence[PageDecision]) -> bytes:
         """Encode the answers of a part.
 
         Raises
@@ -229,7 +229,7 @@ class ArrowAnswers:
         """
         self._choose_types(type(answers[0].key))
         values: dict[str, list[Any]] = {field.name: [getattr(answer, field.name) for answer in answers]
-                                        for field in fields(Decided)}
+                                        for field in fields(PageDecision)}
         values["date"] = [None if date is None else dt.datetime.fromisoformat(date) for date in values["date"]]
         for name in _KEYS:
             self._check_keys(values[name])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from ndcore.store.receipts import Answered
+from ndcore.store.receipts import RequestAnswer
 from ndcore.store.verdict import VERDICTS
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -67,7 +67,7 @@ class ServerCounts:
         self.deciding = {"single": Buckets(SECONDS), "streamed": Buckets(SECONDS)}
         self.requests: dict[tuple[str, int], Buckets] = {}
 
-    def count_decisions(self, answers: Sequence[Answered], seconds: float, *, streamed: bool) -> None:
+    def count_decisions(self, answers: Sequence[RequestAnswer], seconds: float, *, streamed: bool) -> None:
         """Count the answers to pages that waited together, and the time from the queue to these answers."""
         self.deciding["streamed" if streamed else "single"].add(seconds)
         for answer in answers:

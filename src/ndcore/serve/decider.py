@@ -17,7 +17,7 @@ from ndcore.serve.bodies import PART
 from ndcore.serve.counts import ServerCounts
 from ndcore.serve.refusal import Refused
 from ndcore.store.pages import Pages
-from ndcore.store.receipts import Answered
+from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 MOST_WAITING = 4096  # pages
@@ -28,7 +28,7 @@ class WaitingJob(NamedTuple):
 
     prepare: Callable[[], Pages]
     pages: int
-    future: Future[list[Answered]]
+    future: Future[list[RequestAnswer]]
     streamed: bool
     came: float
 
@@ -54,7 +54,7 @@ class Decider:
         self._changed = threading.Condition()
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
-        self._written: deque[tuple[WaitingJob, list[Answered]]] = deque()
+        self._written: deque[tuple[WaitingJob, list[RequestAnswer]]] = deque()
         self._closed = self._decided = False
         self.waiting = 0  # pages
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
@@ -62,7 +62,7 @@ class Decider:
         for thread in self._threads:
             thread.start()
 
-    def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> Future[list[Answered]]:
+    def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> Future[list[RequestAnswer]]:
         """Let pages be decided on. The future has their answers when they are on disk, as of `Store.decide_requests`.
 
         Parameters
@@ -78,7 +78,7 @@ class Decider:
         Refused
             Too many pages wait, or the server stops.
         """
-        future: Future[list[Answered]] = Future()
+        future: Future[list[RequestAnswer]] = Future()
         future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
         with self._changed:
             if self._closed:
@@ -115,7 +115,7 @@ class Decider:
                     self._changed.notify_all()
                     return
                 job = (self._single or self._streamed).popleft()
-            answers: list[Answered] | None = None
+            answers: list[RequestAnswer] | None = None
             try:
                 answers = self._store.decide_requests(job.prepare(), self._keep)
             except BaseException as error:  # it belongs to who waits

@@ -17,7 +17,7 @@ class Refused(Exception):
     message : str
         The offending value, what is accepted, and what to do next.
     headers : dict
-        Of the answer, beside those of every answer.
+        Of the answer to this request alone.
     """
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:

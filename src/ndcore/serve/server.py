@@ -66,7 +66,7 @@ def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyP
     Raises
     ------
     FileNotFoundError
-        The path holds no store, or there is no directory of backups.
+        The path holds no store, or the directory of backups is missing.
     CorruptFile, ValueError, OSError
         As `Store.open`.
     """
@@ -74,7 +74,7 @@ def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyP
     if not is_store(place):
         raise FileNotFoundError(errno.ENOENT, "holds no store; make one with ndcore store create", os.fspath(path))
     if backups is not None and not Path(backups).is_dir():
-        raise FileNotFoundError(errno.ENOENT, "is no directory; make it, so that backups have a place", os.fspath(backups))
+        raise FileNotFoundError(errno.ENOENT, "is not a directory; make it, so that backups have a place", os.fspath(backups))
     copies = None if backups is None else Path(backups)
     return WrittenSource(Store.open(place), place.resolve().name, seconds, keep=keep, backups=copies)
 
@@ -87,7 +87,7 @@ def check_tls(certificate: AnyPath, key: AnyPath) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
         names = f"{os.fspath(certificate)} and {os.fspath(key)}"
-        raise ValueError(f"{names} are no certificate and key as PEM: {error}") from error
+        raise ValueError(f"{names} are not a certificate and its key as PEM: {error}") from error
 
 
 def bind(host: str, port: int, *, anywhere: bool = False) -> socket.socket:

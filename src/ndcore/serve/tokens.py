@@ -73,7 +73,7 @@ def read_tokens(path: Path) -> list[Token]:
     Raises
     ------
     ValueError
-        A line is no token, or a name is there twice.
+        A line is not a token, or a name is there twice.
     PermissionError
         Others may read or write it.
     FileNotFoundError

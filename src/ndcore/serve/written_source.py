@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ndcore.serve.answers import Asked, BackedUp, Decided, Removed, Seen, StoredText, write_iso
+from ndcore.serve.answers import Asked, BackedUp, PageDecision, Removed, Seen, StoredText, write_iso
 from ndcore.serve.decider import Decider
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
@@ -18,7 +18,7 @@ from ndcore.serve.routes import WRITTEN
 from ndcore.serve.store_source import StoreSource, find_key
 from ndcore.storage.disk_space import FULL
 from ndcore.store.pages import Pages
-from ndcore.store.receipts import Answered
+from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 THREADS = 2  # that prepare pages
@@ -53,14 +53,14 @@ class WrittenSource(StoreSource):
         self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
         self._stopping = False
 
-    async def decide(self, asked: Asked) -> Decided:
+    async def decide(self, asked: Asked) -> PageDecision:
         """Decide on a page, and keep it."""
         answers = await self._decide(lambda: self._prepare([asked]), 1, streamed=False)
         if not answers:
             raise reused(asked)
         return describe(answers[0])
 
-    async def decide_many(self, parts: AsyncIterator[Sequence[Asked]]) -> AsyncIterator[list[Decided]]:
+    async def decide_many(self, parts: AsyncIterator[Sequence[Asked]]) -> AsyncIterator[list[PageDecision]]:
         """Decide on parts of a stream, in their order, and keep their pages.
 
         Of a part that fails, and of those behind it, no page is kept, but for a page whose idempotency key was used for
@@ -168,7 +168,7 @@ class WrittenSource(StoreSource):
         except (TypeError, ValueError) as error:
             raise Refused(400, str(error)) from error
 
-    async def _decide(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> list[Answered]:
+    async def _decide(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> list[RequestAnswer]:
         """Wait for the answers to pages."""
         try:
             return await asyncio.wrap_future(self._decider.put(prepare, count, streamed=streamed))
@@ -198,9 +198,9 @@ def reused(asked: Asked) -> Refused:
                         "another text or date of this one; give each page its own")
 
 
-def describe(answer: Answered) -> Decided:
+def describe(answer: RequestAnswer) -> PageDecision:
     """Return an answer with keys and dates for JSON."""
     verdict, place, repeated, _ = answer
     assert verdict.key is not None
-    return Decided(verdict.key, verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
+    return PageDecision(verdict.key, verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
                    verdict.containing, verdict.version, write_iso(verdict.date), verdict.exact, place, repeated)

@@ -27,7 +27,7 @@ from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
 from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_store
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Pages, Preparer
-from ndcore.store.receipts import Answered
+from ndcore.store.receipts import RequestAnswer
 from ndcore.store.records import Dictionary, Removal, encode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
@@ -203,13 +203,13 @@ class Directory:
             if _DERIVED.fullmatch(place.name) and place.name not in spared and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
 
-    def decide(self, pages: Pages) -> list[Answered]:
+    def decide(self, pages: Pages) -> list[RequestAnswer]:
         """Decide on pages, in their order; all or none are kept."""
         self._keep_dictionary()
         batch = Batch(self.state, pages)
         with self._whole(batch):
             verdicts = batch.decide()
-        return [Answered(verdict, place, False, measured)
+        return [RequestAnswer(verdict, place, False, measured)
                 for verdict, place, measured in zip(verdicts, batch.positions, batch.measured, strict=True)]
 
     def remove(self, numbers: list[int], *, expired: bool) -> None:

@@ -48,7 +48,7 @@ class Receipt:
         return decode_verdict(self.answer)
 
 
-class Answered(NamedTuple):
+class RequestAnswer(NamedTuple):
     """The answer to a request.
 
     Its verdict, the position of its record in the log, whether it was given before, and against how many documents the page

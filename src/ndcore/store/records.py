@@ -168,7 +168,7 @@ def _decode_received(payload: bytes) -> Document | Sighting:
     receipt, inner = unwrap(payload)
     record = decode(inner)
     if not isinstance(record, Document | Sighting):
-        raise ValueError("a receipt of what is no decision")
+        raise ValueError("a receipt of a record that decides nothing")
     record.receipt = receipt
     return record
 

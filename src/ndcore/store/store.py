@@ -22,7 +22,7 @@ from ndcore.store.directory import Directory
 from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
 from ndcore.store.pages import Pages
-from ndcore.store.receipts import Answered, Receipt, digest_page, digest_request
+from ndcore.store.receipts import Receipt, RequestAnswer, digest_page, digest_request
 from ndcore.store.session import StoreSession
 from ndcore.store.settings import StoreSettings
 from ndcore.store.socket import Listener, for_clients
@@ -252,7 +252,7 @@ class Store:
                               for key, item in zip(idempotency_keys, items, strict=True)]
         return pages
 
-    def decide_requests(self, pages: Pages, keep: float) -> list[Answered]:
+    def decide_requests(self, pages: Pages, keep: float) -> list[RequestAnswer]:
         """Give the verdicts on pages of requests, in their order, and keep the pages; a repeated one gets its first answer.
 
         Parameters
@@ -264,7 +264,7 @@ class Store:
 
         Returns
         -------
-        list of Answered
+        list of RequestAnswer
             The verdict, the position of its record in the log, whether it was given before, and against how many documents
             the page was measured. Fewer than there are pages where an idempotency key was used with another page: of that
             page and of later ones nothing is kept.
@@ -284,13 +284,13 @@ class Store:
             keys = [receipt.key for receipt in pages.receipts if receipt is not None]
             if len(set(keys)) == len(keys) and not (keys and self._state.may_have_receipts(keys)):
                 return self._answer(pages)
-            answers: list[Answered] = []
+            answers: list[RequestAnswer] = []
             for page, receipt in zip(pages, pages.receipts, strict=True):
                 known = None if receipt is None else self._state.find_receipt(receipt.key, since)
                 if known is None:
                     answers += self._answer(replace(Pages.of([page]), receipts=[receipt]))
                 elif receipt is not None and known[0].body == receipt.body:
-                    answers.append(Answered(known[0].verdict, known[1], True, 0))
+                    answers.append(RequestAnswer(known[0].verdict, known[1], True, 0))
                 else:
                     break
             return answers
@@ -665,7 +665,7 @@ class Store:
         """Decide on pages in their order and write what acknowledges them; all or none are kept."""
         return [answer.verdict for answer in self._answer(pages)]
 
-    def _answer(self, pages: Pages) -> list[Answered]:
+    def _answer(self, pages: Pages) -> list[RequestAnswer]:
         """Decide on pages as `_decide`, and return the positions of their records too."""
         self._directory.check_writable()
         self._count(len(pages))
