@@ -1,8 +1,8 @@
 """A store that is written through HTTP: decisions a second in batches, the time of a single one meanwhile, and memory.
 
 A process ``ndcore serve --write`` keeps the pages; two processes send pages of about 5 KB in batches, at a stated rate or as
-fast as they can, a third one sends single pages, and a follower (``ndcore serve``) is asked now and then. With --templates
-all pages are of one template, at a resemblance of about 0.6 to each other.
+fast as they can, and a third one sends single pages. With --follow a follower (``ndcore serve``) is asked every second, and
+reads what was written meanwhile. With --templates all pages are of one template, at a resemblance of about 0.6 to each other.
 
 Required, else the exit code is 1: the verdicts of pages that come from several threads are those of a replay in the order
 of the log, also where each page is sent twice; all pages are kept once.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import pickle
 import random
 import re
 import signal
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from measure import Report, options
-from store import pages
+from store import AT_ONCE, pages
 
 import ndcore as nd
 
@@ -67,11 +68,20 @@ class Server:
         self.process.wait()
 
 
-def send(url: str, token: str, make: Pages, start: int, count: int, rate: float, told: Any) -> None:
+def spool(folder: Path, make: Pages, start: int, count: int) -> list[Path]:
+    """Make pages, and write them to files, which senders read: to make a page takes as long as to send it."""
+    files = []
+    for at in range(start, start + count, AT_ONCE):
+        files.append(folder / f"pages-{at}")
+        files[-1].write_bytes(pickle.dumps(make(at, min(AT_ONCE, start + count - at))))
+    return files
+
+
+def send(url: str, token: str, files: list[Path], rate: float, told: Any) -> None:
     """Send pages in batches, `rate` a second, or as fast as can be where it is 0; tell how many, and the seconds."""
     client, sent, seconds = nd.ServiceClient(url, token), 0, 0.0
-    for at in range(start, start + count, 20_000):
-        some = make(at, min(20_000, start + count - at))
+    for file in files:
+        some = pickle.loads(file.read_bytes())
         begin = time.perf_counter()
         for first in range(0, len(some), BATCH):
             early = begin + first / rate - time.perf_counter() if rate else 0.0
@@ -126,38 +136,44 @@ def single(url: str, token: str, make: Pages, start: int, done: threading.Event,
 def iter_pages(make: Pages, start: int) -> Iterator[Page]:
     """Yield pages without end."""
     while True:
-        yield from make(start, 20_000)
-        start += 20_000
+        yield from make(start, AT_ONCE)
+        start += AT_ONCE
 
 
 def main() -> int:
     parser = options(__doc__, repeats=1)
     parser.add_argument("--documents", type=int, default=200_000, help="pages (default 200,000)")
     parser.add_argument("--rate", type=float, default=RATE, help="pages a second of both; 0: all they can (default 5000)")
+    parser.add_argument("--follow", action="store_true", help="ask a follower every second, and measure memory")
     parser.add_argument("--templates", action="store_true", help="all pages are of one template")
     parser.add_argument("--work", metavar="FOLDER", help="where to put the store (default: the temporary folder)")
     arguments = parser.parse_args()
     documents, checked = (4000, 400) if arguments.quick else (arguments.documents, CHECKED)
     make = of_template if arguments.templates else pages
-    report = Report("service_templates" if arguments.templates else "service", arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as name:
-        folder = Path(name)
+    name = "service_templates" if arguments.templates else "service"
+    report = Report(f"{name}_followed" if arguments.follow else name, arguments)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as place:
+        folder = Path(place)
         nd.Store.open(folder / "store").close()
         from ndcore.serve.tokens import add_token
 
         token = add_token(folder / "tokens", "bench", ["read", "write"])
-        server, follower = Server(folder / "store", "--write", "--tokens", str(folder / "tokens")), Server(folder / "store")
+        server = Server(folder / "store", "--write", "--tokens", str(folder / "tokens"))
+        follower = Server(folder / "store") if arguments.follow else None
         try:
             check(report, server.url, token, make, folder, checked)
-            measure(report, server, follower, token, make, documents, arguments.rate)
+            halves = [spool(folder, make, half * 10**8, documents // 2) for half in (0, 1)]
+            measure(report, server, follower, token, make, halves, documents, arguments.rate)
         finally:
             server.end()
-            follower.end()
+            if follower is not None:
+                follower.end()
     return report.finish()
 
 
 def measure(
-    report: Report, server: Server, follower: Server, token: str, make: Pages, documents: int, rate: float
+    report: Report, server: Server, follower: Server | None, token: str, make: Pages, files: list[list[Path]], documents: int,
+    rate: float,
 ) -> None:
     """Send pages from two processes, and single ones meanwhile."""
     import httpx
@@ -166,19 +182,19 @@ def measure(
     told, before = context.Queue(), len(nd.ServiceClient(server.url, token))
     alone = threading.Thread(target=single, args=(server.url, token, make, 2 * 10**9, done, waited))
     alone.start()
-    halves = [context.Process(target=send, args=(server.url, token, make, half * documents, documents // 2, rate / 2, told))
-              for half in (0, 1)]
+    halves = [context.Process(target=send, args=(server.url, token, half, rate / 2, told)) for half in files]
     name, of = ("service-templates", " of one template") if make is of_template else ("service", "")
-    memory = report.table(f"{name}-memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
+    name += "-followed" if follower is not None else ""
     for half in halves:
         half.start()
-    part = 1
+    part, seen = 1, list[tuple[int, float, float]]()
     while any(half.is_alive() for half in halves):
         time.sleep(1)
-        kept = httpx.get(f"{follower.url}api/about", timeout=60).json()["documents"] - before
-        if kept >= part * documents / PARTS:
-            memory.add(kept, server.memory() / 1e6, follower.memory() / 1e6)
-            part = int(kept * PARTS / documents) + 1
+        if follower is not None:
+            kept = httpx.get(f"{follower.url}api/about", timeout=60).json()["documents"] - before
+            if kept >= part * documents / PARTS:
+                seen.append((kept, server.memory() / 1e6, follower.memory() / 1e6))
+                part = int(kept * PARTS / documents) + 1
     done.set()
     alone.join()
     results = [told.get() for _ in halves]
@@ -186,6 +202,10 @@ def measure(
     report.require(count == documents + len(waited), f"{count} pages are kept of {documents + len(waited)}")
     table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes in batches of {BATCH}, and "
                          "single ones meanwhile", ["what", "figure"])
+    if seen:
+        memory = report.table(f"{name}-memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
+        for row in seen:
+            memory.add(*row)
     table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
     table.add("single pages", len(waited))
     table.add("a single page, p50, ms", float(np.median(waited)) * 1e3)

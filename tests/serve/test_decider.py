@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[nd.Store]:
 
 def put(decider: Decider, store: nd.Store, *keys: str, streamed: bool = True) -> Any:
     items = [(key, "one two three", 5.0) for key in keys]
-    return decider.put(lambda: store.prepare_requests(items, [None] * len(keys)), len(keys), streamed=streamed)
+    return decider.put(lambda: store.prepare_requests(items, [None] * len(keys)), len(keys), streamed=streamed).answered
 
 
 def test_answers_are_those_of_the_store_in_the_order_of_asking(store: nd.Store) -> None:

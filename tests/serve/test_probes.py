@@ -81,7 +81,7 @@ def test_not_ready_while_too_many_pages_wait(tmp_path: Path, monkeypatch: pytest
 
         monkeypatch.setattr(asked.store, "decide_requests", wait)
         pages = asked.store.prepare_requests([("a", "one two three", None)], [None])
-        future = asked.source._decider.put(lambda: pages, 1, streamed=False)
+        future = asked.source._decider.put(lambda: pages, 1, streamed=False).answered
         assert problem(asked.client.get("/ready"), 503) == "too many pages wait to be decided on"
         go.set()
         future.result(30)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, Protocol, TypeVar
@@ -221,7 +222,10 @@ class Peeked:
 
 def encode(answer: Any) -> bytes:
     """Encode an answer as JSON."""
-    return to_json(answer, default=_plain)
+    try:
+        return _JSON.encode(answer).encode()
+    except UnicodeEncodeError:  # surrogates
+        return to_json(answer, default=_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -233,6 +237,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _finite(getattr(value, name)) for name in _names(type(value))}
     return plain(value)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)  # making one takes as long as using it
 
 
 @functools.cache
@@ -251,8 +258,8 @@ def write_iso(date: Any) -> str | None:
     if date is None:
         return None
     try:
-        moment = date if isinstance(date, dt.datetime) else _EPOCH + dt.timedelta(microseconds=date)
-        return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+        moment = date.astimezone(dt.UTC) if isinstance(date, dt.datetime) else _EPOCH + dt.timedelta(microseconds=date)
+        return moment.isoformat().replace("+00:00", "Z")
     except (OverflowError, ValueError, TypeError):
         return None
 

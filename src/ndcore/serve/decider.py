@@ -24,13 +24,18 @@ MOST_WAITING = 4096  # pages
 
 
 class WaitingJob(NamedTuple):
-    """Pages that wait together: what prepares them, how many, what gets their answers, and when they came."""
+    """Pages that wait together.
+
+    prepare: returns them; pages: how many; came: when, as of `time.perf_counter`; decided: gets the number of answers when
+    they are decided on, so that the pages behind them in a stream may be; answered: gets the answers when they are on disk.
+    """
 
     prepare: Callable[[], Pages]
     pages: int
-    future: Future[list[RequestAnswer]]
     streamed: bool
     came: float
+    decided: Future[int]
+    answered: Future[list[RequestAnswer]]
 
 
 class Decider:
@@ -62,8 +67,8 @@ class Decider:
         for thread in self._threads:
             thread.start()
 
-    def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> Future[list[RequestAnswer]]:
-        """Let pages be decided on. The future has their answers when they are on disk, as of `Store.decide_requests`.
+    def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> WaitingJob:
+        """Let pages be decided on. What is returned gets their answers, as of `Store.decide_requests`.
 
         Parameters
         ----------
@@ -78,8 +83,9 @@ class Decider:
         Refused
             Too many pages wait, or the server stops.
         """
-        future: Future[list[RequestAnswer]] = Future()
-        future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
+        job = WaitingJob(prepare, count, streamed, time.perf_counter(), Future(), Future())
+        for future in (job.decided, job.answered):
+            future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
         with self._changed:
             if self._closed:
                 raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
@@ -87,10 +93,9 @@ class Decider:
                 raise Refused(429, f"{self.waiting} pages wait to be decided on; send these again in a second",
                               {"retry-after": "1"})
             self.waiting += count
-            job = WaitingJob(prepare, count, future, streamed, time.perf_counter())
             (self._streamed if streamed else self._single).append(job)
             self._changed.notify_all()
-        return future
+        return job
 
     @property
     def crowded(self) -> bool:
@@ -119,12 +124,15 @@ class Decider:
             try:
                 answers = self._store.decide_requests(job.prepare(), self._keep)
             except BaseException as error:  # it belongs to who waits
-                job.future.set_exception(error)
+                job.decided.set_exception(error)
+                job.answered.set_exception(error)
             with self._changed:
                 self.waiting -= job.pages
                 if answers is not None:
                     self._written.append((job, answers))
                     self._changed.notify_all()
+            if answers is not None:
+                job.decided.set_result(len(answers))
 
     def _sync(self) -> None:
         """Put on disk what was decided, and answer it."""
@@ -138,9 +146,9 @@ class Decider:
                 self._store.flush()
             except BaseException as error:
                 for job, _ in jobs:
-                    job.future.set_exception(error)
+                    job.answered.set_exception(error)
                 continue
             now = time.perf_counter()
             for job, answers in jobs:
                 self.counts.count_decisions(answers, now - job.came, streamed=job.streamed)
-                job.future.set_result(answers)
+                job.answered.set_result(answers)

@@ -74,7 +74,7 @@ def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyP
     if not is_store(place):
         raise FileNotFoundError(errno.ENOENT, "holds no store; make one with ndcore store create", os.fspath(path))
     if backups is not None and not Path(backups).is_dir():
-        raise FileNotFoundError(errno.ENOENT, "is not a directory; make it, so that backups have a place", os.fspath(backups))
+        raise FileNotFoundError(errno.ENOENT, "is not a directory; make it for the backups", os.fspath(backups))
     copies = None if backups is None else Path(backups)
     return WrittenSource(Store.open(place), place.resolve().name, seconds, keep=keep, backups=copies)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ndcore.serve.answers import Asked, BackedUp, PageDecision, Removed, Seen, StoredText, write_iso
-from ndcore.serve.decider import Decider
+from ndcore.serve.decider import Decider, WaitingJob
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import WRITTEN
@@ -55,33 +56,46 @@ class WrittenSource(StoreSource):
 
     async def decide(self, asked: Asked) -> PageDecision:
         """Decide on a page, and keep it."""
-        answers = await self._decide(lambda: self._prepare([asked]), 1, streamed=False)
+        answers = await _answers(self._decider.put(lambda: self._prepare([asked]), 1, streamed=False))
         if not answers:
             raise reused(asked)
-        return describe(answers[0])
+        return answers[0]
 
     async def decide_many(self, parts: AsyncIterator[Sequence[Asked]]) -> AsyncIterator[list[PageDecision]]:
         """Decide on parts of a stream, in their order, and keep their pages.
 
         Of a part that fails, and of those behind it, no page is kept, but for a page whose idempotency key was used for
-        another one: the pages before it are kept. A part is prepared while the one before it is decided on.
+        another one: the pages before it are kept. While a part is decided on, the next one is prepared, and the one before
+        it goes to disk.
         """
+        before: WaitingJob | None = None
         prepared = await self._next(anext(parts, None))
         while prepared is not None:
             asked, pages = prepared
+            with _meaning_of_errors():
+                job = self._decider.put(partial(_given, pages), len(pages), streamed=True)
             ahead = asyncio.ensure_future(self._next(anext(parts, None)))
             ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is raised where it is awaited
             try:
-                answers = await self._decide(partial(_given, pages), len(pages), streamed=True)
-                yield [describe(answer) for answer in answers]
-                if len(answers) < len(asked):
-                    raise reused(asked[len(answers)])
+                if before is not None:
+                    yield await _answers(before)
+                with _meaning_of_errors():
+                    decided = await asyncio.wrap_future(job.decided)
+                before = job
+                if decided < len(asked):
+                    raise reused(asked[decided])
                 if self._stopping:
                     raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
                                   {"retry-after": "5"})
                 prepared = await ahead
+            except Refused:
+                if before is job:
+                    yield await _answers(job)
+                raise
             finally:
                 ahead.cancel()
+        if before is not None:
+            yield await _answers(before)
 
     def seen(self, asked: Asked) -> Seen:
         """Note that a page is gone."""
@@ -168,17 +182,25 @@ class WrittenSource(StoreSource):
         except (TypeError, ValueError) as error:
             raise Refused(400, str(error)) from error
 
-    async def _decide(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> list[RequestAnswer]:
-        """Wait for the answers to pages."""
-        try:
-            return await asyncio.wrap_future(self._decider.put(prepare, count, streamed=streamed))
-        except OSError as error:
-            if error.errno in FULL:
-                raise Refused(507, f"the page is not kept: {error}; make room, and send it again",
-                              {"retry-after": "60"}) from error
-            raise
-        except (TypeError, ValueError) as error:
-            raise Refused(400, str(error)) from error
+
+@contextlib.contextmanager
+def _meaning_of_errors() -> Iterator[None]:
+    """Turn errors of a store into refusals."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise Refused(507, f"the page is not kept: {error}; make room, and send it again",
+                          {"retry-after": "60"}) from error
+        raise
+    except (TypeError, ValueError) as error:
+        raise Refused(400, str(error)) from error
+
+
+async def _answers(job: WaitingJob) -> list[PageDecision]:
+    """Wait until pages are on disk, and return their answers."""
+    with _meaning_of_errors():
+        return [describe(answer) for answer in await asyncio.wrap_future(job.answered)]
 
 
 def _given(pages: Pages) -> Pages:
