@@ -2,7 +2,7 @@
 
 A process ``ndcore serve --write`` keeps the pages; two processes send pages of about 5 KB in batches, at a stated rate or as
 fast as they can, and a third one sends single pages. With --follow a follower (``ndcore serve``) is asked every second, and
-reads what was written meanwhile. With --templates all pages are of one template, at a resemblance of about 0.6 to each other.
+reads what was written meanwhile. With --templates all pages are of one template, at a resemblance of about 0.6.
 
 Required, else the exit code is 1: the verdicts of pages that come from several threads are those of a replay in the order
 of the log, also where each page is sent twice; all pages are kept once.
@@ -172,8 +172,8 @@ def main() -> int:
 
 
 def measure(
-    report: Report, server: Server, follower: Server | None, token: str, make: Pages, files: list[list[Path]], documents: int,
-    rate: float,
+    report: Report, server: Server, follower: Server | None, token: str, make: Pages, files: list[list[Path]],
+    documents: int, rate: float,
 ) -> None:
     """Send pages from two processes, and single ones meanwhile."""
     import httpx

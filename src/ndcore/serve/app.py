@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeVar
@@ -40,7 +41,7 @@ from ndcore.serve.refusal import Refused
 from ndcore.serve.request_log import RequestLog
 from ndcore.serve.routes import READ, Route, paths_of
 from ndcore.serve.watched import Watched, note_of
-from ndcore.serve.written_source import WrittenSource
+from ndcore.serve.written_source import StreamPart, WrittenSource
 
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
@@ -157,24 +158,25 @@ def _make_endpoint(
 
 def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Access | None) -> Callable[[Request], Any]:
     """Make the endpoint of a route whose body and answer are streams: of lines of JSON, or of Arrow."""
-    async def asked(request: Request, rows: ArrowRows | None) -> AsyncIterator[list[dict[str, Any]]]:
+    async def parts(request: Request, rows: ArrowRows | None) -> AsyncIterator[StreamPart]:
         read: AsyncIterator[list[Any]] = (
             read_lines(request.stream(), limits.text, limits.seconds) if rows is None else rows.parts())
         number = 0
         async for pages in read:
-            part: list[dict[str, Any]] = []
+            yield partial(parse, pages, number, "line" if rows is None else "row")
+            number += len(pages)
+
+    def parse(pages: list[Any], number: int, unit: str) -> tuple[list[dict[str, Any]], Refused | None]:
+        part: list[dict[str, Any]] = []
+        try:
             for page in pages:
-                number += 1
-                try:
-                    values = route.values(parse_object(page, "it") if rows is None else page)
-                    check_texts(values, limits.text)
-                    part.append(values)
-                except Refused as error:
-                    if part:
-                        yield part
-                    unit = "line" if rows is None else "row"
-                    raise Refused(error.status, f"{unit} {number} of the stream: {error.message}") from None
-            yield part
+                values = route.values(parse_object(page, "it") if unit == "line" else page)
+                check_texts(values, limits.text)
+                part.append(values)
+        except Refused as error:
+            number += len(part) + 1
+            return part, Refused(error.status, f"{unit} {number} of the stream: {error.message}")
+        return part, None
 
     async def endpoint(request: Request) -> Response:
         _allow(request, access, route.scope)
@@ -182,7 +184,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
         sent = is_arrow(request.headers.get("content-type", ""))
         rows = ArrowRows(request.stream(), limits.text, limits.seconds) if sent else None
         encoder = ArrowAnswers(rows) if wants_arrow(",".join(request.headers.getlist("accept")), sent) else _LineAnswers()
-        answers: AsyncIterator[list[Any]] = getattr(source, route.name)(asked(request, rows))
+        answers: AsyncIterator[list[Any]] = getattr(source, route.name)(parts(request, rows))
         try:
             first: list[Any] = await anext(answers, [])
         except (Refused, ClientDisconnect):

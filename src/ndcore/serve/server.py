@@ -7,7 +7,6 @@ import ipaddress
 import os
 import socket
 import ssl
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
-SWITCH = 0.0001  # seconds for which a thread keeps the interpreter: a page that comes alone waits for others as long
 
 
 def check_installed() -> Any:
@@ -217,7 +215,6 @@ def serve_writing(
     check_installed()
     from ndcore.serve.app import application
 
-    sys.setswitchinterval(SWITCH)
     try:
         run(application(source, limits, (), access, log), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
     finally:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ndcore.serve.answers import Asked, BackedUp, PageDecision, Removed, Seen, StoredText, write_iso
 from ndcore.serve.decider import Decider, WaitingJob
@@ -23,6 +23,17 @@ from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 THREADS = 2  # that prepare pages
+
+
+StreamPart: TypeAlias = Callable[[], tuple[Sequence[Asked], Refused | None]]  # parses pages up to the first one at fault
+
+
+class _PreparedPart(NamedTuple):
+    """A part of a stream: what was asked, the pages, and the refusal of the page behind them, if there is one."""
+
+    asked: Sequence[Asked]
+    pages: Pages
+    refusal: Refused | None
 
 
 class WrittenSource(StoreSource):
@@ -61,7 +72,7 @@ class WrittenSource(StoreSource):
             raise reused(asked)
         return answers[0]
 
-    async def decide_many(self, parts: AsyncIterator[Sequence[Asked]]) -> AsyncIterator[list[PageDecision]]:
+    async def decide_many(self, parts: AsyncIterator[StreamPart]) -> AsyncIterator[list[PageDecision]]:
         """Decide on parts of a stream, in their order, and keep their pages.
 
         Of a part that fails, and of those behind it, no page is kept, but for a page whose idempotency key was used for
@@ -71,9 +82,7 @@ class WrittenSource(StoreSource):
         before: WaitingJob | None = None
         prepared = await self._next(anext(parts, None))
         while prepared is not None:
-            asked, pages = prepared
-            with _meaning_of_errors():
-                job = self._decider.put(partial(_given, pages), len(pages), streamed=True)
+            job = self._decider.put(partial(_given, prepared.pages), len(prepared.asked), streamed=True)
             ahead = asyncio.ensure_future(self._next(anext(parts, None)))
             ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is raised where it is awaited
             try:
@@ -82,8 +91,10 @@ class WrittenSource(StoreSource):
                 with _meaning_of_errors():
                     decided = await asyncio.wrap_future(job.decided)
                 before = job
-                if decided < len(asked):
-                    raise reused(asked[decided])
+                if decided < len(prepared.asked):
+                    raise reused(prepared.asked[decided])
+                if prepared.refusal is not None:
+                    raise prepared.refusal
                 if self._stopping:
                     raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
                                   {"retry-after": "5"})
@@ -167,12 +178,18 @@ class WrittenSource(StoreSource):
         self._preparing.shutdown()
         self._store.close()
 
-    async def _next(self, part: Any) -> tuple[Sequence[Asked], Pages] | None:
-        """Prepare the part of a stream that comes next; None at its end."""
-        asked = await part
-        if asked is None:
+    async def _next(self, coming: Awaitable[StreamPart | None]) -> _PreparedPart | None:
+        """Parse and prepare the part of a stream that comes next; None at its end. Raises Refused without a page."""
+        part = await coming
+        if part is None:
             return None
-        return asked, await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare, asked)
+        return await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare_part, part)
+
+    def _prepare_part(self, part: StreamPart) -> _PreparedPart:
+        asked, refusal = part()
+        if not asked and refusal is not None:
+            raise refusal
+        return _PreparedPart(asked, self._prepare(asked), refusal)
 
     def _prepare(self, asked: Sequence[Asked]) -> Pages:
         """Prepare pages."""
