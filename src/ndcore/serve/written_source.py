@@ -24,7 +24,6 @@ from ndcore.store.store import Store
 
 THREADS = 2  # that prepare pages
 
-
 StreamPart: TypeAlias = Callable[[], tuple[Sequence[Asked], Refused | None]]  # parses pages up to the first one at fault
 
 
@@ -79,34 +78,40 @@ class WrittenSource(StoreSource):
         another one: the pages before it are kept. While a part is decided on, the next one is prepared, and the one before
         it goes to disk.
         """
-        before: WaitingJob | None = None
-        prepared = await self._next(anext(parts, None))
-        while prepared is not None:
-            job = self._decider.put(partial(_given, prepared.pages), len(prepared.asked), streamed=True)
-            ahead = asyncio.ensure_future(self._next(anext(parts, None)))
-            ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is raised where it is awaited
-            try:
-                if before is not None:
-                    yield await _answers(before)
-                with _meaning_of_errors():
-                    decided = await asyncio.wrap_future(job.decided)
-                before = job
-                if decided < len(prepared.asked):
-                    raise reused(prepared.asked[decided])
-                if prepared.refusal is not None:
-                    raise prepared.refusal
-                if self._stopping:
-                    raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
-                                  {"retry-after": "5"})
-                prepared = await ahead
-            except Refused:
-                if before is job:
-                    yield await _answers(job)
-                raise
-            finally:
-                ahead.cancel()
-        if before is not None:
-            yield await _answers(before)
+        unanswered: WaitingJob | None = None  # the part before
+        try:
+            prepared = await self._next(anext(parts, None))
+            while prepared is not None:
+                job = self._decider.put(partial(_given, prepared.pages), len(prepared.asked), streamed=True)
+                ahead = asyncio.ensure_future(self._next(anext(parts, None)))
+                ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # raised where it is awaited
+                try:
+                    if unanswered is not None:
+                        waiting, unanswered = unanswered, None
+                        yield await _answers(waiting)
+                    with _meaning_of_errors():
+                        decided = await asyncio.wrap_future(job.decided)
+                    unanswered = job
+                    self._check_further(prepared, decided)
+                    prepared = await ahead
+                finally:
+                    ahead.cancel()
+        except Exception:
+            if unanswered is not None:
+                yield await _answers(unanswered)
+            raise
+        if unanswered is not None:
+            yield await _answers(unanswered)
+
+    def _check_further(self, part: _PreparedPart, decided: int) -> None:
+        """Raise Refused where a stream ends with a part, of which some pages are decided on."""
+        if decided < len(part.asked):
+            raise reused(part.asked[decided])
+        if part.refusal is not None:
+            raise part.refusal
+        if self._stopping:
+            raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
+                          {"retry-after": "5"})
 
     def seen(self, asked: Asked) -> Seen:
         """Note that a page is gone."""
