@@ -34,8 +34,6 @@ from ndcore.kernels import variants as variants
 from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.recipe import Recipe as Recipe
 from ndcore.recipe import RecipeMismatch as RecipeMismatch
-from ndcore.serve.client import AsyncServiceClient as AsyncServiceClient
-from ndcore.serve.client import ServiceClient as ServiceClient
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher
 from ndcore.sketch.comparison import Comparison as Comparison
 from ndcore.sketch.features import features as features
@@ -65,6 +63,8 @@ from ndcore.stats.sample_size import sample_size as sample_size
 from ndcore.storage.container import CorruptFile as CorruptFile
 from ndcore.store.client import StoreClient as StoreClient
 from ndcore.store.resample import Resampled as Resampled
+from ndcore.store.service_client import AsyncServiceClient as AsyncServiceClient
+from ndcore.store.service_client import ServiceClient as ServiceClient
 from ndcore.store.store import Store as Store
 from ndcore.store.verdict import Verdict as Verdict
 from ndcore.store.verdict import Version as Version

@@ -186,6 +186,31 @@ def test_crawlers_in_several_processes_share_a_store(tmp_path):
         assert len(opened) == 2
 
 
+def test_crawlers_on_other_computers_ask_a_service(tmp_path, monkeypatch):
+    writing = pytest.importorskip("writing")
+    store = writing.make_store(tmp_path / "store", keys="url")
+    tokens, serving = writing.make_tokens(tmp_path / "tokens"), writing.Serving(store, tmp_path / "tokens")
+    settings = {"NDCORE_STORE": serving.url}
+    try:
+        monkeypatch.delenv("NDCORE_TOKEN", raising=False)
+        with pytest.raises(ValueError, match="NDCORE_TOKEN"):
+            CrawlStore(get_crawler(settings_dict=settings))
+        monkeypatch.setenv("NDCORE_TOKEN", tokens["all"])
+        one, two = (CrawlStore(get_crawler(settings_dict=settings)) for _ in range(2))
+        hint = '<link rel="canonical" href="http://a.example/">'
+        assert asyncio.run(one.page(page("http://a.example/"))).verdict.kept
+        copy = asyncio.run(two.page(page("http://b.example/", TEXT, hint)))
+        assert copy.verdict.of == "http://a.example/" and copy.confirmed
+        asyncio.run(two.gone("http://a.example/"))
+        assert stats(two)["pages/gone"] == 1
+        asyncio.run(one.close())
+        asyncio.run(two.close())
+    finally:
+        serving.end()
+    with Store.open(store) as opened:
+        assert len(opened) == 2 and opened.locate("http://a.example/") == "http://b.example/"
+
+
 def test_pages_that_no_parser_reads_are_counted_and_named(store, caplog):
     caplog.set_level(logging.INFO, "ndcore.crawl")
     url = "http://a.example/deep"
@@ -245,6 +270,7 @@ def test_the_text_may_be_a_function_or_its_path():
     ({"NDCORE_PART": "head"}, "NDCORE_PART"), ({"NDCORE_MIN_CHARS": -1}, "NDCORE_MIN_CHARS is -1"),
     ({"NDCORE_OPTIONS": {"read_only": True}}, "a crawl writes"),
     ({"NDCORE_SHARED": True, "NDCORE_THRESHOLD": 0.9}, "threshold; the process"),
+    ({"NDCORE_STORE": "https://a.example:8765", "NDCORE_OPTIONS": {"keys": "url"}}, "an address.*keys; the process"),
 ])
 def test_what_is_refused(given, message):
     with pytest.raises(ValueError, match=message):

@@ -8,8 +8,9 @@ from urllib.parse import unquote_to_bytes, urlsplit
 import pytest
 
 from ndcore.serve.bodies import parse_query
-from ndcore.serve.keys import key_as_json, name_of, read_keys, write_address
+from ndcore.serve.keys import name_of, read_keys, write_address
 from ndcore.serve.refusal import Refused
+from ndcore.store.keys import key_as_json
 
 KEYS = [
     "",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from ndcore.store.keys import decode_key, encode_key, hash_key, host_of, normalise_url
+from ndcore.store.keys import decode_key, encode_key, hash_key, host_of, key_as_json, key_of_json, normalise_url
 
 
 @pytest.mark.parametrize("key", ["", "a", "\ud800", b"", b"a", 0, -1, (1 << 63) - 1])
@@ -39,3 +41,14 @@ def test_hosts_of_urls():
 def test_urls_in_normal_form():
     pytest.importorskip("w3lib")
     assert normalise_url("HTTP://a.example/%7Ex?b=1&a=2#f") == "http://a.example/~x?a=2&b=1"
+
+
+@pytest.mark.parametrize("key", ["s", "", "\ud800", -7, 1 << 62, b"", b"\xff\x00"])
+def test_keys_as_values_of_json(key):
+    assert key_of_json(json.loads(json.dumps(key_as_json(key)))) == key
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, [], {"bytes": 1}, {"bytes": "x"}, {"bytes": "ff", "a": 1}, {}])
+def test_values_of_json_that_are_not_keys(value):
+    with pytest.raises(ValueError):
+        key_of_json(value)

@@ -18,6 +18,7 @@ from ndcore.choices import HTML_PARTS
 from ndcore.crawl.held_links import HeldLinks, Turn
 from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
+from ndcore.store.service_client import ServiceClient
 from ndcore.store.store import Store
 from ndcore.store.verdict import VERDICTS, Verdict
 from ndcore.text.inputs import is_by_tags
@@ -86,6 +87,8 @@ class CrawlStore:
         Another process writes to the store, and NDCORE_SHARED is not set.
     ConnectionError
         NDCORE_SHARED is set, and no process listens.
+    ValueError
+        NDCORE_STORE is an address, and there is no token in the variable NDCORE_TOKEN of the environment.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -108,8 +111,10 @@ class CrawlStore:
         crawler.signals.connect(self._drop_request, signals.request_dropped)
         crawler.signals.connect(self.close, signals.spider_closed)
 
-    def _open_store(self) -> Store | StoreClient:
-        """Open the store, here or through the process that has it open."""
+    def _open_store(self) -> Store | StoreClient | ServiceClient:
+        """Open the store, here or through the process that has it open, here or on another computer."""
+        if self.settings.store.startswith(SERVICES):
+            return ServiceClient(self.settings.store)
         if self.settings.shared:
             return StoreClient(self.settings.store)
         return Store.open(self.settings.store, **self.settings.options)
@@ -301,6 +306,7 @@ def _make_deferred(future: Future[Any]) -> Any:
 
 DUPLICATES = VERDICTS[1:]
 HELD = ("drop", "last")
+SERVICES = ("http://", "https://")  # how the address of a service begins
 
 
 @dataclass(frozen=True)
@@ -310,9 +316,11 @@ class CrawlSettings:
     Attributes
     ----------
     store : str
-        NDCORE_STORE, the directory of the store.
+        NDCORE_STORE, the directory of the store, or the address of ``ndcore serve --write``; its token is in the variable
+        NDCORE_TOKEN of the environment.
     shared : bool
-        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`).
+        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`). So it is with an
+        address.
     options : mapping
         NDCORE_THRESHOLD and NDCORE_OPTIONS: arguments of `Store.open`.
     drop : frozenset of str
@@ -372,16 +380,18 @@ class CrawlSettings:
 
         store, text = settings.get("NDCORE_STORE"), settings.get("NDCORE_TEXT")
         if not store:
-            raise NotConfigured("NDCORE_STORE is not set; give it the directory of the store")
+            raise NotConfigured("NDCORE_STORE is not set; give it the directory of the store, or the address of a service")
         options = dict(settings.getdict("NDCORE_OPTIONS"))
         if settings.get("NDCORE_THRESHOLD") is not None:
             options["threshold"] = settings.getfloat("NDCORE_THRESHOLD")
         if "read_only" in options:
             raise ValueError("NDCORE_OPTIONS has read_only; a crawl writes to its store")
-        shared = settings.getbool("NDCORE_SHARED", False)
+        service = str(store).startswith(SERVICES)
+        shared = service or settings.getbool("NDCORE_SHARED", False)
         if shared and options:
-            raise ValueError(f"NDCORE_SHARED is set, and so is {', '.join(sorted(options))}; the process that has the store "
-                             "open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
+            given = "NDCORE_STORE is an address" if service else "NDCORE_SHARED is set"
+            raise ValueError(f"{given}, and there is a setting for {', '.join(sorted(options))}; the process that has the "
+                             "store open chose its settings: leave NDCORE_THRESHOLD and NDCORE_OPTIONS out")
         if not shared and not _may_hold_store(Path(store)):
             options.setdefault("keys", "url")
         held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", HTML_PARTS[0])

@@ -17,7 +17,8 @@ from ndcore.files.json_values import to_json
 from ndcore.report.comparison import DocumentComparison, as_json, as_text
 from ndcore.report.model import truncate
 from ndcore.report.plain_values import plain
-from ndcore.serve.keys import Key, key_as_json
+from ndcore.serve.keys import Key
+from ndcore.store.keys import key_as_json
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 

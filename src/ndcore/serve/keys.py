@@ -5,11 +5,11 @@ A key is in the query of an address, never in its path: it is looked up, and nev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 from ndcore.serve.refusal import Refused
+from ndcore.store.keys import key_of_json
 
 Key: TypeAlias = str | int | bytes
 
@@ -32,12 +32,11 @@ def read_keys(word: Any, kind: str | None = None) -> list[Key]:
     Refused
         The word is not of this kind.
     """
-    if isinstance(word, Mapping) and list(word) == ["bytes"] and isinstance(word["bytes"], str):
-        word, kind = word["bytes"], "bytes"
-    if isinstance(word, int) and not isinstance(word, bool):
-        return [word]
     if not isinstance(word, str):
-        raise Refused(400, f'a key is a string, an integer or {{"bytes": "…"}} in hexadecimal, got {word!r:.80}')
+        try:
+            return [key_of_json(word)]
+        except ValueError as error:
+            raise Refused(400, str(error)) from None
     digits = word.removeprefix("-")
     number = int(word) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
     if kind == "bytes":
@@ -50,11 +49,6 @@ def read_keys(word: Any, kind: str | None = None) -> list[Key]:
             raise Refused(400, f"a key of kind int is a whole number, got {word!r:.80}")
         return [number]
     return [word] if kind == "str" or number is None else [word, number]
-
-
-def key_as_json(key: Key) -> Any:
-    """Return a key as a value of JSON."""
-    return {"bytes": key.hex()} if isinstance(key, bytes) else key
 
 
 def name_of(key: Key) -> str:

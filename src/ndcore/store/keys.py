@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 from urllib.parse import urlsplit
 
 from ndcore.checks import imported, is_int
@@ -41,6 +42,20 @@ def decode_key(name: bytes) -> Key:
     if name[:1] == b"i" and len(name) == 9:
         return int.from_bytes(name[1:], "little", signed=True)
     raise ValueError(f"{name[:40]!r} is not a key")
+
+
+def key_as_json(key: Key) -> Any:
+    """Return a key as a value of JSON: a str, an int, or bytes in hexadecimal."""
+    return {"bytes": key.hex()} if isinstance(key, bytes) else key
+
+
+def key_of_json(value: Any) -> Key:
+    """Return the key of a value of JSON. ValueError where it is none."""
+    if isinstance(value, dict) and list(value) == ["bytes"] and isinstance(value["bytes"], str):
+        return bytes.fromhex(value["bytes"])
+    if isinstance(value, str) or is_int(value):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f'a key is a string, an integer or {{"bytes": "…"}} in hexadecimal, got {value!r:.80}')
 
 
 def hash_key(name: bytes, secret: bytes) -> int:

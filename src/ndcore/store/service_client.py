@@ -21,10 +21,10 @@ from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, Type
 
 from ndcore._types import Text
 from ndcore.checks import imported
-from ndcore.serve.bodies import JSON, LINES
-from ndcore.serve.keys import key_as_json, read_keys
+from ndcore.store.keys import key_as_json, key_of_json
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds, moment
 
+JSON, LINES = "application/json", "application/x-ndjson"
 PURPOSE = "a client of ndcore serve --write"
 TRIES = 6  # of a request, the waits between them are 0.1, 0.2, 0.4 … seconds, or what the server says
 SECONDS = 60.0  # for an answer
@@ -139,7 +139,7 @@ def cluster(key: Key) -> Conversation[list[Key]]:
     keys: list[Key] = []
     for number in range(1, 1 << 30):
         answer = yield Call("document", {**_word(key), "page": number, "size": 500})
-        keys += [_given(member["key"]) for member in answer["cluster"]["members"]]
+        keys += [key_of_json(member["key"]) for member in answer["cluster"]["members"]]
         if not answer["cluster"]["page"]["more"]:
             break
     return keys
@@ -152,8 +152,8 @@ def clusters(least: int = 1) -> Conversation[list[list[Key]]]:
         answer = yield Call("clusters", {"least": least, "page": number, "size": 500})
         for each in answer["clusters"]:
             complete = len(each["members"]) == each["documents"]
-            listed.append([_given(key) for key in each["members"]] if complete
-                          else (yield from cluster(_given(each["representative"]))))
+            listed.append([key_of_json(key) for key in each["members"]] if complete
+                          else (yield from cluster(key_of_json(each["representative"]))))
         if not answer["page"]["more"]:
             break
     return listed
@@ -162,7 +162,7 @@ def clusters(least: int = 1) -> Conversation[list[list[Key]]]:
 def locate(key: Key) -> Conversation[Key]:
     """Return the key of the cluster of a page that was seen last, as `Store.locate`."""
     answer = yield Call("locate", _word(key))
-    return _given(answer["located"])
+    return key_of_json(answer["located"])
 
 
 def history(key: Key) -> Conversation[list[Version]]:
@@ -179,7 +179,7 @@ def history(key: Key) -> Conversation[list[Version]]:
 def text(key: Key) -> Conversation[Text]:
     """Return the text of the last version of a page, as `Store.text`."""
     answer = yield Call("text", _word(key))
-    return _given(answer["text"])  # type: ignore[return-value]
+    return key_of_json(answer["text"])  # type: ignore[return-value]
 
 
 def stats() -> Conversation[dict[str, Any]]:
@@ -217,17 +217,12 @@ def _word(key: Key) -> dict[str, Any]:
     return {"key": key.hex() if isinstance(key, bytes) else key, "kind": type(key).__name__}
 
 
-def _given(value: Any) -> Key:
-    """Return a key of an answer."""
-    return read_keys(value, "str")[0]
-
-
 def _key(value: Any) -> Key | None:
-    return None if value is None else _given(value)
+    return None if value is None else key_of_json(value)
 
 
 def _verdict(answer: dict[str, Any]) -> Verdict:
-    return Verdict(_given(answer["key"]), answer["verdict"], _key(answer["of"]), _key(answer["equal"]),
+    return Verdict(key_of_json(answer["key"]), answer["verdict"], _key(answer["of"]), _key(answer["equal"]),
                    answer["resemblance"], answer["contained"], answer["containing"], answer["version"],
                    microseconds(answer["date"]), answer["exact"])
 
@@ -328,7 +323,7 @@ def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
             return json.dumps(value, separators=(",", ":")).encode()
 
     if isinstance(body, list):
-        return b"".join(encoded(line) + b"\n" for line in body), LINES[0]
+        return b"".join(encoded(line) + b"\n" for line in body), LINES
     return encoded(body), JSON
 
 
@@ -433,6 +428,9 @@ class ServiceClient(_Service):
         for batch in batches_of(items):
             yield from self._talk(decide_part(batch, [next(keys) for _ in batch]))
 
+    def flush(self) -> None:
+        """Return at once: what is answered is on disk."""
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
@@ -512,6 +510,9 @@ class AsyncServiceClient(_Service):
         for batch in batches_of(items):
             for verdict in await self._talk(decide_part(batch, [next(keys) for _ in batch])):
                 yield verdict
+
+    async def flush(self) -> None:
+        """Return at once: what is answered is on disk."""
 
     async def close(self) -> None:
         """Close the connections."""

@@ -17,8 +17,8 @@ from writing import Serving, Written, make_store, make_tokens, written
 
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
-from ndcore.serve import client as module
-from ndcore.serve.client import AsyncServiceClient, Call, Reply, ServiceClient
+from ndcore.store import service_client as module
+from ndcore.store.service_client import AsyncServiceClient, Call, Reply, ServiceClient
 
 PAGES: list[tuple[Any, Any, float]] = [
     ("a", "one two three four", 1.0), ("b", b"one two three four", 2.0), (7, "one two three four five", 3.0),
