@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, parse_body, parse_query, read_body
+from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, parse_body, parse_object, parse_query, read_body
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ROUTES
 
@@ -22,13 +22,13 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
 
 
 def test_a_body_is_joined() -> None:
-    assert asyncio.run(read_body(chunks(b"ab", b"", b"c"), "3", 10)) == b"abc"
+    assert asyncio.run(read_body(chunks(b"ab", b"", b"c"), "3", 10, 5)) == b"abc"
 
 
 @pytest.mark.parametrize("declared", [None, "1", "x", "-5", "9" * 40])
 def test_a_body_is_bounded(declared: str | None) -> None:
     with pytest.raises(Refused) as refused:
-        asyncio.run(read_body(chunks(*[b"x" * (1 << 20)] * 4), declared, 1000))
+        asyncio.run(read_body(chunks(*[b"x" * (1 << 20)] * 4), declared, 1000, 5))
     assert refused.value.status == 413
 
 
@@ -68,3 +68,20 @@ def test_texts_are_bounded_in_bytes(values: dict[str, Any], fits: bool) -> None:
     else:
         with pytest.raises(Refused, match="at most 10"):
             check_texts(values, 10)
+
+
+def test_many_names_of_which_the_last_is_there_twice_take_linear_time() -> None:
+    names = "".join(f'"{i}":0,' for i in range(200_000))
+    with pytest.raises(Refused, match="'199999' is given twice"):
+        parse_object(f'{{{names}"199999":1}}'.encode(), "it")
+
+
+def test_a_body_that_does_not_come_is_refused() -> None:
+    async def trickle() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x"
+            await asyncio.sleep(0.01)
+
+    with pytest.raises(Refused, match=r"did not come in 0\.1 seconds") as refused:
+        asyncio.run(read_body(trickle(), None, 1 << 20, 0.1))
+    assert refused.value.status == 408

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import shutil
 import urllib.request
 from pathlib import Path
 
@@ -80,3 +81,18 @@ def test_a_server_that_only_reads_has_no_log(tmp_path: Path, capsys: pytest.Capt
     pytest.importorskip("starlette")
     assert main(["serve", str(tmp_path), "--log", "-"]) == 2
     assert "--log needs --write" in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_written_fails_no_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = tmp_path / "logs"
+    place.mkdir()
+    log = RequestLog(place / "log")
+    write(log)
+    shutil.rmtree(place)
+    write(log)
+    write(log)
+    assert [record.levelname for record in caplog.records] == ["ERROR"]  # once
+    place.mkdir()
+    write(log)
+    assert len((place / "log").read_text().splitlines()) == 1
+    log.close()

@@ -241,3 +241,29 @@ def test_what_fails_in_the_midst_of_a_stream_ends_it_after_all_that_is_kept(
     answers = lines(asked.ask("decide-many", [{"key": f"k{i}", "text": f"t {i} u"} for i in range(4 * PART)]))
     assert answers.pop()["error"]["status"] == (429 if call == "put" else 507)
     assert [answer["key"] for answer in answers] == [f"k{i}" for i in range(2 * PART)] and len(asked.store) == 2 * PART
+
+
+@pytest.mark.parametrize("date", [10**400, 1e308, "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+01:00", -1e300])
+def test_dates_out_of_all_years_are_refused(asked: Written, date: Any) -> None:
+    for route in ("decide", "seen"):
+        body = {"key": "a", "date": date, **({"text": "b"} if route == "decide" else {})}
+        refused = asked.ask(route, body)
+        assert refused.status_code == 400 and "1 and 9999" in refused.json()["detail"]
+    assert asked.ask("expire", {"before": date}).status_code == 400
+
+
+def test_a_full_disk_is_told_by_every_route(asked: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked.ask("decide", {"key": "a", "text": "b c"})
+    reloads: list[int] = []
+    monkeypatch.setattr(asked.store._directory, "reload", lambda: reloads.append(1))
+    monkeypatch.setattr(asked.store._directory.log, "append", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(asked.store, "backup", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    key = {"key": "a"}
+    for route, body in (("seen", key), ("remove", key), ("expire", {"before": "2030-01-01"}), ("backup", {})):
+        response = asked.ask(route, body)
+        assert response.status_code == 507 and response.headers["retry-after"], route
+    assert not reloads  # nothing was changed, so the state need not be made again
+
+
+def test_paths_with_a_slash_behind_them_are_not_redirected(asked: Written) -> None:
+    assert asked.client.get("/api/about/", follow_redirects=False).status_code == 404

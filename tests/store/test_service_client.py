@@ -264,3 +264,59 @@ def test_a_graceful_stop_answers_what_it_took(tmp_path: Path) -> None:
     kept = [verdict for verdict in told if isinstance(verdict, nd.Verdict)]
     with nd.Store.open(tmp_path / "store") as store:
         assert len(kept) <= len(store) and all(verdict.key in store for verdict in kept) and store.check() == []
+
+
+@pytest.mark.parametrize("token", ["secret\n", "se cret", "sécret", "secret\x00"])
+def test_a_token_that_no_header_holds_is_refused_without_its_words(token: str) -> None:
+    with pytest.raises(ValueError, match="the token has a blank") as raised:
+        ServiceClient("http://localhost:1", token)
+    assert "cret" not in str(raised.value)
+
+
+def test_what_would_be_done_twice_is_not_asked_again(asked: Written, tmp_path: Path) -> None:
+    client = Direct(asked)
+    client.decide("a", "one two", 1.0)
+    for call in (client.backup, lambda: client.expire("2000-01-01"), lambda: client.remove("a")):
+        client.lost = 1
+        with pytest.raises(ConnectionError, match="may have been done"):
+            call()
+    assert len(list((tmp_path / "backups").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "kind"),
+    [
+        (404, b"<html>not here</html>", RuntimeError), (404, b'{"status": 404, "detail": "no page"}', RuntimeError),
+        (404, b'{"status": 404, "detail": "x", "type": "urn:ndcore:unknown-key"}', KeyError),
+        (200, b"<html></html>", RuntimeError), (200, b"{}\n{}\n{}\n", RuntimeError), (301, b"", RuntimeError),
+    ],
+)  # fmt: skip
+def test_answers_of_something_else(status: int, content: bytes, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        module._answer(Call("decide-many", {}, [{}, {}]), Reply(status, None, content))
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b'"x"', b'{"documents": "many"}'])
+def test_an_answer_without_its_fields_is_not_an_error_of_the_caller(
+    asked: Written, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    client = Direct(asked)
+    monkeypatch.setattr(module, "_reply", lambda _: Reply(200, None, content))
+    for call in (lambda: len(client), lambda: client.decide("a", "b"), lambda: client.locate("a")):
+        with pytest.raises(RuntimeError, match="ndcore serve --write does not"):
+            call()
+
+
+def test_a_server_cannot_let_a_client_wait_for_long(asked: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(module, "_reply", lambda _: Reply(503, 1e20, b""))
+    with pytest.raises(ConnectionError):
+        Direct(asked, tries=2).stats()
+    assert waits == [module.LONGEST_WAIT]
+
+
+def test_long_keys_are_sent_in_small_requests() -> None:
+    parts = list(module._parts_of((f"{i}" + "k" * 40_000, "text") for i in range(20)))
+    assert [len(part) for part in parts] == [3] * 6 + [2]
+    assert [len(part) for part in module._parts_of((f"k{i}", "text") for i in range(600))] == [256, 256, 88]

@@ -104,6 +104,7 @@ def application(
         routes += [Path(path, endpoint) for path, endpoint in probes.endpoints.items()]
     pages = access is None
     site = Starlette(routes=routes, exception_handlers=_problem_handlers(pages))
+    site.router.redirect_slashes = False
     guard = Guard(site, lambda scope, error: _answer_problem(error, scope["path"], pages), hosts if pages else None)
     if not isinstance(source, WrittenSource):
         return guard
@@ -135,7 +136,7 @@ def _make_endpoint(
         given += [("idempotency_key", key.strip('"')) for key in request.headers.getlist("idempotency-key")]
         if route.posted:
             check_coding(request.headers.get("content-encoding"))
-            body = await work.within(read_body(request.stream(), request.headers.get("content-length"), limits.text))
+            body = await read_body(request.stream(), request.headers.get("content-length"), limits.text, limits.seconds)
             given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
         asked = route.values(given)
         check_texts(asked, limits.text)
@@ -191,7 +192,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
             raise
         except Exception as error:
             raise _fail(route, error) from error
-        return _StreamedAnswers(route, first, answers, encoder, limits.seconds)
+        return _StreamedAnswers(route, first, answers, encoder)
 
     return endpoint
 
@@ -212,14 +213,14 @@ class _LineAnswers:
 
 
 class _StreamedAnswers(Response):
-    """Answers that are sent as they come, and why they end early, if they do. A client that does not read is left."""
+    """Answers that are sent as they come, and why they end early, if they do."""
 
     def __init__(self, route: Route, first: list[Any], others: AsyncIterator[list[Any]],
-                 encoder: ArrowAnswers | _LineAnswers, seconds: float) -> None:
+                 encoder: ArrowAnswers | _LineAnswers) -> None:
         self.status_code, self.background, self.body, self.media_type = 200, None, b"", encoder.media_type
         self.init_headers()
         del self.raw_headers[0]  # the length, which nobody knows
-        self._route, self._first, self._others, self._seconds, self._encoder = route, first, others, seconds, encoder
+        self._route, self._first, self._others, self._encoder = route, first, others, encoder
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -238,7 +239,7 @@ class _StreamedAnswers(Response):
         await self._send(send, self._encoder.finish(), more=False)
 
     async def _send(self, send: Any, body: bytes, more: bool = True) -> None:
-        await asyncio.wait_for(send({"type": "http.response.body", "body": body, "more_body": more}), self._seconds)
+        await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
 # ---- requests without an answer
@@ -252,7 +253,8 @@ def _fail(route: Route, error: Exception) -> Refused:
 
 def _problem(error: Refused) -> dict[str, Any]:
     """Return a problem for JSON (RFC 9457)."""
-    return {"title": HTTPStatus(error.status).phrase, "status": error.status, "detail": error.message}
+    kind = {} if error.kind is None else {"type": error.kind}
+    return {**kind, "title": HTTPStatus(error.status).phrase, "status": error.status, "detail": error.message}
 
 
 def _answer_problem(error: Refused, path: str, pages: bool) -> Response:

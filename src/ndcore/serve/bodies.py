@@ -22,7 +22,7 @@ OTHER = 1 << 20  # bytes of the other values
 MOST_FIELDS = 32
 
 
-async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: int) -> bytes:
+async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: int, seconds: float) -> bytes:
     """Read the body of a request.
 
     Parameters
@@ -32,19 +32,22 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
         The header Content-Length.
     most : int
         Bytes of a text.
+    seconds : float
+        In which it must have come.
 
     Raises
     ------
     Refused
-        It is longer than a text of `most` bytes with escapes can be, whatever length was declared.
+        It is longer than a text of `most` bytes with escapes can be, whatever length was declared, or does not come in time.
     """
-    limit = ESCAPED * most + OTHER
+    limit, incoming = ESCAPED * most + OTHER, aiter(chunks)
+    end, late = asyncio.get_running_loop().time() + seconds, f"the body did not come in {seconds:g} seconds"
     too_large = Refused(413, f"a text has at most {most:,} bytes; send a smaller one, or start the server with a larger "
                              "--max-text")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared[:30]) > limit:
         raise too_large
     parts, size = [], 0
-    async for chunk in chunks:
+    while (chunk := await next_chunk(incoming, end, late)) is not None:
         size += len(chunk)
         if size > limit:
             raise too_large
@@ -178,7 +181,8 @@ def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON. ValueError where a name is there twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        repeated = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        seen: set[str] = set()
+        repeated = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"the name {repeated!r:.80} is given twice")
     return made
 

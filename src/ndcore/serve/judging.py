@@ -136,7 +136,8 @@ class _Judge:
         if not request.headers.get("origin"):  # the guard has compared it, where there is one
             raise Refused(403, "the request does not say which site it comes from (Origin); answer on the page of this "
                                "server")
-        body = await self._work.within(read_body(request.stream(), request.headers.get("content-length"), MOST_BODY))
+        declared = request.headers.get("content-length")
+        body = await read_body(request.stream(), declared, MOST_BODY, self._work.seconds)
         form = {name: str(value) for name, value in parse_query(body)}
         return form, form.get("person", "")
 

@@ -32,7 +32,8 @@ KEY = {"description": 'str, int, or {"bytes": "…"} in hexadecimal',
                                                            "required": ["bytes"], "additionalProperties": False}]}
 PROBLEM = {
     "type": "object", "description": "Why there is no answer (RFC 9457).", "required": ["title", "status", "detail"],
-    "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
+    "properties": {"type": {"type": "string", "description": "urn:ndcore:unknown-key: the store has no such page"},
+                   "title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
 }
 BASE64 = {"type": "object", "properties": {"base64": {"type": "string"}}, "required": ["base64"],
           "additionalProperties": False}

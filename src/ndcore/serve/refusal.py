@@ -18,8 +18,10 @@ class Refused(Exception):
         The offending value, what is accepted, and what to do next.
     headers : dict
         Of the answer to this request alone.
+    kind : str or None
+        A name for programs (the member "type" of RFC 9457), where the status has several meanings.
     """
 
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None, kind: str | None = None) -> None:
         super().__init__(message)
-        self.status, self.message, self.headers = status, message, headers or {}
+        self.status, self.message, self.headers, self.kind = status, message, headers or {}, kind

@@ -12,6 +12,8 @@ from ndcore._types import AnyPath
 
 STANDARD_ERROR = "-"
 
+log = logging.getLogger("ndcore.serve")
+
 
 class RequestLog:
     """The log.
@@ -30,6 +32,7 @@ class RequestLog:
     def __init__(self, path: AnyPath) -> None:
         self._handler = (logging.StreamHandler() if os.fspath(path) == STANDARD_ERROR
                          else WatchedFileHandler(os.fspath(path), encoding="utf-8"))
+        self._failed = False
 
     def write(
         self, *, came: float, token: str | None, route: str, status: int, seconds: float, pages: int, received: int
@@ -54,7 +57,13 @@ class RequestLog:
         time = dt.datetime.fromtimestamp(came, dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = {"time": time, "token": token, "route": route, "status": status, "milliseconds": round(1000 * seconds, 3),
                 "pages": pages, "bytes": received}
-        self._handler.handle(logging.makeLogRecord({"msg": json.dumps(line)}))
+        try:
+            self._handler.handle(logging.makeLogRecord({"msg": json.dumps(line)}))
+            self._failed = False
+        except OSError as error:  # its directory is gone: no request fails for that
+            if not self._failed:
+                log.error("the log of requests cannot be written: %s", error)
+            self._failed = True
 
     def close(self) -> None:
         """Close the file."""

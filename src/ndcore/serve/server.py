@@ -171,13 +171,13 @@ def run(
     answered have half a minute to end. tls: files of the certificate and of its key.
     """
     uvicorn = check_installed()
-    from ndcore.serve.connections import TimedConnection
+    from ndcore.serve.connections import timed_connections
 
     certificate, key = (None, None) if tls is None else (os.fspath(tls[0]), os.fspath(tls[1]))
     config = uvicorn.Config(
-        application, http=type("Connection", (TimedConnection,), {"seconds": seconds}), ws="none", loop="asyncio",
-        lifespan="off", log_level="warning", access_log=False, proxy_headers=False, server_header=False, date_header=False,
-        limit_concurrency=256, timeout_keep_alive=5, timeout_graceful_shutdown=1 if stop is None else 30,
+        application, http=timed_connections(seconds), ws="none", loop="asyncio", lifespan="off", log_level="warning",
+        access_log=False, proxy_headers=False, server_header=False, date_header=False,
+        timeout_keep_alive=5, timeout_graceful_shutdown=1 if stop is None else 30,
         h11_max_incomplete_event_size=MOST_HEADERS, ssl_certfile=certificate, ssl_keyfile=key,
     )
 

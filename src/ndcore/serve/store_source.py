@@ -33,6 +33,7 @@ from ndcore.serve.answers import (
 from ndcore.serve.keys import Key, name_of, read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.store.keys import normalise_url
+from ndcore.store.service_client import UNKNOWN_KEY
 from ndcore.store.store import Store
 from ndcore.text.shingling import Shingling
 
@@ -196,7 +197,7 @@ def find_key(store: Store, word: Any, kind: str | None) -> Key:
                 return key
         except (TypeError, ValueError):  # of another kind, or too long
             continue
-    raise Refused(404, f"the store has no document with the key {word!r:.200}")
+    raise Refused(404, f"the store has no document with the key {word!r:.200}", kind=UNKNOWN_KEY)
 
 
 def _read_text(store: Store, key: Key) -> Text | None:

@@ -115,26 +115,23 @@ class WrittenSource(StoreSource):
 
     def seen(self, asked: Asked) -> Seen:
         """Note that a page is gone."""
-        for key in read_keys(asked["key"], asked.get("kind")):
-            try:
-                if self._store.mark_gone(key, asked.get("date")):
-                    self._store.flush()
-                    return Seen(True)
-            except (TypeError, ValueError) as error:
-                raise Refused(400, str(error)) from error
-        return Seen(False)
+        with _meaning_of_errors():
+            known = any(self._store.mark_gone(key, asked.get("date")) for key in read_keys(asked["key"], asked.get("kind")))
+            self._store.flush()
+        return Seen(known)
 
     def remove(self, asked: Asked) -> Removed:
         """Forget a page."""
-        with self._follow_writer() as store:
+        with self._follow_writer() as store, _meaning_of_errors():
             store.remove(find_key(store, asked["key"], asked.get("kind")))
             store.flush()
         return Removed(1)
 
     def expire(self, asked: Asked) -> Removed:
         """Forget the pages that are older than a date."""
-        count = self._store.expire(asked["before"])
-        self._store.flush()
+        with _meaning_of_errors():
+            count = self._store.expire(asked["before"])
+            self._store.flush()
         return Removed(count)
 
     def text(self, asked: Asked) -> StoredText:
@@ -152,7 +149,8 @@ class WrittenSource(StoreSource):
         if self._backups is None:
             raise Refused(404, "this server has no directory of backups; start it with --backups DIR")
         name = f"{self.name}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S.%fZ}"
-        self._store.backup(self._backups / name)
+        with _meaning_of_errors():
+            self._store.backup(self._backups / name)
         return BackedUp(name)
 
     @property
@@ -212,7 +210,7 @@ def _meaning_of_errors() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in FULL:
-            raise Refused(507, f"the page is not kept: {error}; make room, and send it again",
+            raise Refused(507, f"nothing of this is kept: {error}; make room, and ask again",
                           {"retry-after": "60"}) from error
         raise
     except (TypeError, ValueError) as error:

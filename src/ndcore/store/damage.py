@@ -10,10 +10,10 @@ import numpy as np
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
-from ndcore.store.engine import Batch, mark_gone
+from ndcore.store.engine import Batch, gone_record
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode
+from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, gone_since, pages_of
@@ -86,8 +86,9 @@ def _carry_gone(old: State, new: State, number: int) -> None:
     with contextlib.suppress(CorruptFile):
         date, document = gone_since(old, number), old.document(number)
         known = new.find(document.name, new.preparer.hashed(document.name))
-        if date is not None and known is not None:
-            mark_gone(new, known, date)
+        record = None if date is None or known is None else gone_record(new, known, date)
+        if record is not None:
+            new.apply(record, new.log.append([encode(record)])[0])
 
 
 def says_more(log: Log, state: State) -> bool:

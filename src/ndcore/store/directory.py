@@ -20,7 +20,7 @@ from ndcore.storage.disk_space import FULL, sync
 from ndcore.storage.lock import Lock
 from ndcore.store.compaction import rewrite
 from ndcore.store.damage import salvage, says_more
-from ndcore.store.engine import Batch, mark_gone
+from ndcore.store.engine import Batch, gone_record
 from ndcore.store.labels import Plan
 from ndcore.store.log import Log
 from ndcore.store.log_files import is_log, logs_in, numbers_in, tag_in
@@ -223,8 +223,12 @@ class Directory:
 
     def mark_gone(self, number: int, date: int) -> None:
         """Note that the page of a document is there no more."""
-        with self._whole():
-            mark_gone(self.state, number, date)
+        with self.trusting():
+            record = gone_record(self.state, number, date)
+        if record is not None:
+            position = self.log.append([encode(record)])[0]
+            with self._whole():
+                self.state.apply(record, position)
 
     @contextlib.contextmanager
     def _whole(self, batch: Batch | None = None) -> Iterator[None]:

@@ -72,14 +72,13 @@ def hold(state: State, page: Page) -> Verdict:
     return decision.verdict
 
 
-def mark_gone(state: State, number: int, date: int) -> None:
-    """Write to the log that the page of a live document is there no more, unless it is known."""
+def gone_record(state: State, number: int, date: int) -> Sighting | None:
+    """Return the record that the page of a live document is there no more; None where that is known."""
     if state.columns.get("flags", number) & GONE:
-        return
+        return None
     last, previous = state.last(number), state.columns.get("last", number)
     origin = last.origin if isinstance(last, Sighting) else previous
-    record = Sighting(number, origin, last.flags & VALID, Version(date, "gone", None), state.whole(last), previous)
-    state.apply(record, state.log.append([encode(record)])[0])
+    return Sighting(number, origin, last.flags & VALID, Version(date, "gone", None), state.whole(last), previous)
 
 
 def look(state: State, page: Page) -> Verdict:

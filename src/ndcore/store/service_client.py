@@ -28,6 +28,9 @@ JSON, LINES = "application/json", "application/x-ndjson"
 PURPOSE = "a client of ndcore serve --write"
 TRIES = 6  # of a request, the waits between them are 0.1, 0.2, 0.4 … seconds, or what the server says
 SECONDS = 60.0  # for an answer
+LONGEST_WAIT = 60.0  # seconds, whatever the server says
+ANSWERED = 1 << 18  # bytes of answers, about, of a request that is sent as a whole before they are read
+UNKNOWN_KEY = "urn:ndcore:unknown-key"  # the type of the problem that the store has no such page
 AGAIN = (429, 502, 503, 504)  # the server is busy or stops, or its proxy does not reach it
 TOKEN = "NDCORE_TOKEN"  # the variable of the environment
 
@@ -36,11 +39,15 @@ T = TypeVar("T")
 
 
 class Call(NamedTuple):
-    """A request: its route, the values of its query, and its body; a list is lines of JSON. None: GET, without a body."""
+    """A request: its route, the values of its query, and its body; a list is lines of JSON. None: GET, without a body.
+
+    once: it is not sent again where its answer is lost, since it would do its work again.
+    """
 
     route: str
     query: dict[str, Any]
     body: dict[str, Any] | list[dict[str, Any]] | None = None
+    once: bool = False
 
 
 class Reply(NamedTuple):
@@ -101,21 +108,21 @@ def mark_gone(key: Key, date: Date = None) -> Conversation[bool]:
 
 
 def remove(key: Key) -> Conversation[None]:
-    """Forget a page with all its versions, as `Store.remove`. KeyError if there is none: also if an answer was lost."""
-    yield Call("remove", {}, _named(key))
+    """Forget a page with all its versions, as `Store.remove`. KeyError if there is none."""
+    yield Call("remove", {}, _named(key), once=True)
 
 
 def expire(before: Date) -> Conversation[int]:
     """Forget the pages whose last version is older than a date, and return how many, as `Store.expire`."""
     if before is None:
         raise TypeError("before is None; give a date: pages whose last version is older are forgotten")
-    answer = yield Call("expire", {}, {"before": _date(before)})
+    answer = yield Call("expire", {}, {"before": _date(before)}, once=True)
     return int(answer["pages"])
 
 
 def backup() -> Conversation[str]:
     """Copy the store to the server's directory of backups, and return the name of the copy there."""
-    answer = yield Call("backup", {}, {})
+    answer = yield Call("backup", {}, {}, once=True)
     return str(answer["name"])
 
 
@@ -242,6 +249,10 @@ def _converse(talk: Conversation[T], tries: int) -> Steps[T]:
             call = talk.send(answer) if raised is None else talk.throw(raised)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        except (KeyError, TypeError, ValueError) as error:
+            if answer is None:  # a value of the caller is at fault
+                raise
+            raise RuntimeError(f"the server answers what ndcore serve --write does not: {answer!r:.200}") from error
         answer, raised = None, None
         try:
             answer = yield from _exchange(call, tries)
@@ -255,6 +266,7 @@ def _exchange(call: Call, tries: int) -> Steps[Any]:
     while True:
         reply = yield call
         wait = 0.0
+        lost = not isinstance(reply, Reply)
         if isinstance(reply, Reply):
             if reply.status not in AGAIN:
                 try:
@@ -262,7 +274,9 @@ def _exchange(call: Call, tries: int) -> Steps[Any]:
                 except _Cut as cut:
                     reply = cut
             else:
-                wait, reply = reply.wait or 0.0, _Cut(_detail(reply.content))
+                wait, reply = min(reply.wait or 0.0, LONGEST_WAIT), _Cut(_detail(reply.content))
+        if call.once and lost:
+            raise ConnectionError(f"the answer to {call.route} was lost ({reply}); it may have been done") from None
         if not waits:
             raise ConnectionError(f"{call.route} got no answer in {tries} tries: {reply}; what was sent may be kept or not: "
                                   "send it again with the same idempotency key")
@@ -276,17 +290,23 @@ class _Cut(Exception):
 def _answer(call: Call, reply: Reply) -> Any:
     """Return the answer of a reply. Raises the error that it says."""
     if reply.status != 200:
-        _raise(reply.status, _detail(reply.content))
+        _raise(_problem(reply))
+    try:
+        answers = [json.loads(line) for line in reply.content.splitlines()]
+    except ValueError:
+        raise RuntimeError(f"the server answers what is not JSON, so it is not ndcore serve --write: "
+                           f"{reply.content[:200]!r}") from None
     if not isinstance(call.body, list):
-        return json.loads(reply.content)
-    answers = [json.loads(line) for line in reply.content.splitlines()]
+        return answers[0] if len(answers) == 1 else answers
     if answers and "error" in answers[-1]:
         problem = answers[-1]["error"]
         if problem["status"] in AGAIN:
             raise _Cut(problem["detail"])
-        _raise(problem["status"], f"{problem['detail']} (the {len(answers) - 1} pages before are kept)")
+        _raise({**problem, "detail": f"{problem['detail']} (the {len(answers) - 1} pages before are kept)"})
     if len(answers) < len(call.body):
         raise _Cut(f"the answer has {len(answers)} of {len(call.body)} lines")
+    if len(answers) > len(call.body):
+        raise RuntimeError(f"the server answers {len(answers)} lines to {len(call.body)} pages")
     return answers
 
 
@@ -298,12 +318,25 @@ def _detail(content: bytes) -> str:
         return content[:200].decode("utf-8", "replace")
 
 
-def _raise(status: int, detail: str) -> NoReturn:
+def _problem(reply: Reply) -> dict[str, Any]:
+    """Return the problem of a reply. RuntimeError where something else than ndcore answers."""
+    try:
+        problem: dict[str, Any] = json.loads(reply.content)
+        if problem["status"] == reply.status and isinstance(problem["detail"], str):
+            return problem
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise RuntimeError(f"the server answers {reply.status}, and not as ndcore serve --write does: {reply.content[:200]!r}")
+
+
+def _raise(problem: dict[str, Any]) -> NoReturn:
+    """Raise the error that a problem means."""
+    status, detail = problem["status"], problem["detail"]
     if status in (400, 413, 415, 422):
         raise ValueError(detail)
     if status in (401, 403):
         raise PermissionError(errno.EACCES, detail)
-    if status == 404:
+    if status == 404 and problem.get("type") == UNKNOWN_KEY:
         raise KeyError(detail)
     if status in (409, 410):
         raise LookupError(detail)
@@ -350,6 +383,9 @@ class _Service:
         token = token or os.environ.get(TOKEN)
         if not token:
             raise ValueError(f"there is no token; give token=, or set the variable {TOKEN}: ndcore token makes one")
+        if not (token.isascii() and token.isprintable() and " " not in token):
+            raise ValueError("the token has a blank, an end of line or a character that is not ASCII; give it as ndcore "
+                             "token printed it")
         httpx = imported("httpx", PURPOSE)
         self.url, self._tries, self._errors = url.rstrip("/"), tries, (httpx.TransportError,)
         self._http: Any = self._open(httpx)(
@@ -425,8 +461,8 @@ class ServiceClient(_Service):
         Each verdict that is yielded is on disk. idempotency_keys: one for each page; None: own ones of this call.
         """
         keys = _keys(idempotency_keys)
-        for batch in batches_of(items):
-            yield from self._talk(decide_part(batch, [next(keys) for _ in batch]))
+        for part in _parts_of(items):
+            yield from self._talk(decide_part(part, [next(keys) for _ in part]))
 
     def flush(self) -> None:
         """Return at once: what is answered is on disk."""
@@ -507,8 +543,8 @@ class AsyncServiceClient(_Service):
     ) -> AsyncIterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`."""
         keys = _keys(idempotency_keys)
-        for batch in batches_of(items):
-            for verdict in await self._talk(decide_part(batch, [next(keys) for _ in batch])):
+        for part in _parts_of(items):
+            for verdict in await self._talk(decide_part(part, [next(keys) for _ in part])):
                 yield verdict
 
     async def flush(self) -> None:
@@ -546,6 +582,21 @@ class AsyncServiceClient(_Service):
                 reply = _reply(await self._http.request(**_request(step)))
             except self._errors as error:
                 reply = error
+
+
+def _parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
+    """Cut items into requests, whose answers, with three keys each, are not many bytes."""
+    for batch in batches_of(items):
+        part: list[Item] = []
+        size = 0
+        for item in batch:
+            part.append(item)
+            size += 3 * len(str(item[0]))
+            if size > ANSWERED:
+                yield part
+                part, size = [], 0
+        if part:
+            yield part
 
 
 def _keys(given: Iterable[str] | None) -> Iterator[str]:

@@ -31,6 +31,7 @@ BARE = 0xA0761D6478BD642F  # added too where there are no shingles
 ANSWERS = 0x589965CC75374CC3  # of receipts: a digest of the idempotency key finds the document
 COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
 
+CLOCK = 3_600_000_000  # microseconds by which the clock of a writer may go back
 LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
 
 
@@ -176,7 +177,7 @@ class State(RecordReader):
     def find_receipt(self, key: bytes, since: int) -> tuple[Receipt, int] | None:
         """Find the receipt of an idempotency key, and the position of its record. None where there is none since a date.
 
-        O(versions of a document), of the one whose record it is.
+        O(versions since then of the document whose record it is).
         """
         for number in self.indexes.digests.search(np.array([_receipt_value(key)], np.uint64)).tolist():
             position = self.columns.get("last", number) if number < self.n else 0
@@ -185,7 +186,8 @@ class State(RecordReader):
                 receipt = record.receipt
                 if receipt is not None and receipt.key == key and receipt.date >= since:
                     return receipt, position
-                position = record.previous if isinstance(record, Sighting) else 0
+                old = receipt is not None and receipt.date < since - CLOCK  # and so are the versions before
+                position = record.previous if isinstance(record, Sighting) and not old else 0
         return None
 
     def may_have_receipts(self, keys: Sequence[bytes]) -> bool:

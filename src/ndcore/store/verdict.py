@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -74,14 +73,17 @@ def microseconds(date: Date) -> int:
         except ValueError:
             raise ValueError(f"the date {date!r:.80} is not ISO 8601; write 2026-01-31 or 2026-01-31T12:00:00Z") from None
     if isinstance(date, dt.datetime):
-        return ((date if date.tzinfo else date.replace(tzinfo=dt.UTC)) - _EPOCH) // _MICROSECOND
+        made = ((date if date.tzinfo else date.replace(tzinfo=dt.UTC)) - _EPOCH) // _MICROSECOND
+        if not _FIRST <= made <= _LAST:  # by its zone
+            raise ValueError(f"the date {date.isoformat()} is not between the years 1 and 9999 in UTC")
+        return made
     if isinstance(date, dt.date):
         return (dt.datetime(date.year, date.month, date.day, tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND
     if not is_number(date):
         raise TypeError(f"the date is {date!r:.80} of type {type(date).__name__}; "
                         "it is a datetime, a date, a str of ISO 8601 or a number of seconds since 1970")
-    if not math.isfinite(date) or not _FIRST <= date * 1e6 <= _LAST:
-        raise ValueError(f"the date {date!r} is not a number of seconds between the years 1 and 9999")
+    if not _FIRST / 1e6 <= date <= _LAST / 1e6:  # also not for nan, and for an int that is no float
+        raise ValueError(f"the date {date!r:.80} is not a number of seconds between the years 1 and 9999")
     return int(date) * 1_000_000 + round((date - int(date)) * 1e6)
 
 
