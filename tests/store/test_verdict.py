@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from ndcore.store.verdict import Verdict, Version, microseconds
+from ndcore.store.verdict import Verdict, Version, microseconds, moment
 
 
 @pytest.mark.parametrize(("date", "expected"), [
@@ -43,3 +43,10 @@ def test_a_verdict_is_json():
     version = Version(0, "lexical", 1.0)
     assert list(version.as_dict()) == [field.name for field in dataclasses.fields(Version)]
     assert not version.real and version.as_dict()["change"] == "lexical"
+
+
+@pytest.mark.parametrize("date", ["9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01", 10**400, -(10**400)])
+def test_dates_that_are_out_of_all_years_in_utc_are_refused(date):
+    with pytest.raises(ValueError, match="between the years 1 and 9999"):
+        microseconds(date)
+    assert moment(microseconds("9999-12-31T23:59:59Z")).year == 9999

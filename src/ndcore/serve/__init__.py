@@ -1,5 +1,5 @@
-"""A local web server over a store or a collection: clusters, histories and marked differences, as pages and as JSON.
+"""Web servers: a store or a collection in the browser, as pages and as JSON; and a store that crawlers write to over HTTP.
 
-Imports `store`, `collection`, `report` and the rooms below them; Starlette and uvicorn are the extra `serve`. Nothing here
-changes what it shows.
+Imports `store`, `collection`, `report` and the rooms below them; Starlette and uvicorn are the extra `serve`. Only
+`written_source` changes a store, and `judging` a session.
 """
