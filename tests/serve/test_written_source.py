@@ -19,6 +19,7 @@ from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.serve.bodies import PART
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ADMIN, READ, WRITE, WRITTEN, routes_of
+from ndcore.storage.container import CorruptFile
 
 
 @pytest.fixture
@@ -267,3 +268,8 @@ def test_a_full_disk_is_told_by_every_route(asked: Written, monkeypatch: pytest.
 
 def test_paths_with_a_slash_behind_them_are_not_redirected(asked: Written) -> None:
     assert asked.client.get("/api/about/", follow_redirects=False).status_code == 404
+
+
+def test_damage_is_no_fault_of_who_asks(asked: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked.store, "decide_requests", lambda *_: (_ for _ in ()).throw(CorruptFile("a receipt")))
+    assert asked.ask("decide", {"key": "a", "text": "b"}).status_code == 500

@@ -271,3 +271,13 @@ def test_the_record_of_a_receipt_is_the_record_of_the_document(tmp_path: Path) -
         assert record.receipt.verdict == answer.verdict and record.receipt.key == digest_request(
             "1", store._directory.preparer.secret)
     assert module.LONGEST == 256
+
+
+def test_a_forged_answer_is_damage_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tmp_path / "s") as store:
+        monkeypatch.setattr("ndcore.store.engine.encode_verdict", lambda _: b"no verdict")
+        asked(store, ("1", "a", "one two three"))
+        monkeypatch.undo()
+        with pytest.raises(CorruptFile, match="the answer of a receipt"):
+            asked(store, ("1", "a", "one two three"))
+        assert asked(store, ("2", "b", "x y z"))[0].verdict.kept

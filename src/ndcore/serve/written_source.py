@@ -17,6 +17,7 @@ from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import WRITTEN
 from ndcore.serve.store_source import StoreSource, find_key
+from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import FULL
 from ndcore.store.pages import Pages
 from ndcore.store.receipts import RequestAnswer
@@ -197,10 +198,8 @@ class WrittenSource(StoreSource):
     def _prepare(self, asked: Sequence[Asked]) -> Pages:
         """Prepare pages."""
         items = [(_key_of(each), each["text"], each.get("date")) for each in asked]
-        try:
+        with _meaning_of_errors():
             return self._store.prepare_requests(items, [each.get("idempotency_key") for each in asked])
-        except (TypeError, ValueError) as error:
-            raise Refused(400, str(error)) from error
 
 
 @contextlib.contextmanager
@@ -212,6 +211,8 @@ def _meaning_of_errors() -> Iterator[None]:
         if error.errno in FULL:
             raise Refused(507, f"nothing of this is kept: {error}; make room, and ask again",
                           {"retry-after": "60"}) from error
+        raise
+    except CorruptFile:  # no fault of who asks
         raise
     except (TypeError, ValueError) as error:
         raise Refused(400, str(error)) from error
