@@ -65,3 +65,16 @@ def test_a_text_is_text() -> None:
     assert text.checked(b"x") == b"x" and text.checked("") == ""
     with pytest.raises(Refused):
         text.checked(5)
+
+
+@pytest.mark.parametrize("value", ["2026-03-01", "20260301", "2026-03-01T12:00:00+02:00", 1.5, 0])
+def test_dates(value: Any) -> None:
+    assert Parameter("date", "", "date").checked(value) == value
+
+
+@pytest.mark.parametrize("value", ["2026", "1.5", "1700000000", "now", True, [], {}])
+def test_dates_that_are_refused(value: Any) -> None:
+    """A string is never taken for a number: 20260301 is a day, and 1700000000 might be one to somebody."""
+    with pytest.raises(Refused, match=r"ISO 8601") as refused:
+        Parameter("date", "", "date").checked(value)
+    assert refused.value.status == 400

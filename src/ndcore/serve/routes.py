@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +27,8 @@ class Parameter:
     name : str
     about : str
     kind : "key", "text", "integer", "choice", "word" or "date"
-        A key is also a word of a key; a text is only in the body of a request; a date is ISO 8601, or a number of seconds
-        since 1970.
+        A key is also a word of a key; a text is only in the body of a request; a date is ISO 8601, or a number of JSON:
+        seconds since 1970.
     required : bool
     default : int, optional
     least, most : int
@@ -71,9 +70,6 @@ class Parameter:
         return value
 
     def _date(self, value: Any) -> str | float:
-        if isinstance(value, str):
-            with contextlib.suppress(ValueError):
-                value = float(value)
         try:
             microseconds(value)
         except (TypeError, ValueError) as error:
