@@ -16,7 +16,7 @@ EXTRAS = {  # optional package -> the extra of ndcore that has it
     "msgspec": "cli", "rich": "cli", "shtab": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot",
     "fsspec": "remote", "httpx": "client", "PyStemmer": "stem", "brotli": "web", "resiliparse": "web",
     "pyspark": "spark", "scrapy": "scrapy", "starlette": "serve", "uvicorn": "serve", "w3lib": "store",
-    "prometheus_client": "metrics",
+    "prometheus-client": "metrics",
 }
 MOST_NUMBERED = (1 << 32) - 1  # documents, and entries of one run: their numbers have 32 bits in kernels and files
 
@@ -126,7 +126,7 @@ def imported(module: str, purpose: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(missing(module.partition(".")[0], purpose)) from error
+        raise ImportError(missing(module.partition(".")[0].replace("_", "-"), purpose)) from error
 
 
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.store.receipts import Receipt
 from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.verdict import CHANGES, Version
 
@@ -280,6 +281,10 @@ def _field(name: str, record: Any, known: list[Any], rng: random.Random) -> Any:
         case "history":
             dates = [rng.choice([0, -(2**63), 2**63 - 1, 10**15]) for _ in range(rng.randrange(4))]
             return tuple(Version(date, rng.choice(CHANGES), rng.choice([None, 0.5, -9.0])) for date in dates)
+        case "receipt":
+            answer = rng.choice([b"", rng.randbytes(rng.randrange(80)), b"\x00" * 47])
+            made = Receipt(rng.randbytes(16), rng.randbytes(16), rng.choice([-(2**63), 0, 2**63 - 1]), answer)
+            return rng.choice([made, made, rng.choice(others)])
         case "whole" | "tokens":
             return rng.choice([rng.choice(others), rng.randbytes(16)]).ljust(len(old), b"x")[: len(old)]
         case _:  # names and evidence

@@ -143,7 +143,7 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
         Of `bind`.
     limits : Limits
     ready : callable
-        Called with the address before the first request is answered.
+        Called with the address when the first request can be answered, and a signal ends the process well.
 
     Raises
     ------
@@ -182,13 +182,16 @@ def run(
     )
 
     class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready(write_url(bound, "http" if tls is None else "https"))  # not before a signal would end it well
+
         def handle_exit(self, *signal: Any) -> None:
             if stop is not None:
                 stop()
             super().handle_exit(*signal)
 
-    bound.listen(128)  # whoever reads the address may ask at once
-    ready(write_url(bound, "http" if tls is None else "https"))
+    bound.listen(128)
     Server(config).run(sockets=[bound])
 
 

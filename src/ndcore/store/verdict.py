@@ -82,7 +82,7 @@ def microseconds(date: Date) -> int:
     if not is_number(date):
         raise TypeError(f"the date is {date!r:.80} of type {type(date).__name__}; "
                         "it is a datetime, a date, a str of ISO 8601 or a number of seconds since 1970")
-    if not _FIRST / 1e6 <= date <= _LAST / 1e6:  # also not for nan, and for an int that is no float
+    if not _FIRST / 1e6 <= date <= _LAST / 1e6:  # not so for nan either; an int may be too large for a float
         raise ValueError(f"the date {date!r:.80} is not a number of seconds between the years 1 and 9999")
     return int(date) * 1_000_000 + round((date - int(date)) * 1e6)
 
