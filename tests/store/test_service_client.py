@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import random
 import signal
 import threading
@@ -176,6 +177,16 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
     made = Serving(make_store(place / "store"), place / "tokens")
     yield made, token
     made.end()
+
+
+@pytest.mark.parametrize("kind", [ServiceClient, AsyncServiceClient])
+def test_the_signatures_are_those_of_methods(kind: Any) -> None:
+    names = ["decide", "peek", "mark_gone", "remove", "expire", "cluster", "locate", "history", "text"]
+    for name in names:
+        own, of_store = inspect.signature(getattr(kind, name)), inspect.signature(getattr(nd.Store, name))
+        assert own.return_annotation == of_store.return_annotation, name
+        shared = [parameter for parameter in own.parameters if parameter != "idempotency_key"]
+        assert shared == list(of_store.parameters)[:len(shared)], name
 
 
 def test_many_at_once_with_asyncio_and_threads(serving: tuple[Serving, str]) -> None:

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from functools import wraps
+from inspect import Parameter, signature
 from types import TracebackType
 from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, TypeAlias, TypeVar
 
@@ -36,6 +37,7 @@ TOKEN = "NDCORE_TOKEN"  # the variable of the environment
 
 Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Call(NamedTuple):
@@ -400,13 +402,23 @@ class _Service:
         raise NotImplementedError
 
 
+def _as_method(function: F) -> F:
+    """Let `inspect` and `help` show a function that wraps a conversation as a method that returns its value."""
+    talk = signature(function)
+    parameters = [Parameter("self", Parameter.POSITIONAL_ONLY), *talk.parameters.values()]
+    value = talk.return_annotation.removeprefix("Conversation[").removesuffix("]")
+    function.__signature__ = talk.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=value)
+    return function
+
+
 def _asked(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concatenate[ServiceClient, Parameters], T]:
     """Make a method of `ServiceClient` from a conversation."""
     @wraps(talk)
     def method(self: ServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
         return self._talk(talk(*arguments, **named))
 
-    return method
+    return _as_method(method)
 
 
 class ServiceClient(_Service):
@@ -507,7 +519,7 @@ def _awaited(
     async def method(self: AsyncServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
         return await self._talk(talk(*arguments, **named))
 
-    return method
+    return _as_method(method)
 
 
 class AsyncServiceClient(_Service):
