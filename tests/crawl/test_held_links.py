@@ -14,7 +14,8 @@ from benches import imported
 pytest.importorskip("zstandard", reason="the extra store is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
-from ndcore.crawl.held_links import BUDGET, HOSTS, KINDS, HeldLinks
+from ndcore.crawl.held_links import BUDGET, HOSTS, HeldLinks
+from ndcore.crawl.link_kinds import KINDS
 from ndcore.files.html_text import make_html_reader
 from ndcore.store.store import Store
 

@@ -548,6 +548,18 @@ class HistoryOptions(KeyOptions):
     json: bool = option(OUTPUT, "print a list of objects")
 
 
+@command("store rules", "list rules of URLs that lead to the same page", "store_rules.run_rules")
+class RulesOptions(StoreOptions):
+    """List rules of the URLs of each host: parameters that change nothing, and substrings that may be replaced by others
+    (Bar-Yossef, Keidar, Schonfeld 2009). Each with its support, the distinct contents that were seen under two URLs that it
+    makes equal, and its confidence, their share where it also makes URLs of other contents equal. Keys that are no URLs are
+    left out. The rules are mined and not yet tried: a crawl with NDCORE_RULES tries them on its own pages.
+    """
+
+    near: bool = option(DUPLICATES, "pages have the same content also where they are near-duplicates (default: the same words)")
+    json: bool = option(OUTPUT, "print a list of objects")
+
+
 @command("store stats", "describe a store", "store.run_stats")
 class StatsOptions(StoreOptions):
     """Print the settings of a store, how much it holds, and what that takes."""

@@ -9,17 +9,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ndcore.checks import check_choice, checked_int, checked_probability
 from ndcore.choices import HTML_PARTS
+from ndcore.crawl.crawl_rules import CrawlRules, RuleUse, name_content
 from ndcore.crawl.held_links import HeldLinks, Turn
 from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
+from ndcore.store.keys import normalise_url
 from ndcore.store.service_client import ServiceClient
 from ndcore.store.store import Store
+from ndcore.store.url_rules import mine_rules
 from ndcore.store.verdict import VERDICTS, Verdict
 from ndcore.text.inputs import is_by_tags
 
@@ -31,7 +36,9 @@ if TYPE_CHECKING:
 
 WAITS = "ndcore_waits"  # key of Request.meta: it was held back and waits; the value is the turn of the page that has it
 TURN = "ndcore_turn"  # key of Request.meta: how a link that was held back is followed
-STATE = "ndcore_held_links"  # key of Spider.state
+USE = "ndcore_rule_use"  # key of Request.meta: how rules of URLs apply to a link that is fetched nevertheless
+STATE, RULES_STATE = "ndcore_held_links", "ndcore_rules"  # keys of Spider.state
+LISTED = 50  # rules of URLs that the log lists at the end, at most
 ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
 
 logger = logging.getLogger("ndcore.crawl")
@@ -106,6 +113,7 @@ class CrawlStore:
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
         self.has_turns = False  # a middleware gives held links their turn
         self._held = HeldLinks(self.settings.loss, self.settings.sample)
+        self.rules = CrawlRules()
         self._name = crawler.request_fingerprinter.fingerprint
         crawler.signals.connect(self._open, signals.spider_opened)
         crawler.signals.connect(self._drop_request, signals.request_dropped)
@@ -231,6 +239,55 @@ class CrawlStore:
         cluster = hash(decided.verdict.cluster)
         self._followed[cluster] = min(depth, self._followed.get(cluster, depth))
 
+    # ---- rules of URLs
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether rules of URLs are sought and used."""
+        return self.settings.rules != "off"
+
+    async def drop_by_rules(self, request: Request) -> bool:
+        """Tell whether a link is dropped because rules say that the crawl has its page.
+
+        Where rules apply to a link, dropped or not, it waits no more: what it leads to tells nothing about held links.
+        """
+        url = _normalise(request.url)
+        if not self.rules.has_rules(url):
+            return False
+        await self.catch_up()
+        use = self.rules.decide(url, int(request.meta.get("depth", 0)))
+        if use is None:
+            return False
+        self._drop_request(request)
+        request.meta.pop(WAITS, None)
+        if not use.dropped:
+            request.meta[USE] = tuple(use)  # which every queue of Scrapy can write
+        self.stats.set_value("ndcore/rules/dropped", self.rules.dropped)
+        return use.dropped
+
+    async def learn_rules(self, response: Response, decided: Decided | None, depth: int) -> None:
+        """Learn the content of a page for rules of URLs, under its URL and those that led to it, and mine rules in their turn."""
+        content = None if decided is None else name_content(decided.verdict, self.settings.rules)
+        new = decided is None or decided.verdict.kept or (self.settings.rules == "same" and decided.verdict.equal is None
+                                                          and decided.verdict.verdict != "lexical")
+        use = response.meta.get(USE)
+        first, *others = map(_normalise, [*response.meta.get("redirect_urls", ()), response.url])
+        self.rules.learn(first, content, depth, None if use is None else RuleUse(*use), new=new)
+        for url in others:
+            self.rules.learn(url, content, depth)
+        url = _normalise(response.url)
+        if (due := self.rules.take_pages(url)) is not None:
+            pages, known, without, most = due
+            mine = partial(mine_rules, pages, known=known, without=without, most=most)
+            self.rules.try_rules(url, await run_on_thread(self._thread, mine))
+        self._count_rules()
+
+    def _count_rules(self) -> None:
+        """Put the counts of rules into the statistics."""
+        counts = {"checked": self.rules.checked, "wrong": self.rules.wrong, **self.rules.count_states()}
+        for name, count in counts.items():
+            self.stats.set_value(f"ndcore/rules/{name}", count)
+
     # ---- items on their way from the middleware to the pipeline
 
     def remember(self, item: Any, decided: Decided) -> None:
@@ -254,9 +311,10 @@ class CrawlStore:
         if isinstance(state, dict):
             self._held = state.setdefault(STATE, self._held)
             self._held.loss, self._held.sample = self.settings.loss, self.settings.sample
+            self.rules = state.setdefault(RULES_STATE, self.rules)
 
     def _drop_request(self, request: Request) -> None:
-        """Let go of a link that the scheduler refuses: the crawl has seen it before."""
+        """Let go of a link that the scheduler refuses, or that rules apply to: the crawl has seen it before."""
         if WAITS in request.meta:
             self.let_go(request)
             self.stats.inc_value("ndcore/links/held", -1)
@@ -264,16 +322,30 @@ class CrawlStore:
     async def close(self, reason: str = "finished") -> None:
         """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
         if self.settings.held == "drop" and (self._held.followed or self._held.waiting):
-            self._tell_unseen(0 if reason == "finished" else len(self._held.waiting))
+            waiting = 0 if reason == "finished" else len(self._held.waiting)
+            self._tell_unseen("links", self._held.account(waiting), self._held.unseen())
+        if self.has_rules:
+            self._count_rules()
+            self._tell_unseen("rules", self.rules.account(), self.rules.unseen())
+            for origin, trial in islice(self.rules.iterate_trials(), LISTED):
+                logger.info("%s: %s (%s; right for %d contents and wrong on %d pages when tried; %d links dropped)", origin,
+                            trial.rule, trial.state, len(trial.right), trial.wrong, trial.dropped)
         await run_on_thread(self._thread, self._store.close)
         self._thread.shutdown(wait=False)
 
+    def _tell_unseen(self, group: str, account: str, unseen: tuple[float, float, float]) -> None:
+        """Log, and put into a group of the statistics, how many contents the dropped links may lead to."""
+        logger.info("%s", account)
+        for name, value in zip(("unseen", "unseen_low", "unseen_high"), unseen, strict=True):
+            self.stats.set_value(f"ndcore/{group}/{name}", round(value))
 
-    def _tell_unseen(self, waiting: int) -> None:
-        """Log, and put into the statistics, how many contents the dropped links may lead to."""
-        logger.info("%s", self._held.account(waiting))
-        for name, value in zip(("unseen", "unseen_low", "unseen_high"), self._held.unseen(), strict=True):
-            self.stats.set_value(f"ndcore/links/{name}", round(value))
+
+def _normalise(url: str) -> str:
+    """Return a URL in the normal form; as it is where it has none: rules then find no other URL with its form."""
+    try:
+        return str(normalise_url(url))
+    except ValueError:
+        return url
 
 
 async def run_on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
@@ -306,6 +378,7 @@ def _make_deferred(future: Future[Any]) -> Any:
 
 DUPLICATES = VERDICTS[1:]
 HELD = ("drop", "last")
+RULES = ("off", "same", "near")
 SERVICES = ("http://", "https://")  # how the address of a service begins
 
 
@@ -340,6 +413,9 @@ class CrawlSettings:
         NDCORE_LOSS (0.01), the share of contents that may stay unseen, by the estimate.
     sample : int
         NDCORE_SAMPLE (300), how many of the held links are followed at least, or all.
+    rules : "off", "same" or "near"
+        NDCORE_RULES ("off"), whether links are dropped that lead to pages of the crawl by rules of URLs (`CrawlRules`), and
+        which pages are one: with the same words, or also near-duplicates.
     part : "page" or "main"
         NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
     text : callable or None
@@ -360,6 +436,7 @@ class CrawlSettings:
     held: str
     loss: float
     sample: int
+    rules: str
     part: str
     text: Callable[[Any], Any] | None
     flush_seconds: float
@@ -395,7 +472,9 @@ class CrawlSettings:
         if not shared and not _may_hold_store(Path(store)):
             options.setdefault("keys", "url")
         held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", HTML_PARTS[0])
+        rules = settings.get("NDCORE_RULES", RULES[0])
         check_choice("NDCORE_HELD", held, HELD)
+        check_choice("NDCORE_RULES", rules, RULES)
         check_choice("NDCORE_PART", part, HTML_PARTS)
         return cls(
             store=str(store), shared=shared, options=options, drop=_read_drop(settings), held=held, part=part,
@@ -403,6 +482,7 @@ class CrawlSettings:
             text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
             loss=checked_probability("NDCORE_LOSS", settings.getfloat("NDCORE_LOSS", 0.01), "0.01"),
             sample=checked_int("NDCORE_SAMPLE", settings.getint("NDCORE_SAMPLE", 300), 1),
+            rules=rules,
             min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),
             min_chars=checked_int("NDCORE_MIN_CHARS", settings.getint("NDCORE_MIN_CHARS", 300), 0),
             text=None if text is None else load_object(text),

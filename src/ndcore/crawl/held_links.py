@@ -13,9 +13,6 @@ The links that the third rule follows are a sample of all that it decides on, so
 would have led to: each that led to new content, and was followed with probability q, stands for (1 - q) / q dropped ones
 (Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446). Every choice is made before its outcome is known, so what
 was learned from earlier links makes no bias. The more the estimate exceeds the stated loss, the longer a kind is followed.
-
-Links are of one kind if they have the same host, the same first folder, the same number of folders and the same names of
-parameters.
 """
 
 from __future__ import annotations
@@ -23,16 +20,14 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
+from ndcore.crawl.link_kinds import KINDS, hash_salted, name_kind
 from ndcore.stats.poisson import weighted_interval
 
 BUDGET = 5  # pages of a kind of links that come before it is known what they lead to
 SHARE = 3  # when `sample` links were followed, the n-th that may be dropped is followed with probability sample / SHARE / n
-HOSTS, KINDS = 4096, 64  # that are remembered: hosts, and kinds of a host; all other links of a host are one kind
-PARAMETERS = 64  # of a URL that are read
+HOSTS = 4096  # that are remembered
 THROUGH = 8  # kinds through which a link leads on, at most
 
 
@@ -171,12 +166,8 @@ class HeldLinks:
 
     def _kind_of(self, url: str) -> tuple[int, int]:
         """Return the host and the kind of a URL, as hashes: strangers choose them."""
-        parts = urlsplit(url)
-        folders = parts.path.split("/")[1:]
-        first = folders[0] if len(folders) > 1 else ""
-        names = {name for name, _ in parse_qsl(parts.query[: 1 << 12], keep_blank_values=True)[:PARAMETERS]}
-        kind = "\0".join([first, str(len(folders)), *sorted(names)])
-        return self._hash(parts.netloc.encode("utf-8", "replace")), self._hash(kind.encode("utf-8", "replace"))
+        host, kind = name_kind(url)
+        return self._hash(host), self._hash(kind)
 
     def _links(self, host: int, kind: int) -> Kind:
         """Return what is known of the links of a kind; hosts that had no turn for the longest time are forgotten."""
@@ -188,7 +179,7 @@ class HeldLinks:
 
     def _hash(self, data: bytes) -> int:
         """Hash bytes to 64 bits, uniformly to all who do not know the salt."""
-        return int.from_bytes(blake2b(data, digest_size=8, key=self.salt).digest(), "little")
+        return hash_salted(data, self.salt)
 
     # ---- the account
 

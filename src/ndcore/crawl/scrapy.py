@@ -14,7 +14,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Self
 
-from ndcore.crawl.crawl_store import TURN, WAITS, CrawlStore, crawl_store
+from ndcore.crawl.crawl_store import TURN, USE, WAITS, CrawlStore, crawl_store
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline"]
 
-FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back
+FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back, nor dropped by rules of URLs
+LINK = "ndcore_link"  # key of Request.meta: it is a link of a page, to which rules of URLs may apply
 GONE, MOVED = (404, 410), (301, 308)  # statuses of pages that are there no more, and of permanent redirects
 LAST = 1_000_000  # taken from the priority of a request that waits
 
@@ -102,6 +103,8 @@ class NearDuplicateMiddleware(Component):
         depth = int(response.meta.get("depth", 0))
         if response.request is not None and 200 <= response.status < 300:
             self.store.learn(response.request, decided)
+            if self.store.has_rules:
+                await self.store.learn_rules(response, decided, depth)
         holds = decided is not None and self.store.holds_links(decided, depth)
         if holds:
             self.store.stats.inc_value("ndcore/links/pages")
@@ -120,9 +123,12 @@ class NearDuplicateMiddleware(Component):
     def _pass_link(self, request: Request, response: Response, *, holds: bool) -> Request | None:
         """Return the request to pass on for a link of a page; None: it waits already."""
         turn = response.meta.get(TURN)
-        for mark in (WAITS, TURN):  # a spider may hand the meta of its response on
+        for mark in (WAITS, TURN, LINK, USE):  # a spider may hand the meta of its response on
             request.meta.pop(mark, None)
-        if request.method != "GET" or request.url == response.url or request.meta.get(FOLLOW) or not holds:
+        is_link = request.method == "GET" and request.url != response.url and not request.meta.get(FOLLOW)
+        if is_link and self.store.has_rules and not request.dont_filter:
+            request.meta[LINK] = True
+        if not (is_link and holds):
             self.store.let_go(request)
             return request
         if not self.store.hold(request):
@@ -147,6 +153,8 @@ class HeldLinksMiddleware(Component):
         """Let a request pass, or raise IgnoreRequest for a link that is dropped."""
         from scrapy.exceptions import IgnoreRequest
 
+        if request.meta.pop(LINK, False) and await self.store.drop_by_rules(request):
+            raise IgnoreRequest("a link to a page that the crawl has, by rules of URLs")
         if WAITS not in request.meta:
             return
         await self.store.catch_up()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from ndcore._types import Text
 from ndcore.checks import check_choice
@@ -31,6 +31,8 @@ from ndcore.text.shingling import Shingling
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
 READ = 256  # documents of a store that are read at once
+
+Row = TypeVar("Row")
 
 
 class Store:
@@ -571,16 +573,24 @@ class Store:
         -----
         Pages that come meanwhile are left out, and so are pages that are removed.
         """
-        with self._lock:
-            state = self._state
-            numbers = state.live.numbers().tolist()
-        for first in range(0, len(numbers), READ):
-            with self._lock, self._directory.trusting():
-                if self._state is not state:
-                    raise RuntimeError(f"{self.path}: the store was compacted while its pages were read; read them again")
-                pages = [(versions.key_of(state, number), versions.text_of(state, number))
-                         for number in numbers[first : first + READ] if number in state.live]
-            yield from pages
+        return self._iterate_live(lambda state, number: (versions.key_of(state, number), versions.text_of(state, number)))
+
+    def classes(self) -> Iterator[tuple[Key, Key, Key]]:
+        """Yield the key of each page, of the first page with the same words, and of its representative, in their order.
+
+        Raises
+        ------
+        RuntimeError
+            The store was compacted meanwhile.
+
+        Notes
+        -----
+        Pages that come meanwhile are left out, and so are pages that are removed. Reads two records of a page, and two more
+        where it is not the first with its words.
+        """
+        return self._iterate_live(lambda state, number: (
+            versions.key_of(state, number), versions.key_of(state, versions.leader_of(state, number)),
+            versions.key_of(state, state.columns.get("label", number))))
 
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
@@ -645,6 +655,18 @@ class Store:
         """The state. ValueError if the store is closed."""
         self._directory.check_usable()
         return self._directory.state
+
+    def _iterate_live(self, read: Callable[[Any, int], Row]) -> Iterator[Row]:
+        """Yield what `read` makes of the state and of the number of each live document, some at a time under the lock."""
+        with self._lock:
+            state = self._state
+            numbers = state.live.numbers().tolist()
+        for first in range(0, len(numbers), READ):
+            with self._lock, self._directory.trusting():
+                if self._state is not state:
+                    raise RuntimeError(f"{self.path}: the store was compacted while its pages were read; read them again")
+                rows = [read(state, number) for number in numbers[first : first + READ] if number in state.live]
+            yield from rows
 
     def _prepare_packed(self, items: Sequence[Item]) -> Pages:
         """Prepare pages with their evidence."""

@@ -11,8 +11,8 @@ import numpy as np
 from ndcore._types import Text
 from ndcore.store.keys import decode_key
 from ndcore.store.pages import Page, Preparer
-from ndcore.store.records import DIGESTED, GONE, STR, Document, Sighting
-from ndcore.store.state import State
+from ndcore.store.records import DIGESTED, GONE, LEADER, STR, Document, Sighting
+from ndcore.store.state import LEADS, State
 from ndcore.store.verdict import Key, Version
 
 
@@ -33,6 +33,14 @@ def heads(state: State, least: int = 1) -> list[int]:
         sizes = np.bincount(state.columns.column("label")[state.live.numbers()], minlength=state.columns.n)
         kept = kept[sizes[kept] >= least]
     return kept.tolist()  # type: ignore[no-any-return]
+
+
+def leader_of(state: State, number: int) -> int:
+    """Return the leader of the class of a document: the first one with the same words."""
+    if state.role(number) & LEADER:
+        return number
+    document = state.document(number)
+    return next(leader for leader, _ in state.of_class(LEADS, document, state.scope(document)))
 
 
 def latest_in_cluster(state: State, number: int) -> int | None:

@@ -1,0 +1,299 @@
+"""Links that rules of URLs say lead to pages that the crawl has: dropped before they are fetched, but for a sample.
+
+Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web 3(1),
+2009, DOI 10.1145/1462148.1462151. Rules of each host are mined from its pages (`mine_rules`) when twice as many have come as the
+last time, and tried on the pages after these (`RuleTrial`). The *form* of a URL is what the rules in use make of it.
+
+- A link is dropped where a rule changes its URL, and a page of this crawl has the same form, and came by as few links from the
+  start, or by fewer. No other URL is asked for in its place: where the form itself is no page, another one with this form was
+  fetched. While pages with the form are on their way, or failed, links with it are fetched.
+- A URL that no rule changes is never dropped.
+- Of the links that could be dropped, a share is fetched by a salted hash of the URL, and so are all of kinds that a rule has not
+  proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account (Horvitz and Thompson
+  1952, DOI 10.1080/01621459.1952.10483446).
+
+Contents are the same where their words are (verdicts identical and lexical); near-duplicates then count against a rule, since
+products that look alike are near each other. Or pages of one cluster have the same content too, for sites whose pages have a
+session id or the time in their text. A template that a thousand pages share speaks once for any rule.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from ndcore.crawl.link_kinds import hash_salted, name_kind
+from ndcore.crawl.rule_trial import RuleTrial
+from ndcore.human import counted
+from ndcore.stats.poisson import weighted_interval
+from ndcore.store.url_rules import LENGTH, RULES, Content, MinedRule, UrlRule, find_witness, make_form, origin_of
+from ndcore.store.verdict import Verdict
+
+SHARE = 1 / 20  # of the links of open kinds that are fetched though a rule would drop them
+PAGES, OF_HOST = 1 << 17, 1 << 14  # that are remembered: in all, and of a host; the first ones are forgotten
+HOSTS = 1 << 12  # that are remembered
+FORMS = 4  # that are remembered for each page
+FIRST, MOST = 64, 1 << 12  # pages of a host before its rules are mined, and from which they are mined at most
+TRIED = 64  # rules of a host, at most
+
+
+class SeenPage(NamedTuple):
+    """A page of this crawl: hashes of the names of its content, and how many links lead to it from the start."""
+
+    content: tuple[int, ...]
+    depth: int
+
+
+class RuleUse(NamedTuple):
+    """A link to which rules apply.
+
+    dropped: it is not fetched. weight: for how many dropped links it stands if it is fetched. content: that it leads to, by
+    the rules. kind: of its form. rules: ids of those that change its URL.
+    """
+
+    dropped: bool
+    weight: float
+    content: tuple[int, ...]
+    kind: int
+    rules: tuple[int, ...]
+
+
+@dataclass
+class HostRules:
+    """The rules of a host and the pages on which they are tried.
+
+    trials: by id. forms: pages by the hash of their form, or of a rule on trial and what it makes of that. came: pages; mined:
+    of these, when rules were last mined.
+    """
+
+    trials: dict[int, RuleTrial] = field(default_factory=dict)
+    pages: OrderedDict[str, SeenPage] = field(default_factory=OrderedDict)
+    forms: OrderedDict[int, SeenPage] = field(default_factory=OrderedDict)
+    came: int = 0
+    mined: int = FIRST // 2
+
+    def list_trials(self, state: str) -> dict[int, RuleTrial]:
+        """Return the trials of a state, by id, in the order in which they began."""
+        return {name: trial for name, trial in self.trials.items() if trial.state == state}
+
+
+@dataclass
+class CrawlRules:
+    """The rules of URLs of the hosts of a crawl. All URLs are in the normal form of `Store.open` with ``keys="url"``.
+
+    Attributes
+    ----------
+    salt : bytes
+        Of the hashes: no site can tell which of its links are checked.
+    dropped, checked, wrong : int
+        Links that were dropped; links that were fetched to check rules and whose page came; of these, those that led to
+        another content than the rules say.
+    weights : list of float
+        Of the links that stood for dropped ones and led to new content.
+    heaviest : float
+        The largest weight so far that a link could have got.
+
+    Notes
+    -----
+    Bounded: `HOSTS` hosts, `PAGES` URLs of `LENGTH` characters at most, `FORMS` hashes for each, and `TRIED` rules of a host. A host is
+    forgotten with all of its rules when others need the room and no page of it came for the longest time.
+    """
+
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    dropped: int = 0
+    checked: int = 0
+    wrong: int = 0
+    weights: list[float] = field(default_factory=list)
+    heaviest: float = 0.0
+    _remembered: int = 0
+    _hosts: OrderedDict[str, HostRules] = field(default_factory=OrderedDict)
+
+    # ---- deciding
+
+    def has_rules(self, url: str) -> bool:
+        """Tell whether rules of the host of a URL are in use."""
+        host = self._hosts.get(origin_of(url))
+        return host is not None and bool(host.list_trials("used"))
+
+    def decide(self, url: str, depth: int) -> RuleUse | None:
+        """Decide on a link: how rules apply to it; None where none does, and it is followed. depth: of the link's page."""
+        host = self._hosts.get(origin_of(url))
+        if host is None or len(url) > LENGTH:
+            return None
+        form, names = url, []
+        for name, trial in host.list_trials("used").items():
+            made = trial.rule.apply(form)
+            if made != form:
+                form = made
+                names.append(name)
+        page = host.forms.get(self._hash(form))
+        if not names or page is None or page.depth > depth:
+            return None
+        kind, weight = self._kind_of(form), 0.0
+        trials = [host.trials[name] for name in names]
+        if all(trial.count_kind(kind).is_open for trial in trials):
+            self.heaviest = max(self.heaviest, weight := 1.0 / SHARE - 1.0)
+            if self._hash("\0" + url) >= SHARE * 2.0**64:
+                self.dropped += 1
+                for trial in trials:
+                    trial.dropped += 1
+                return RuleUse(True, 0.0, page.content, kind, tuple(names))
+        return RuleUse(False, weight, page.content, kind, tuple(names))
+
+    # ---- learning
+
+    def learn(self, url: str, content: tuple[str, ...] | None, depth: int, use: RuleUse | None = None, *, new: bool = False) -> None:
+        """Learn from a page that came.
+
+        content: names it, the finest name first (`name_content`); None where it has no text. use: what `decide` returned for the link to it. new: no page
+        before it has its content.
+        """
+        origin = origin_of(url)
+        hashed = None if content is None else tuple(map(self._hash, content))
+        if use is not None and origin in self._hosts:
+            self._check(self._hosts[origin], use, new=new,
+                        right=hashed is not None and find_witness(use.content, hashed) is not None)
+        if hashed is None or len(url) > LENGTH:
+            return
+        host = self._hosts.setdefault(origin, HostRules())
+        self._hosts.move_to_end(origin)
+        if url in host.pages:
+            return
+        page = SeenPage(hashed, depth)
+        self._try_rules(host, url, page)
+        host.came += 1
+        host.pages[url] = page
+        self._remembered += 1
+        if len(host.pages) > OF_HOST:
+            host.pages.popitem(last=False)
+            self._remembered -= 1
+        self._enter(host, url, page)
+        while self._remembered > PAGES or len(self._hosts) > HOSTS:
+            self._remembered -= len(self._hosts.popitem(last=False)[1].pages)
+
+    def _check(self, host: HostRules, use: RuleUse, *, right: bool, new: bool) -> None:
+        """Count a page that was fetched though rules apply to its URL."""
+        self.checked += 1
+        self.wrong += not right
+        if not right and new and use.weight > 0.0:
+            self.weights.append(use.weight)
+        trials = [host.trials[name] for name in use.rules if name in host.trials]
+        for trial in trials:
+            trial.check_page(use.kind, right=right)
+        if any(trial.state == "withdrawn" for trial in trials):
+            self._enter_all(host)
+
+    def _try_rules(self, host: HostRules, url: str, page: SeenPage) -> None:
+        """Count a page for the rules on trial that change its form."""
+        form = make_form(url, (trial.rule for trial in host.list_trials("used").values()))
+        decided = False
+        for name, trial in host.list_trials("tried").items():
+            if (made := trial.rule.apply(form)) == form:
+                continue
+            other = host.forms.get(self._hash(made)) or host.forms.get(self._hash(made, name))
+            if other is not None and other.depth <= page.depth:
+                trial.try_page(self._kind_of(made), find_witness(page.content, other.content))
+                decided = decided or trial.state != "tried"
+        if decided:
+            self._enter_all(host)
+
+    def _enter(self, host: HostRules, url: str, page: SeenPage) -> None:
+        """Enter the forms of a page; the first page of a form stays, with the least depth."""
+        form = make_form(url, (trial.rule for trial in host.list_trials("used").values()))
+        forms = [self._hash(form)]
+        for name, trial in host.list_trials("tried").items():
+            made = trial.rule.apply(form)
+            if made != form:
+                forms.append(self._hash(made, name))
+        for each in forms:
+            first = host.forms.get(each, page)
+            host.forms[each] = first._replace(depth=min(first.depth, page.depth)) if first.content == page.content else first
+        while len(host.forms) > FORMS * max(len(host.pages), FIRST):
+            host.forms.popitem(last=False)
+
+    def _enter_all(self, host: HostRules) -> None:
+        """Enter the forms of all pages of a host anew, after its rules have changed."""
+        host.forms.clear()
+        for url, page in host.pages.items():
+            self._enter(host, url, page)
+
+    # ---- mining
+
+    def take_pages(self, url: str) -> tuple[list[tuple[str, Content]], list[UrlRule], set[UrlRule], int] | None:
+        """Return what `mine_rules` takes for the host of a URL, where its turn has come; else None."""
+        host = self._hosts.get(origin_of(url))
+        if host is None or host.came < min(2 * host.mined, host.mined + MOST):
+            return None
+        host.mined = host.came
+        tried, used = host.list_trials("tried"), host.list_trials("used")
+        most = min(RULES - len(tried) - len(used), TRIED - len(host.trials))
+        if most <= 0:
+            return None
+        last = islice(host.pages.items(), max(0, len(host.pages) - MOST), None)
+        rules = {trial.rule for trial in host.trials.values()}
+        known = [trial.rule for trial in (*used.values(), *tried.values())]
+        return [(page, seen.content) for page, seen in last], known, rules, most
+
+    def try_rules(self, url: str, mined: list[MinedRule]) -> None:
+        """Put rules of the host of a URL on trial."""
+        host = self._hosts.get(origin_of(url))
+        if host is None or not mined:
+            return
+        for each in mined:
+            name = self._hash("\0".join(each.rule))
+            host.trials.setdefault(name, RuleTrial(each.rule, len(host.trials) + 1))
+        self._enter_all(host)
+
+    def _kind_of(self, form: str) -> int:
+        """Return the kind of a form, as a hash."""
+        return self._hash(name_kind(form)[1].decode("utf-8", "replace"))
+
+    def _hash(self, text: str, rule: int = 0) -> int:
+        """Hash a text, or what a rule on trial made of it, uniformly to all who do not know the salt."""
+        return hash_salted(text.encode("utf-8", "surrogatepass"), self.salt) ^ rule
+
+    # ---- the account
+
+    def iterate_trials(self) -> Iterator[tuple[str, RuleTrial]]:
+        """Yield host and trial of each rule that was ever tried."""
+        for origin, host in self._hosts.items():
+            yield from ((origin, trial) for trial in host.trials.values())
+
+    def count_states(self) -> dict[str, int]:
+        """Count the rules of all hosts by their state."""
+        states = [trial.state for _, trial in self.iterate_trials()]
+        return {state: states.count(state) for state in ("tried", "used", "refuted", "withdrawn")}
+
+    def unseen(self) -> tuple[float, float, float]:
+        """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
+
+        Contents that lie behind those are not counted.
+        """
+        low, high = weighted_interval(self.weights, self.heaviest)
+        return sum(self.weights), low, min(high, float(self.dropped))
+
+    def account(self) -> str:
+        """Tell what the rules did, in words."""
+        states = self.count_states()
+        told = (f"of {counted(sum(states.values()), 'rule')} of URLs that were tried {states['used']:,} are in use, "
+                f"{states['refuted']:,} were refuted and {states['withdrawn']:,} withdrawn; "
+                f"{counted(self.dropped, 'link')} dropped by rules, {self.checked:,} fetched to check them, of which "
+                f"{self.wrong:,} led to another content")
+        if self.dropped:
+            estimate, low, high = self.unseen()
+            told += (f"; about {estimate:,.0f} contents unseen (95 %: {low:,.0f} to {high:,.0f}), and what lies behind those "
+                     "is not counted")
+        return told
+
+
+def name_content(verdict: Verdict, sameness: str) -> tuple[str, ...]:
+    """Name the content of a page: pages with the same words share a name, with "near" also pages of one cluster."""
+    if verdict.verdict in ("identical", "lexical"):
+        words = verdict.of
+    else:
+        words = verdict.key if verdict.equal is None else verdict.equal
+    return (f"words {words}", f"cluster {verdict.cluster}")[: 2 if sameness == "near" else 1]

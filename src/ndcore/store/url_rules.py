@@ -1,0 +1,280 @@
+"""Rules of URLs that lead to the same page, mined from pages whose contents are known.
+
+Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web 3(1),
+2009, §3 and §4, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs of URLs
+of a list that it makes of each other, and looks at contents for validation only. Here the contents are known. So a rule is
+sought in pairs of URLs with the same content, and counted by what it does to all URLs:
+
+- Its *form* of a URL is what it makes of the URL. URLs with one form are to have one content.
+- Its *support* is the number of distinct contents that were seen under two URLs of one form, of which it changed one. A page
+  that thousands of URLs show, such as a form to log in, is one content.
+- *Against* it are the URLs that it changed and whose content is another one than the content of their form.
+
+A content has one name or several, the finest first: of pages with the same words, then of pages that are near-duplicates. Two
+pages have the same content if they share any of these names, and the finest of them is the one that counts. So pages with a
+session id in their text speak for a rule, each for itself, and a thousand products that look alike count once.
+
+Rules are chosen one after the other: the one with the largest support, then the one with the largest support among what the
+rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's elimination
+of redundant rules, §4.3), and one that needs another rule first is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["parameter", "argument", "value", "substring"]
+
+Content: TypeAlias = tuple[Hashable, ...]  # names of a content, the finest first
+Page: TypeAlias = tuple[Content, str]  # a content and its URL
+
+KINDS: tuple[Kind, ...] = ("parameter", "argument", "value", "substring")  # of two that say the same, the first is taken
+SUPPORT, CONFIDENCE = 5, 0.95  # that a rule has at least
+RULES = 16  # of a host, at most
+LENGTH = 512  # characters of a URL, at most; no rule changes a longer one
+TOKENS, CONTEXT = 8, 2  # of either side of a substitution, at most; and of these, on each end, that both sides share
+LONGEST = 64  # tokens of the URLs that are compared for substitutions
+MEMBERS = 4  # URLs of one content that are compared with each other
+CANDIDATES = 64  # rules that are counted exactly, at most: those that most contents speak for
+EXAMPLES = 3
+
+_TOKEN = re.compile(r"[^\W_]+|[\W_]", re.DOTALL)
+
+
+class UrlRule(NamedTuple):
+    """A rule of the URLs of one host.
+
+    Attributes
+    ----------
+    kind : str
+        "parameter": the parameter `old` is left out. "argument": it is left out where it has one value, `old` is
+        "name=value". "value": its value is left out. "substring": the first `old` in path and query becomes `new`; both
+        begin and end where a run of letters and digits does.
+    old, new : str
+    """
+
+    kind: Kind
+    old: str
+    new: str = ""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "parameter":
+                return f"the parameter {self.old} changes nothing"
+            case "argument":
+                return f"{self.old} changes nothing"
+            case "value":
+                return f"the value of {self.old} changes nothing"
+        return f"{self.old} is the same as {self.new or 'nothing'}"
+
+    def apply(self, url: str) -> str:
+        """Return the form of a URL; the URL itself where the rule does not change it. O(length)."""
+        if self.old not in url or len(url) > LENGTH:
+            return url
+        if self.kind == "substring":
+            return self._substitute(url)
+        path, _, query = url.partition("?")
+        given = query.split("&")
+        if self.kind == "argument":
+            left = [each for each in given if each != self.old]
+        elif self.kind == "parameter":
+            left = [each for each in given if each.partition("=")[0] != self.old]
+        else:
+            left = [f"{self.old}=" if each.partition("=")[0] == self.old else each for each in given]
+        return url if left == given else f"{path}?{'&'.join(left)}" if left else path
+
+    def _substitute(self, url: str) -> str:
+        """Replace the first place of the substring behind the host; a path goes on to begin with a slash."""
+        begin = len(origin_of(url))
+        at = url.find(self.old, begin)
+        while at >= 0:
+            end = at + len(self.old)
+            if not (_joins(url, at) or _joins(url, end)):
+                made = url[:at] + self.new + url[end:]
+                return made if made.startswith("/", begin) else url
+            at = url.find(self.old, at + 1)
+        return url
+
+
+def _joins(url: str, at: int) -> bool:
+    """Tell whether a place is within a run of letters and digits."""
+    return 0 < at < len(url) and url[at - 1].isalnum() and url[at].isalnum()
+
+
+class MinedRule(NamedTuple):
+    """A rule and what speaks for it.
+
+    support: distinct contents that were seen under two URLs of one form. against: URLs of which the rule makes the form of
+    another content. examples: pairs of a URL that the rule changes, and of another one with the same form and content.
+    """
+
+    rule: UrlRule
+    support: int
+    against: int
+    examples: tuple[tuple[str, str], ...]
+
+    @property
+    def confidence(self) -> float:
+        """The share of `support` in `support` and `against`."""
+        return self.support / max(1, self.support + self.against)
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of a URL; all of it where no path follows."""
+    begin = url.find("://")
+    end = url.find("/", begin + 3 if begin >= 0 else 0)
+    return url if end < 0 else url[:end]
+
+
+def make_form(url: str, rules: Iterable[UrlRule]) -> str:
+    """Apply rules to a URL, one after the other."""
+    for rule in rules:
+        url = rule.apply(url)
+    return url
+
+
+def mine_rules(
+    pages: Iterable[tuple[str, Content]], *, known: Collection[UrlRule] = (), without: Collection[UrlRule] = (),
+    most: int = RULES,
+) -> list[MinedRule]:
+    """Mine the rules of the URLs of one host, the best one first.
+
+    Parameters
+    ----------
+    pages : iterable of (str, tuple)
+        URLs of one host, in the normal form of `Store.open` with ``keys="url"``, in the order in which they came, and the
+        names of the content of each, the finest first; all tuples have one length. Of a URL that comes again, the first
+        content counts. The form of two URLs is sought in the one that came first, in most pairs of them.
+    known : collection of UrlRule
+        Rules that hold: others are sought among the forms that these leave.
+    without : collection of UrlRule
+        Rules that are not sought.
+    most : int
+        Rules that are returned, at most.
+
+    Returns
+    -------
+    list of MinedRule
+        Each with `SUPPORT` contents and a confidence of `CONFIDENCE` or more.
+
+    Notes
+    -----
+    O(m n) for n URLs and m rules that are found, with `CANDIDATES` passes over the URLs for each of these.
+    """
+    urls: dict[str, KnownPage] = {}  # content and the URL itself, by form
+    for url, content in pages:
+        if len(url) <= LENGTH:
+            urls.setdefault(make_form(url, known), (content, url))
+    mined: list[MinedRule] = []
+    while len(mined) < most:
+        counted = [count_rule(rule, urls) for rule in find_candidates(urls, without)]
+        best = min((each for each in counted if each.support >= SUPPORT and each.confidence >= CONFIDENCE),
+                   key=_rank, default=None)
+        if best is None:
+            break
+        mined.append(best)
+        forms: dict[str, KnownPage] = {}
+        for form, page in urls.items():
+            forms.setdefault(best.rule.apply(form), page)
+        urls = forms
+    return mined
+
+
+def _rank(mined: MinedRule) -> tuple[int, int, int]:
+    """Return what orders rules: most support, then the more general kind, then the shorter one."""
+    rule = mined.rule
+    return -mined.support, KINDS.index(rule.kind), len(rule.old) + len(rule.new)
+
+
+def find_candidates(urls: dict[str, KnownPage], without: Collection[UrlRule] = ()) -> list[UrlRule]:
+    """Find the rules that make one form of two URLs with the same content, those of most contents first.
+
+    urls: content and URL by form. Only rules that `SUPPORT` contents speak for.
+    """
+    members: dict[tuple[int, Hashable], list[str]] = {}
+    for form, (content, _) in urls.items():
+        for named in enumerate(content):
+            same = members.setdefault(named, [])
+            if len(same) < MEMBERS:
+                same.append(form)
+    contents: Counter[UrlRule] = Counter()
+    for same in members.values():
+        contents.update({rule for one, other in combinations(same, 2) for rule in compare_urls(one, other)})
+    likely = [rule for rule, count in contents.items() if count >= SUPPORT and rule not in without]
+    likely.sort(key=lambda rule: (-contents[rule], KINDS.index(rule.kind), len(rule.old) + len(rule.new), rule))
+    return likely[:CANDIDATES]
+
+
+def compare_urls(one: str, other: str) -> Iterator[UrlRule]:
+    """Yield the rules that make one form of two URLs of a host, the form of the first one where that can be."""
+    (one_path, _, one_query), (other_path, _, other_query) = one.partition("?"), other.partition("?")
+    if one_path == other_path:
+        yield from _compare_queries(one_query.split("&"), other_query.split("&"))
+    else:
+        begin = len(origin_of(one))
+        yield from _compare_tokens(_TOKEN.findall(one[begin:]), _TOKEN.findall(other[begin:]))
+
+
+def _compare_queries(one: list[str], other: list[str]) -> Iterator[UrlRule]:
+    """Yield the rules of one parameter that make two queries equal."""
+    differing = {*(Counter(one) - Counter(other)), *(Counter(other) - Counter(one))} - {""}
+    names = {each.partition("=")[0] for each in differing}
+    if len(names) != 1:
+        return
+    [name] = names
+    rules = [UrlRule("parameter", name), UrlRule("value", name), *(UrlRule("argument", each) for each in differing)]
+    queries = [f"http://x/?{'&'.join(query)}" if query != [""] else "http://x/" for query in (one, other)]
+    yield from (rule for rule in rules if rule.old and rule.apply(queries[0]) == rule.apply(queries[1]))
+
+
+def _compare_tokens(one: list[str], other: list[str]) -> Iterator[UrlRule]:
+    """Yield the substitutions that make the first URL of the other one; where nothing is substituted, the other way round."""
+    if max(len(one), len(other)) > LONGEST:
+        return
+    begin = _count_equal(one, other)
+    end = _count_equal(one[::-1], other[::-1])
+    shortest = min(len(one), len(other))
+    for first in range(begin, max(-1, begin - TOKENS - 1), -1):
+        for last in range(min(end, shortest - first), max(-1, end - TOKENS - 1), -1):
+            sides = one[first : len(one) - last], other[first : len(other) - last]
+            if max(map(len, sides)) > TOKENS:
+                break
+            shared = min(begin, shortest - last) - first, min(end, shortest - first) - last
+            if max(shared) > CONTEXT:
+                break
+            new, old = ("".join(side) for side in sides)
+            yield UrlRule("substring", old, new) if old else UrlRule("substring", new, old)
+
+
+def _count_equal(one: list[str], other: list[str]) -> int:
+    """Count the tokens with which two URLs begin."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def count_rule(rule: UrlRule, urls: dict[str, KnownPage]) -> MinedRule:
+    """Count what speaks for a rule and against it. urls: content and URL by form. O(n)."""
+    examples: dict[Hashable, tuple[str, str]] = {}
+    first: dict[str, KnownPage] = {}  # of the forms that no URL has itself
+    against = 0
+    for url, page in urls.items():
+        form = rule.apply(url)
+        if form == url:
+            continue
+        of_form = urls.get(form) or first.setdefault(form, page)
+        if of_form is page:
+            continue
+        witness = find_witness(page[0], of_form[0])
+        if witness is None:
+            against += 1
+        else:
+            examples.setdefault(witness, (page[1], of_form[1]))
+    return MinedRule(rule, len(examples), against, tuple(examples.values())[:EXAMPLES])
+
+
+def find_witness(one: Content, other: Content) -> Hashable | None:
+    """Return the finest name that two contents share; None where they are different."""
+    return next((name for name, same in zip(one, other, strict=True) if name == same), None)
