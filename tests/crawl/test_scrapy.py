@@ -20,8 +20,9 @@ from scrapy.exceptions import DropItem, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from ndcore.crawl.crawl_store import TURN, WAITS
-from ndcore.crawl.scrapy import HeldLinksMiddleware, NearDuplicateAddon, NearDuplicateMiddleware, NearDuplicatePipeline
+from ndcore.crawl.crawl_rules import CrawlRules
+from ndcore.crawl.crawl_store import TURN, USE, WAITS
+from ndcore.crawl.scrapy import LINK, HeldLinksMiddleware, NearDuplicateAddon, NearDuplicateMiddleware, NearDuplicatePipeline
 
 TEXT = prose("a page", 90)
 
@@ -175,6 +176,105 @@ def test_without_turns_a_warning_names_what_is_missing(tmp_path, caplog):
         middleware = NearDuplicateMiddleware.from_crawler(crawler)
     assert caplog.text.count("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware") == 1
     asyncio.run(middleware.store.close())
+
+
+def with_rules(middleware: NearDuplicateMiddleware, goods: int = 160) -> None:
+    """Crawl pages of a host with and without a session id, until a rule is in use."""
+    middleware.store.rules = CrawlRules(salt=b"salt")
+    for i in range(goods):
+        for url in (f"http://a.example/item/{i}", f"http://a.example/item/{i}?sid={i}"):
+            output(middleware, page(url, prose(f"item {i}", 40)))
+    assert middleware.store.stats.get_value("ndcore/rules/used") == 1
+
+
+def links_of(middleware: NearDuplicateMiddleware, *requests: scrapy.Request) -> list[Any]:
+    """Return what passes of links of a page with new content at the start."""
+    passed = output(middleware, page(f"http://a.example/new/{id(requests)}", prose(str(id(requests)), 60), depth=9), *requests)
+    for request in passed:
+        request.meta["depth"] = 10  # as Scrapy's middleware sets it
+    return passed
+
+
+@pytest.mark.parametrize("rules", ["same", "near"])
+def test_links_are_dropped_by_rules(components, rules):
+    middleware, _ = components(NDCORE_RULES=rules)
+    with_rules(middleware)
+    links = links_of(middleware, *(scrapy.Request(f"http://a.example/item/{i}?sid=new") for i in range(160)))
+    assert len(links) == 160 and all(request.meta[LINK] for request in links)
+    passed = turns(middleware, *links)
+    stats = middleware.store.stats
+    assert len(passed) < 20 and stats.get_value("ndcore/rules/dropped") == 160 - len(passed)
+    assert passed and all(USE in request.meta and LINK not in request.meta for request in passed)
+    checked, before = passed[0], stats.get_value("ndcore/rules/checked")
+    response = page(checked.url, prose("another", 40))
+    response.request = checked
+    [child] = output(middleware, response, scrapy.Request("http://a.example/child", meta=checked.meta))
+    assert stats.get_value("ndcore/rules/checked") == before + 1 and stats.get_value("ndcore/rules/wrong") == 1
+    assert USE not in child.meta and child.meta[LINK]
+
+
+def test_what_rules_never_drop(components):
+    middleware, _ = components(NDCORE_RULES="same")
+    with_rules(middleware)
+    urls = [f"http://a.example/item/{i}?sid=new" for i in range(40)]
+    requests = [*(scrapy.Request(url, meta={"ndcore_follow": True}) for url in urls),
+                *(scrapy.Request(url, dont_filter=True) for url in urls),
+                *(scrapy.Request(url, method="POST") for url in urls)]
+    assert turns(middleware, *links_of(middleware, *requests)) == requests
+    inline = [scrapy.Request(url, meta={"depth": 10}) for url in urls]  # by the engine, not a link of a page
+    assert turns(middleware, *inline) == inline
+    nearer = [scrapy.Request(url, meta={"depth": 2, LINK: True}) for url in urls]
+    assert turns(middleware, *nearer) == nearer
+
+
+def test_a_link_that_rules_apply_to_waits_no_more(components):
+    """Dropped or fetched by a rule, it is none of the held links: their sample stays one of what they decide on."""
+    middleware, _ = components(NDCORE_RULES="same")
+    with_rules(middleware)
+    output(middleware, page("http://b.example/", TEXT, depth=9))
+    links = [scrapy.Request(f"http://a.example/item/{i}?sid=new") for i in range(100)]
+    held = output(middleware, page("http://b.example/copy", TEXT, depth=9), *links, scrapy.Request("http://a.example/other"))
+    assert len(held) == 101 and all(WAITS in request.meta for request in held)
+    for request in held:
+        request.meta["depth"] = 10
+    passed = turns(middleware, *held)
+    stats = middleware.store.stats
+    assert stats.get_value("ndcore/links/held") == stats.get_value("ndcore/links/followed") == 1
+    assert passed[-1].url == "http://a.example/other" and TURN in passed[-1].meta and USE not in passed[-1].meta
+    assert not middleware.store._held.waiting and 0 < len(passed) < 25
+
+
+def test_redirects_teach_rules(components):
+    """A URL that leads to another one has the content of that."""
+    middleware, _ = components(NDCORE_RULES="same")
+    for i in range(160):
+        response = page(f"http://a.example/item/{i}", prose(f"item {i}", 40))
+        response.meta.update(redirect_urls=[f"http://a.example/item/{i}?sid={i}"], redirect_reasons=[302])
+        output(middleware, response)
+    names = {str(trial.rule) for _, trial in middleware.store.rules.iterate_trials()}
+    assert names == {"the parameter sid changes nothing"}
+
+
+def test_without_rules_nothing_is_marked(components):
+    middleware, _ = components()
+    with pytest.raises(AssertionError):
+        with_rules(middleware)
+    assert all(request.meta == {"depth": 10} for request in links_of(middleware, scrapy.Request("http://a.example/x")))
+    with pytest.raises(ValueError, match="NDCORE_RULES"):
+        components(NDCORE_RULES="yes")
+
+
+def test_rules_are_logged_at_the_end(components, caplog):
+    middleware, _ = components(NDCORE_RULES="same")
+    with_rules(middleware)
+    turns(middleware, *links_of(middleware, *(scrapy.Request(f"http://a.example/item/{i}?sid=new") for i in range(160))))
+    with caplog.at_level(logging.INFO):
+        asyncio.run(middleware.store.close())
+    middleware.store.close = no_more  # type: ignore[method-assign]
+    assert "of 1 rule of URLs that were tried 1 are in use, 0 were refuted and 0 withdrawn; " in caplog.text
+    assert "http://a.example: the parameter sid changes nothing (used; right for 9" in caplog.text
+    assert middleware.store.stats.get_value("ndcore/rules/unseen") == 0
+    assert middleware.store.stats.get_value("ndcore/rules/unseen_high") > 0
 
 
 async def no_more() -> None:
