@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,7 @@ class Both:
         for least in (2, 3):
             assert list(self.store.clusters(least)) == [members for members in expected.values() if len(members) >= least]
         assert len(self.store) == sum(map(len, expected.values()))
+        assert [*self.store.classes()] == [*self._list_classes(expected)]
         for members in list(expected.values())[-4:]:  # the reference takes its time for each
             key = members[-1]
             assert self.store.cluster(key) == members
@@ -108,6 +109,14 @@ class Both:
                     == [(v.date, v.change, v.resemblance) for v in self.reference.history(key)])
             if self.store.settings.evidence == "text":
                 assert self.store.text(key) == self.reference._pages[key].last
+
+    def _list_classes(self, clusters: dict[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:
+        """Yield each page, the first one that is allowed to have its words and has them, and its representative."""
+        heads = {key: head for head, members in clusters.items() for key in members}
+        first: dict[Any, Any] = {}
+        for key, page in self.reference._pages.items():
+            words = self.reference._tokens(page.last) if self.reference._shingles(page.last) else page.last
+            yield key, first.setdefault((heads[key], words), key), heads[key]
 
     def _same(self, found: nd.Verdict, expected: Any) -> None:
         assert {name: getattr(found, name) for name in FIELDS} == {name: getattr(expected, name) for name in FIELDS}
