@@ -1,8 +1,8 @@
 """Four web sites made from a seed that rules of URLs were not made with: a library, jobs, travel and manuals of software.
 
-Each leads to the same pages by many URLs, as the sites of `sites` do, and has what rules are to leave alone: session ids in the
-path, rooms that look alike with an offer behind each, versions of a manual that agree on some pages, one page for all who are
-not logged in.
+Each leads to the same pages by many URLs, as the sites of `sites` do, and has what rules are to leave alone: session ids in
+the path, rooms that look alike with an offer behind each, versions of a manual that agree on some pages, one page for all
+who are not logged in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sites import Page, Site, page, prose
 
 
 class Library(Site):
-    """Books with a printer version and a link from each list that names it; authors with an index.html; sessions in paths."""
+    """Books with a printer version and a link from each list that names it; index.html of authors; sessions in paths."""
 
     books, authors = 240, 40
 
@@ -73,12 +73,13 @@ class Jobs(Site):
                 links |= {f"/list?page={p + 1}": "next"} if (p + 1) * 10 < self.offers else {}
                 return page(f"list {p}", "List", prose(f"list {p}", 50), links)
             case ["job"] | ["job", _]:
-                return self._offer(int(path[1] if len(path) > 1 else query["id"] if "id" in query else "x"), session)
+                return self._offer(int(path[1] if len(path) > 1 else query.get("id", "x")), session)
             case ["company", c]:
                 links = {f"/job/{i}": prose(f"job {i}", 4) for i in range(int(c), self.offers, self.companies)}
                 return page(f"company {c}", "Company", prose(f"company {c}", 100), links)
             case ["apply"]:
-                return page("apply", "Apply", prose("apply", 110), {f"/apply?job={query.get('job')}&token={session}": "again"})
+                again = f"/apply?job={query.get('job')}&token={session}"
+                return page("apply", "Apply", prose("apply", 110), {again: "again"})
             case ["salary", i]:
                 return page(f"salary {i}", "Salary", prose(f"salary {i}", 90), {f"/job/{i}?utm_campaign=salary": "job"})
         return None
@@ -87,7 +88,8 @@ class Jobs(Site):
         if i >= self.offers:
             return None
         return page(f"job {i}", "Job", f"{prose(f'job {i}', 140)} seen {int(session, 16) % 5000} times", {
-            f"/company/{i % self.companies}": "company", f"/salary/{i}": "salary", f"/apply?job={i}&token={session}": "apply",
+            f"/company/{i % self.companies}": "company", f"/salary/{i}": "salary",
+            f"/apply?job={i}&token={session}": "apply",
             f"/job/{(i * 11 + 3) % self.offers}?utm_campaign=similar&utm_source={i % 7}": "similar", f"/job?id={i}": "link"})
 
 
@@ -137,7 +139,8 @@ class Manuals(Site):
     def _find(self, path: list[str], query: dict[str, str]) -> Page | None:
         match path:
             case []:
-                return page("home", "Manuals", prose("manuals", 60), {f"/docs/{v}/0.html": v for v in ("latest", "3.0", "2.0")})
+                links = {f"/docs/{version}/0.html": version for version in ("latest", "3.0", "2.0")}
+                return page("home", "Manuals", prose("manuals", 60), links)
             case ["docs", version, name] if name.endswith(".html") and version in ("latest", "3.0", "2.0"):
                 i = int(name.removesuffix(".html"))
                 if i >= self.pages:

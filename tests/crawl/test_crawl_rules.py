@@ -156,7 +156,8 @@ def test_urls_of_strangers_take_no_more_memory(monkeypatch, host):
         rules.learn(f"{host.format(i % 700)}/{i}?a={i}", (f"{i // 2}",), 3)
         assert rules._remembered == sum(len(each.pages) for each in rules._hosts.values()) <= 1000
     assert len(rules._hosts) <= 50
-    assert all(len(each.forms) <= FORMS * max(64, len(each.pages)) and len(each.pages) <= 300 for each in rules._hosts.values())
+    for each in rules._hosts.values():
+        assert len(each.forms) <= FORMS * max(64, len(each.pages)) and len(each.pages) <= 300
 
 
 def test_rules_are_mined_when_twice_as_many_pages_came():
@@ -170,8 +171,9 @@ def test_rules_are_mined_when_twice_as_many_pages_came():
 
 def test_the_account_in_words():
     rules, _ = crawl(goods=20)
-    assert rules.account() == ("of 1 rule of URLs that were tried 0 are in use, 0 were refuted and 0 withdrawn; 0 links dropped "
-                               "by rules, 0 fetched to check them, of which 0 led to another content")
+    assert rules.account() == (
+        "of 1 rule of URLs that were tried 0 are in use, 0 were refuted and 0 withdrawn; 0 links dropped by rules, 0 "
+        "fetched to check them, of which 0 led to another content")
     rules = CrawlRules(dropped=2000, checked=100, wrong=3, weights=[19.0], heaviest=19.0)
     assert rules.account().endswith("about 19 contents unseen (95 %: 0 to 106), and what lies behind those is not counted")
 

@@ -189,7 +189,8 @@ def with_rules(middleware: NearDuplicateMiddleware, goods: int = 160) -> None:
 
 def links_of(middleware: NearDuplicateMiddleware, *requests: scrapy.Request) -> list[Any]:
     """Return what passes of links of a page with new content at the start."""
-    passed = output(middleware, page(f"http://a.example/new/{id(requests)}", prose(str(id(requests)), 60), depth=9), *requests)
+    start = page(f"http://a.example/new/{id(requests)}", prose(str(id(requests)), 60), depth=9)
+    passed = output(middleware, start, *requests)
     for request in passed:
         request.meta["depth"] = 10  # as Scrapy's middleware sets it
     return passed

@@ -101,6 +101,19 @@ def test_a_third_of_the_requests_is_enough_where_there_are_many(tmp_path):
     assert repeated < all_repeated / 3 and stats["ndcore/links/new"] >= 35
 
 
+def test_rules_of_urls_save_requests_and_lose_nothing(tmp_path):
+    """All links are followed but those that rules drop: a session id changes nothing in a shop. Both hosts learn it."""
+    shop = type("SmallShop", (sites.Shop,), {"categories": 8, "goods": 10, "depth": 4})()
+    with serving(shop) as server:
+        stats, _, requests = crawl(server, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"), NDCORE_HELD="last",
+                                   NDCORE_RULES="same", DEPTH_LIMIT=shop.depth)
+        expected = shop.contents(server.starts()[0])
+    assert contents(requests) >= expected and len(expected) > 160
+    assert stats["ndcore/rules/used"] >= 1 and stats["ndcore/rules/wrong"] == stats["ndcore/rules/unseen"] == 0
+    assert stats["ndcore/rules/dropped"] > 300 and stats["ndcore/rules/checked"] > 10 and "ndcore/errors" not in stats
+    assert stats["ndcore/rules/dropped"] + len(requests) <= stats["scheduler/dequeued"]
+
+
 def test_every_item_has_its_verdict(judged, folder):
     stats, items, requests = judged
     assert len(items) == len(requests) == stats["item_scraped_count"] == stats["ndcore/items/tagged"]

@@ -556,7 +556,8 @@ class RulesOptions(StoreOptions):
     left out. The rules are mined and not yet tried: a crawl with NDCORE_RULES tries them on its own pages.
     """
 
-    near: bool = option(DUPLICATES, "pages have the same content also where they are near-duplicates (default: the same words)")
+    near: bool = option(DUPLICATES,
+        "pages have the same content also where they are near-duplicates (default: where they have the same words)")
     json: bool = option(OUTPUT, "print a list of objects")
 
 

@@ -18,8 +18,8 @@ def run_rules(options: RulesOptions) -> int:
     with open_store(options.store) as store:
         hosts, others = _group_pages(store, near=options.near)
     rules = [(host, mined) for host, pages in sorted(hosts.items()) for mined in mine_rules(pages)]
-    data = [{"host": host, "rule": str(mined.rule), **mined.rule._asdict(), "support": mined.support, "against": mined.against,
-             "confidence": mined.confidence, "examples": mined.examples} for host, mined in rules]
+    data = [{"host": host, "rule": str(mined.rule), **mined.rule._asdict(), "support": mined.support,
+             "against": mined.against, "confidence": mined.confidence, "examples": mined.examples} for host, mined in rules]
     return present(options, Account(data, _tell_rules(rules, sum(map(len, hosts.values())), len(hosts), others)))
 
 

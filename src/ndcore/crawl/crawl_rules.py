@@ -1,20 +1,21 @@
 """Links that rules of URLs say lead to pages that the crawl has: dropped before they are fetched, but for a sample.
 
-Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web 3(1),
-2009, DOI 10.1145/1462148.1462151. Rules of each host are mined from its pages (`mine_rules`) when twice as many have come as the
-last time, and tried on the pages after these (`RuleTrial`). The *form* of a URL is what the rules in use make of it.
+Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web
+3(1), 2009, DOI 10.1145/1462148.1462151. Rules of each host are mined from its pages (`mine_rules`) when twice as many have
+come as the last time, and tried on the pages after these (`RuleTrial`). The *form* of a URL is what the rules in use make
+of it.
 
-- A link is dropped where a rule changes its URL, and a page of this crawl has the same form, and came by as few links from the
-  start, or by fewer. No other URL is asked for in its place: where the form itself is no page, another one with this form was
-  fetched. While pages with the form are on their way, or failed, links with it are fetched.
+- A link is dropped where a rule changes its URL, and a page of this crawl has the same form, and came by as few links from
+  the start, or by fewer. No other URL is asked for in its place: where the form itself is no page, another one with this
+  form was fetched. While pages with the form are on their way, or failed, links with it are fetched.
 - A URL that no rule changes is never dropped.
-- Of the links that could be dropped, a share is fetched by a salted hash of the URL, and so are all of kinds that a rule has not
-  proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account (Horvitz and Thompson
-  1952, DOI 10.1080/01621459.1952.10483446).
+- Of the links that could be dropped, a share is fetched by a salted hash of the URL, and so are all of kinds that a rule
+  has not proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account
+  (Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446).
 
-Contents are the same where their words are (verdicts identical and lexical); near-duplicates then count against a rule, since
-products that look alike are near each other. Or pages of one cluster have the same content too, for sites whose pages have a
-session id or the time in their text. A template that a thousand pages share speaks once for any rule.
+Contents are the same where their words are (verdicts identical and lexical); near-duplicates then count against a rule,
+since products that look alike are near each other. Or pages of one cluster have the same content too, for sites whose pages
+have a session id or the time in their text. A template that a thousand pages share speaks once for any rule.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class RuleUse(NamedTuple):
 class HostRules:
     """The rules of a host and the pages on which they are tried.
 
-    trials: by id. forms: pages by the hash of their form, or of a rule on trial and what it makes of that. came: pages; mined:
-    of these, when rules were last mined.
+    trials: by id. forms: pages by the hash of their form, or of a rule on trial and what it makes of that. came: how many
+    pages; mined: how many of these when rules were last mined.
     """
 
     trials: dict[int, RuleTrial] = field(default_factory=dict)
@@ -99,8 +100,8 @@ class CrawlRules:
 
     Notes
     -----
-    Bounded: `HOSTS` hosts, `PAGES` URLs of `LENGTH` characters at most, `FORMS` hashes for each, and `TRIED` rules of a host. A host is
-    forgotten with all of its rules when others need the room and no page of it came for the longest time.
+    Bounded: `HOSTS` hosts, `PAGES` URLs of `LENGTH` characters at most, `FORMS` hashes for each, and `TRIED` rules of a
+    host. A host is forgotten with all of its rules when others need the room and no page of it came for the longest time.
     """
 
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
@@ -146,11 +147,13 @@ class CrawlRules:
 
     # ---- learning
 
-    def learn(self, url: str, content: tuple[str, ...] | None, depth: int, use: RuleUse | None = None, *, new: bool = False) -> None:
+    def learn(
+        self, url: str, content: tuple[str, ...] | None, depth: int, use: RuleUse | None = None, *, new: bool = False,
+    ) -> None:
         """Learn from a page that came.
 
-        content: names it, the finest name first (`name_content`); None where it has no text. use: what `decide` returned for the link to it. new: no page
-        before it has its content.
+        content: names it, the finest name first (`name_content`); None where it has no text. use: what `decide` returned
+        for the link to it. new: no page before it has its content.
         """
         origin = origin_of(url)
         hashed = None if content is None else tuple(map(self._hash, content))
@@ -285,8 +288,8 @@ class CrawlRules:
                 f"{self.wrong:,} led to another content")
         if self.dropped:
             estimate, low, high = self.unseen()
-            told += (f"; about {estimate:,.0f} contents unseen (95 %: {low:,.0f} to {high:,.0f}), and what lies behind those "
-                     "is not counted")
+            told += (f"; about {estimate:,.0f} contents unseen (95 %: {low:,.0f} to {high:,.0f}), and what lies behind "
+                     "those is not counted")
         return told
 
 
@@ -296,4 +299,4 @@ def name_content(verdict: Verdict, sameness: str) -> tuple[str, ...]:
         words = verdict.of
     else:
         words = verdict.key if verdict.equal is None else verdict.equal
-    return (f"words {words}", f"cluster {verdict.cluster}")[: 2 if sameness == "near" else 1]
+    return (f"words {words!s}", f"cluster {verdict.cluster!s}")[: 2 if sameness == "near" else 1]

@@ -266,7 +266,7 @@ class CrawlStore:
         return use.dropped
 
     async def learn_rules(self, response: Response, decided: Decided | None, depth: int) -> None:
-        """Learn the content of a page for rules of URLs, under its URL and those that led to it, and mine rules in their turn."""
+        """Learn the content of a page under its URL and those that led to it, and mine rules when their turn has come."""
         content = None if decided is None else name_content(decided.verdict, self.settings.rules)
         new = decided is None or decided.verdict.kept or (self.settings.rules == "same" and decided.verdict.equal is None
                                                           and decided.verdict.verdict != "lexical")

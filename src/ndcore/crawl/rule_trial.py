@@ -1,15 +1,17 @@
 """The trial of a rule of URLs: it is used after a test of its precision, checked as long as it is used, and withdrawn.
 
-The *precision* of a rule is the share of contents for which it is right, among those that it is applied to. On trial, nothing
-is dropped by it: each page to which it applies is fetched and counted, a content once where the rule is right, and each page
-where it is wrong. The pages from which the rule was mined do not count. The rule is used when an exact lower bound on its
-precision (Clopper and Pearson 1934, DOI 10.1093/biomet/26.4.404) exceeds PRECISION at one of LOOKS looks: after as many contents
-as would do without an error, twice and four times as many. When even the last look can succeed no more, the rule is refuted.
+The *precision* of a rule is the share of contents for which it is right, among those that it is applied to. On trial,
+nothing is dropped by it: each page to which it applies is fetched and counted, a content once where the rule is right, and
+each page where it is wrong. The pages from which the rule was mined do not count. The rule is used when an exact lower
+bound on its precision (Clopper and Pearson 1934, DOI 10.1093/biomet/26.4.404) exceeds PRECISION at one of LOOKS looks:
+after as many contents as would do without an error, twice and four times as many. When even the last look can succeed no
+more, the rule is refuted.
 
 The bounds of all rules of a host, and of all looks at them, hold together with probability 1 - RISK: the n-th rule that is
-tried on a host gets the risk RISK / (n (n + 1)), whose sum over all n is RISK, and each look at it an equal part (Bonferroni).
-That holds for pages that come in no special order. A site chooses its order. So a rule is checked as long as it is used, and
-each kind of URL by itself: a kind is open to the rule after CHECKS pages of it for which the rule was right.
+tried on a host gets the risk RISK / (n (n + 1)), whose sum over all n is RISK, and each look at it an equal part
+(Bonferroni). That holds for pages that come in no special order. A site chooses its order. So a rule is checked as long as
+it is used, and each kind of URL by itself: a kind is open to the rule after CHECKS pages of it for which the rule was
+right.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ RISK = 0.05  # that any rule of a host is used whose precision is lower
 LOOKS = 3
 CHECKS = 5  # pages of a kind for which a rule is right before the kind is open to it
 WINDOW, WRONG = 40, 2  # a rule is withdrawn when it was wrong in WRONG of the last WINDOW checks of open kinds
-ODDS = round(PRECISION / (1.0 - PRECISION))  # pages for which a rule is right, for each for which it is wrong, in an open kind
+ODDS = round(PRECISION / (1.0 - PRECISION))  # pages of an open kind for which a rule is right, for each where it is wrong
 
 
 @dataclass
@@ -97,9 +99,7 @@ class RuleTrial:
         came, last = len(self.right) + self.wrong, sizes[-1]
         if came in sizes and bound_precision(len(self.right), came, confidence) > PRECISION:
             self.state = "used"
-        elif not right and bound_precision(last - self.wrong, last, confidence) <= PRECISION:
-            self.state = "refuted"
-        elif came >= last:
+        elif came >= last or (not right and bound_precision(last - self.wrong, last, confidence) <= PRECISION):
             self.state = "refuted"
 
     def check_page(self, kind: int, *, right: bool) -> None:

@@ -1,22 +1,22 @@
 """Rules of URLs that lead to the same page, mined from pages whose contents are known.
 
-Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web 3(1),
-2009, §3 and §4, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs of URLs
-of a list that it makes of each other, and looks at contents for validation only. Here the contents are known. So a rule is
-sought in pairs of URLs with the same content, and counted by what it does to all URLs:
+Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web
+3(1), 2009, §3 and §4, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs
+of URLs of a list that it makes of each other, and looks at contents for validation only. Here the contents are known. So a
+rule is sought in pairs of URLs with the same content, and counted by what it does to all URLs:
 
 - Its *form* of a URL is what it makes of the URL. URLs with one form are to have one content.
-- Its *support* is the number of distinct contents that were seen under two URLs of one form, of which it changed one. A page
-  that thousands of URLs show, such as a form to log in, is one content.
+- Its *support* is the number of distinct contents that were seen under two URLs of one form, of which it changed one. A
+  page that thousands of URLs show, such as a form to log in, is one content.
 - *Against* it are the URLs that it changed and whose content is another one than the content of their form.
 
-A content has one name or several, the finest first: of pages with the same words, then of pages that are near-duplicates. Two
-pages have the same content if they share any of these names, and the finest of them is the one that counts. So pages with a
-session id in their text speak for a rule, each for itself, and a thousand products that look alike count once.
+A content has one name or several, the finest first: of pages with the same words, then of pages that are near-duplicates.
+Two pages have the same content if they share any of these names, and the finest of them is the one that counts. So pages
+with a session id in their text speak for a rule, each for itself, and a thousand products that look alike count once.
 
 Rules are chosen one after the other: the one with the largest support, then the one with the largest support among what the
-rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's elimination
-of redundant rules, §4.3), and one that needs another rule first is found.
+rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's
+elimination of redundant rules, §4.3), and one that needs another rule first is found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Kind: TypeAlias = Literal["parameter", "argument", "value", "substring"]
 
 Content: TypeAlias = tuple[Hashable, ...]  # names of a content, the finest first
-Page: TypeAlias = tuple[Content, str]  # a content and its URL
+KnownPage: TypeAlias = tuple[Content, str]  # a content and its URL
 
 KINDS: tuple[Kind, ...] = ("parameter", "argument", "value", "substring")  # of two that say the same, the first is taken
 SUPPORT, CONFIDENCE = 5, 0.95  # that a rule has at least
@@ -232,7 +232,7 @@ def _compare_queries(one: list[str], other: list[str]) -> Iterator[UrlRule]:
 
 
 def _compare_tokens(one: list[str], other: list[str]) -> Iterator[UrlRule]:
-    """Yield the substitutions that make the first URL of the other one; where nothing is substituted, the other way round."""
+    """Yield the substitutions that make the first URL of the other one, or the other way round to replace something."""
     if max(len(one), len(other)) > LONGEST:
         return
     begin = _count_equal(one, other)
