@@ -62,7 +62,7 @@ def test_a_long_url_is_left_alone():
 
 @pytest.mark.parametrize("url, origin", [
     ("http://a.example/x//y", "http://a.example"), ("https://a.example:8443/", "https://a.example:8443"),
-    ("http://a.example", "http://a.example"), ("x", "x"), ("/x", ""),
+    ("http://a.example", "http://a.example"), ("http://a.example?x=/", "http://a.example"), ("x", "x"), ("/x", ""),
 ])
 def test_the_host_of_a_url(url, origin):
     assert origin_of(url) == origin

@@ -85,9 +85,11 @@ class NearDuplicateMiddleware(Component):
 
     def __init__(self, store: CrawlStore) -> None:
         super().__init__(store)
-        if store.settings.held == "drop" and not store.has_turns:  # Scrapy makes middlewares of the downloader first
+        needed = store.settings.held == "drop" or store.has_rules
+        if needed and not store.has_turns:  # Scrapy makes middlewares of the downloader first
             logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
-                           "are all requested in the end; name it there, or use the add-on NearDuplicateAddon")
+                           "are all requested in the end, and rules of URLs drop none; name it there, or use the add-on "
+                           "NearDuplicateAddon")
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any], spider: Any = None
@@ -141,8 +143,9 @@ class NearDuplicateMiddleware(Component):
 class HeldLinksMiddleware(Component):
     """Downloader middleware that decides on each link that was held back, when its turn has come (`HeldLinks`).
 
-    It also tells the store of pages that are gone, status 404 or 410: `Store.locate` names them no more. A link that is
-    dropped takes no request; where it has an errback, that is called with IgnoreRequest.
+    Before that it drops links that lead to pages of the crawl by rules of URLs, with NDCORE_RULES (`CrawlRules`). It also
+    tells the store of pages that are gone, status 404 or 410: `Store.locate` names them no more. A link that is dropped
+    takes no request; where it has an errback, that is called with IgnoreRequest.
     """
 
     def __init__(self, store: CrawlStore) -> None:

@@ -1,7 +1,7 @@
 """Rules of URLs that lead to the same page, mined from pages whose contents are known.
 
 Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web
-3(1), 2009, §3 and §4, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs
+3(1), 2009, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs
 of URLs of a list that it makes of each other, and looks at contents for validation only. Here the contents are known. So a
 rule is sought in pairs of URLs with the same content, and counted by what it does to all URLs:
 
@@ -16,7 +16,7 @@ with a session id in their text speak for a rule, each for itself, and a thousan
 
 Rules are chosen one after the other: the one with the largest support, then the one with the largest support among what the
 rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's
-elimination of redundant rules, §4.3), and one that needs another rule first is found.
+elimination of redundant rules), and one that needs another rule first is found.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ MEMBERS = 4  # URLs of one content that are compared with each other
 CANDIDATES = 64  # rules that are counted exactly, at most: those that most contents speak for
 EXAMPLES = 3
 
+_END = re.compile("[/?#]")  # of scheme, host and port
 _TOKEN = re.compile(r"[^\W_]+|[\W_]", re.DOTALL)
 
 
@@ -124,10 +125,10 @@ class MinedRule(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL; all of it where no path follows."""
+    """Return scheme, host and port of a URL."""
     begin = url.find("://")
-    end = url.find("/", begin + 3 if begin >= 0 else 0)
-    return url if end < 0 else url[:end]
+    end = _END.search(url, begin + 3 if begin >= 0 else 0)
+    return url if end is None else url[: end.start()]
 
 
 def make_form(url: str, rules: Iterable[UrlRule]) -> str:
