@@ -24,7 +24,7 @@ def run_rules(options: RulesOptions) -> int:
 
 
 def _group_pages(store: Store, *, near: bool) -> tuple[dict[str, list[tuple[str, Content]]], int]:
-    """Return URLs and contents of the pages of a store by host, in their order, and how many keys are no URLs.
+    """Return URLs and contents of the pages of a store by host, in their order, and how many keys are not URLs.
 
     Takes some 300 bytes of memory for each page.
     """

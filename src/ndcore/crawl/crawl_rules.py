@@ -6,8 +6,8 @@ come as the last time, and tried on the pages after these (`RuleTrial`). The *fo
 of it.
 
 - A link is dropped where a rule changes its URL, and a page of this crawl has the same form, and came by as few links from
-  the start, or by fewer. No other URL is asked for in its place: where the form itself is no page, another one with this
-  form was fetched. While pages with the form are on their way, or failed, links with it are fetched.
+  the start, or by fewer. No other URL is asked for in its place: where the form itself leads to no page, another URL with
+  this form was fetched. While pages with the form are on their way, or failed, links with it are fetched.
 - A URL that no rule changes is never dropped.
 - Of the links that could be dropped, a share is fetched by a salted hash of the URL, and so are all of kinds that a rule
   has not proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account

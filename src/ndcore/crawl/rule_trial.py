@@ -121,5 +121,5 @@ def plan_looks(order: int) -> tuple[float, tuple[int, ...]]:
 
 
 def bound_precision(right: int, came: int, confidence: float) -> float:
-    """Return the lower bound on the precision of a rule that was right so many times."""
+    """Return the lower bound on the precision of a rule that was right for `right` of the contents that came."""
     return interval(max(0, right), came, confidence, "exact")[0]

@@ -192,7 +192,7 @@ def _rank(mined: MinedRule) -> tuple[int, int, int]:
 
 
 def find_candidates(urls: dict[str, KnownPage], without: Collection[UrlRule] = ()) -> list[UrlRule]:
-    """Find the rules that make one form of two URLs with the same content, those of most contents first.
+    """Find the rules that make one form of two URLs with the same content; the first ones make most contents agree.
 
     urls: content and URL by form. Only rules that `SUPPORT` contents speak for.
     """
