@@ -90,8 +90,6 @@ class RuleTrial:
         of_kind = self.count_kind(kind)
         of_kind.right += right
         of_kind.wrong += not right
-        if right and content in self.right:
-            return
         if right:
             self.right.add(content)
         self.wrong += not right
