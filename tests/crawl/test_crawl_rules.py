@@ -11,7 +11,7 @@ import pytest
 from ndcore.crawl import crawl_rules
 from ndcore.crawl.crawl_rules import FORMS, MOST, SHARE, CrawlRules, RuleUse, name_content
 from ndcore.store.store import Store
-from ndcore.store.url_rules import MinedRule, UrlRule, mine_rules
+from ndcore.store.url_rules import RULES, MinedRule, UrlRule, mine_rules
 
 HOST = "http://a.example"
 SID = UrlRule("parameter", "sid")
@@ -174,10 +174,13 @@ def test_urls_of_strangers_take_no_more_memory(monkeypatch, host):
 
 def test_rules_are_mined_when_twice_as_many_pages_came():
     rules, mined = CrawlRules(), []
+    rules.learn(f"{HOST}/0", ("0",), 1)
+    rules.try_rules(HOST, [MinedRule(SID, 5, 0, ())])
     for i in range(3 * MOST):
         rules.learn(f"{HOST}/{i}", (str(i),), 1)
-        if rules.take_pages(HOST) is not None:
+        if (due := rules.take_pages(HOST)) is not None:
             mined.append(i + 1)
+            assert due[1:] == ([SID], {SID}, RULES - 1)  # others are sought beside the rule on trial, not in its place
     assert mined == [64, 128, 256, 512, 1024, 2048, 4096, 8192, 12288]
 
 
