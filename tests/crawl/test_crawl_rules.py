@@ -22,7 +22,7 @@ def fetch(rules: CrawlRules, url: str, content: str | None, depth: int = 3, *, n
     use = rules.decide(url, depth)
     if use is not None and use.dropped:
         return True
-    rules.learn(url, None if content is None else (content,), depth, use, new=new)
+    rules.learn(url, content, depth, use, new=new)
     if (due := rules.take_pages(url)) is not None:
         pages, known, without, most = due
         rules.try_rules(url, mine_rules(pages, known=known, without=without, most=most))
@@ -79,12 +79,12 @@ def test_what_has_no_page_is_fetched():
 def test_a_trial_counts_what_would_be_dropped():
     """The page with the form came farther from the start: nothing would have been dropped for it."""
     rules = CrawlRules(salt=b"salt")
-    rules.learn(f"{HOST}/", ("home",), 0)
+    rules.learn(f"{HOST}/", "home", 0)
     rules.try_rules(HOST, [MinedRule(SID, 5, 0, ())])
     for depth, rights in ((3, 0), (9, 10)):
         for i in range(10):
-            rules.learn(f"{HOST}/item/{i}", (f"page {i}",), 9)
-            rules.learn(f"{HOST}/item/{i}?sid={depth}", (f"page {i}",), depth)
+            rules.learn(f"{HOST}/item/{i}", f"page {i}", 9)
+            rules.learn(f"{HOST}/item/{i}?sid={depth}", f"page {i}", depth)
         assert [len(trial.right) for _, trial in rules.iterate_trials()] == [rights]
 
 
@@ -141,21 +141,11 @@ def test_the_estimate_is_right_on_the_average():
     assert sum(truths) / n > 5 and abs(error) < 4 * deviation
 
 
-def test_in_near_mode_a_template_is_one_content():
-    rules = CrawlRules(salt=b"salt")
-    for i in range(400):
-        for more in ("", f"?sid={i}"):
-            rules.learn(f"{HOST}/item/{i}{more}", (f"words {i}{more}", "cluster"), 3)
-            if (due := rules.take_pages(HOST + "/")) is not None:
-                rules.try_rules(HOST + "/", mine_rules(due[0], known=due[1], without=due[2], most=due[3]))
-    assert "used" not in states(rules).values()
-
-
 def test_the_state_survives_a_pause():
     rules, _ = crawl()
     again = pickle.loads(pickle.dumps(rules))
     assert again == rules and again.decide(f"{HOST}/item/1?sid=new", 3) == rules.decide(f"{HOST}/item/1?sid=new", 3)
-    assert RuleUse(*tuple(RuleUse(False, 1.0, (1,), 2, (3,)))).content == (1,)
+    assert RuleUse(*tuple(RuleUse(False, 1.0, 1, 2, (3,)))).content == 1
 
 
 @pytest.mark.parametrize("host", ["http://a.example", "http://{}.example"])
@@ -165,7 +155,7 @@ def test_urls_of_strangers_take_no_more_memory(monkeypatch, host):
     monkeypatch.setattr(crawl_rules, "HOSTS", 50)
     rules = CrawlRules(salt=b"salt")
     for i in range(3000):
-        rules.learn(f"{host.format(i % 700)}/{i}?a={i}", (f"{i // 2}",), 3)
+        rules.learn(f"{host.format(i % 700)}/{i}?a={i}", f"{i // 2}", 3)
         assert rules._remembered == sum(len(each.pages) for each in rules._hosts.values()) <= 1000
     assert len(rules._hosts) <= 50
     for each in rules._hosts.values():
@@ -174,10 +164,10 @@ def test_urls_of_strangers_take_no_more_memory(monkeypatch, host):
 
 def test_rules_are_mined_when_twice_as_many_pages_came():
     rules, mined = CrawlRules(), []
-    rules.learn(f"{HOST}/0", ("0",), 1)
+    rules.learn(f"{HOST}/0", "0", 1)
     rules.try_rules(HOST, [MinedRule(SID, 5, 0, ())])
     for i in range(3 * MOST):
-        rules.learn(f"{HOST}/{i}", (str(i),), 1)
+        rules.learn(f"{HOST}/{i}", str(i), 1)
         if (due := rules.take_pages(HOST)) is not None:
             mined.append(i + 1)
             assert due[1:] == ([SID], {SID}, RULES - 1)  # others are sought beside the rule on trial, not in its place
@@ -193,15 +183,11 @@ def test_the_account_in_words():
     assert rules.account().endswith("about 19 contents unseen (95 %: 0 to 106), and what lies behind those is not counted")
 
 
-def test_the_names_of_a_content(tmp_path):
-    """Pages with the same words share the first name; in near mode those of a cluster share the second one."""
+def test_the_name_of_a_content(tmp_path):
+    """Pages with the same words share it, and near-duplicates do not."""
     text = " ".join(f"word{i}" for i in range(60))
     with Store.open(tmp_path / "s") as store:
         texts = [text, text + ".", text + " more", text + " more", "something else", "something else!"]
-        names = [name_content(store.decide(f"{i}", each), "near") for i, each in enumerate(texts)]
+        names = [name_content(store.decide(f"{i}", each)) for i, each in enumerate(texts)]
         assert [store.peek(each).verdict for each in texts[:3]] == ["identical", "lexical", "near"]
-    words, clusters = zip(*names, strict=True)
-    assert words[0] == words[1] != words[2] == words[3] and words[4] == words[5] != words[0]
-    assert clusters[0] == clusters[1] == clusters[2] == clusters[3] != clusters[4] == clusters[5]
-    with Store.open(tmp_path / "t") as store:
-        assert name_content(store.decide("0", text), "same") == words[:1]
+    assert names[0] == names[1] != names[2] == names[3] and names[4] == names[5] and len({*names}) == 3

@@ -23,7 +23,7 @@ def tried(outcomes: list[bool], order: int = 1) -> tuple[str, int]:
     """Try a rule on pages of distinct contents; return its state, and after how many it was decided."""
     trial = RuleTrial(RULE, order)
     for came, right in enumerate(outcomes):
-        trial.try_page(1, came if right else None)
+        trial.try_page(1, came, right=right)
         if trial.state != "tried":
             return trial.state, came + 1
     return trial.state, len(outcomes)
@@ -65,10 +65,10 @@ def test_a_rule_at_the_bound_is_seldom_used():
 def test_a_content_counts_once_where_the_rule_is_right_and_each_page_where_it_is_not():
     trial = RuleTrial(RULE, 1)
     for _ in range(500):
-        trial.try_page(1, "the form to log in")
+        trial.try_page(1, "the form to log in", right=True)
     assert trial.state == "tried" and len(trial.right) == 1 and trial.kinds[1].right == 500
     for _ in range(500):
-        trial.try_page(1, None)
+        trial.try_page(1, "the form to log in", right=False)
     assert trial.state == "refuted"
 
 

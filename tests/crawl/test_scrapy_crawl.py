@@ -106,7 +106,7 @@ def test_rules_of_urls_save_requests_and_lose_nothing(tmp_path):
     shop = type("SmallShop", (sites.Shop,), {"categories": 8, "goods": 10, "depth": 4})()
     with serving(shop) as server:
         stats, _, requests = crawl(server, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"), NDCORE_HELD="last",
-                                   NDCORE_RULES="same", DEPTH_LIMIT=shop.depth)
+                                   NDCORE_RULES=True, DEPTH_LIMIT=shop.depth)
         expected = shop.contents(server.starts()[0])
     assert contents(requests) >= expected and len(expected) > 160
     assert stats["ndcore/rules/used"] >= 1 and stats["ndcore/rules/wrong"] == stats["ndcore/rules/unseen"] == 0

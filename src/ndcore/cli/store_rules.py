@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from ndcore.cli.account import Account, TextBlock, TextTable, present
@@ -10,30 +10,29 @@ from ndcore.cli.commands import RulesOptions
 from ndcore.cli.store_access import open_store
 from ndcore.human import counted, printable
 from ndcore.store.store import Store
-from ndcore.store.url_rules import Content, MinedRule, mine_rules, origin_of
+from ndcore.store.url_rules import MinedRule, mine_rules, origin_of
 
 
 def run_rules(options: RulesOptions) -> int:
     """Run ``ndcore store rules``."""
     with open_store(options.store) as store:
-        hosts, others = _group_pages(store, near=options.near)
+        hosts, others = _group_pages(store)
     rules = [(host, mined) for host, pages in sorted(hosts.items()) for mined in mine_rules(pages)]
     data = [{"host": host, "rule": str(mined.rule), **mined.rule._asdict(), "support": mined.support,
              "against": mined.against, "confidence": mined.confidence, "examples": mined.examples} for host, mined in rules]
     return present(options, Account(data, _tell_rules(rules, sum(map(len, hosts.values())), len(hosts), others)))
 
 
-def _group_pages(store: Store, *, near: bool) -> tuple[dict[str, list[tuple[str, Content]]], int]:
+def _group_pages(store: Store) -> tuple[dict[str, list[tuple[str, Hashable]]], int]:
     """Return URLs and contents of the pages of a store by host, in their order, and how many keys are not URLs.
 
     Takes some 300 bytes of memory for each page.
     """
-    hosts: dict[str, list[tuple[str, Content]]] = {}
+    hosts: dict[str, list[tuple[str, Hashable]]] = {}
     others = 0
-    for key, first, representative in store.classes():
+    for key, first in store.classes():
         if isinstance(key, str) and "://" in key:
-            content = (first, representative) if near else (first,)
-            hosts.setdefault(origin_of(key), []).append((key, content))
+            hosts.setdefault(origin_of(key), []).append((key, first))
         else:
             others += 1
     return hosts, others

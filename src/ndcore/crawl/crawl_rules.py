@@ -13,9 +13,8 @@ of it.
   has not proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account
   (Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446).
 
-Contents are the same where their words are (verdicts identical and lexical); near-duplicates then count against a rule,
-since products that look alike are near each other. Or pages of one cluster have the same content too, for sites whose pages
-have a session id or the time in their text. A template that a thousand pages share speaks once for any rule.
+Contents are the same where their words are (verdicts identical and lexical). Near-duplicates count against a rule, since
+products that look alike are near each other.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ndcore.crawl.link_kinds import hash_salted, name_kind
 from ndcore.crawl.rule_trial import RuleTrial
 from ndcore.human import counted
 from ndcore.stats.poisson import weighted_interval
-from ndcore.store.url_rules import LENGTH, RULES, Content, MinedRule, UrlRule, find_witness, make_form, origin_of
+from ndcore.store.url_rules import LENGTH, RULES, MinedRule, UrlRule, make_form, origin_of
 from ndcore.store.verdict import Verdict
 
 SHARE = 1 / 20  # of the links of open kinds that are fetched though a rule would drop them
@@ -43,9 +42,9 @@ TRIED = 64  # rules of a host, at most
 
 
 class SeenPage(NamedTuple):
-    """A page of this crawl: hashes of the names of its content, and how many links lead to it from the start."""
+    """A page of this crawl: a hash of the name of its content, and how many links lead to it from the start."""
 
-    content: tuple[int, ...]
+    content: int
     depth: int
 
 
@@ -58,7 +57,7 @@ class RuleUse(NamedTuple):
 
     dropped: bool
     weight: float
-    content: tuple[int, ...]
+    content: int
     kind: int
     rules: tuple[int, ...]
 
@@ -147,19 +146,16 @@ class CrawlRules:
 
     # ---- learning
 
-    def learn(
-        self, url: str, content: tuple[str, ...] | None, depth: int, use: RuleUse | None = None, *, new: bool = False,
-    ) -> None:
+    def learn(self, url: str, content: str | None, depth: int, use: RuleUse | None = None, *, new: bool = False) -> None:
         """Learn from a page that came.
 
-        content: names it, the finest name first (`name_content`); None where it has no text. use: what `decide` returned
-        for the link to it. new: no page before it has its content.
+        content: its name (`name_content`); None where it has no text. use: what `decide` returned for the link to it.
+        new: no page before it has its content.
         """
         origin = origin_of(url)
-        hashed = None if content is None else tuple(map(self._hash, content))
+        hashed = None if content is None else self._hash(content)
         if use is not None and origin in self._hosts:
-            self._check(self._hosts[origin], use, new=new,
-                        right=hashed is not None and find_witness(use.content, hashed) is not None)
+            self._check(self._hosts[origin], use, right=hashed == use.content, new=new)
         if hashed is None or len(url) > LENGTH:
             return
         host = self._hosts.setdefault(origin, HostRules())
@@ -199,7 +195,7 @@ class CrawlRules:
                 continue
             other = host.forms.get(self._hash(made)) or host.forms.get(self._hash(made, name))
             if other is not None and other.depth <= page.depth:
-                trial.try_page(self._kind_of(made), find_witness(page.content, other.content))
+                trial.try_page(self._kind_of(made), page.content, right=page.content == other.content)
                 decided = decided or trial.state != "tried"
         if decided:
             self._enter_all(host)
@@ -226,7 +222,7 @@ class CrawlRules:
 
     # ---- mining
 
-    def take_pages(self, url: str) -> tuple[list[tuple[str, Content]], list[UrlRule], set[UrlRule], int] | None:
+    def take_pages(self, url: str) -> tuple[list[tuple[str, int]], list[UrlRule], set[UrlRule], int] | None:
         """Return what `mine_rules` takes for the host of a URL, where its turn has come; else None."""
         host = self._hosts.get(origin_of(url))
         if host is None or host.came < min(2 * host.mined, host.mined + MOST):
@@ -293,10 +289,8 @@ class CrawlRules:
         return told
 
 
-def name_content(verdict: Verdict, sameness: str) -> tuple[str, ...]:
-    """Name the content of a page: pages with the same words share a name, with "near" also pages of one cluster."""
+def name_content(verdict: Verdict) -> str:
+    """Name the content of a page by its representative, if that has the same words, or else by the first page with its text."""
     if verdict.verdict in ("identical", "lexical"):
-        words = verdict.of
-    else:
-        words = verdict.key if verdict.equal is None else verdict.equal
-    return (f"words {words!s}", f"cluster {verdict.cluster!s}")[: 2 if sameness == "near" else 1]
+        return str(verdict.of)
+    return str(verdict.key if verdict.equal is None else verdict.equal)

@@ -244,7 +244,7 @@ class CrawlStore:
     @property
     def has_rules(self) -> bool:
         """Whether rules of URLs are sought and used."""
-        return self.settings.rules != "off"
+        return self.settings.rules
 
     async def drop_by_rules(self, request: Request) -> bool:
         """Tell whether a link is dropped because rules say that the crawl has its page.
@@ -267,9 +267,9 @@ class CrawlStore:
 
     async def learn_rules(self, response: Response, decided: Decided | None, depth: int) -> None:
         """Learn the content of a page under its URL and those that led to it, and mine rules when their turn has come."""
-        content = None if decided is None else name_content(decided.verdict, self.settings.rules)
-        new = decided is None or decided.verdict.kept or (self.settings.rules == "same" and decided.verdict.equal is None
-                                                          and decided.verdict.verdict != "lexical")
+        content = None if decided is None else name_content(decided.verdict)
+        new = decided is None or decided.verdict.kept or (
+            decided.verdict.equal is None and decided.verdict.verdict != "lexical")
         use = response.meta.get(USE)
         first, *others = map(_normalise, [*response.meta.get("redirect_urls", ()), response.url])
         self.rules.learn(first, content, depth, None if use is None else RuleUse(*use), new=new)
@@ -378,7 +378,6 @@ def _make_deferred(future: Future[Any]) -> Any:
 
 DUPLICATES = VERDICTS[1:]
 HELD = ("drop", "last")
-RULES = ("off", "same", "near")
 SERVICES = ("http://", "https://")  # how the address of a service begins
 
 
@@ -413,9 +412,8 @@ class CrawlSettings:
         NDCORE_LOSS (0.01), the share of contents that may stay unseen, by the estimate.
     sample : int
         NDCORE_SAMPLE (300), how many of the held links are followed at least, or all.
-    rules : "off", "same" or "near"
-        NDCORE_RULES ("off"), whether links are dropped that lead to pages of the crawl by rules of URLs (`CrawlRules`), and
-        which pages are one: with the same words, or also near-duplicates.
+    rules : bool
+        NDCORE_RULES (False), whether links are dropped that lead to pages of the crawl by rules of URLs (`CrawlRules`).
     part : "page" or "main"
         NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
     text : callable or None
@@ -436,7 +434,7 @@ class CrawlSettings:
     held: str
     loss: float
     sample: int
-    rules: str
+    rules: bool
     part: str
     text: Callable[[Any], Any] | None
     flush_seconds: float
@@ -464,7 +462,7 @@ class CrawlSettings:
         if "read_only" in options:
             raise ValueError("NDCORE_OPTIONS has read_only; a crawl writes to its store")
         service = str(store).startswith(SERVICES)
-        shared = service or settings.getbool("NDCORE_SHARED", False)
+        shared = service or _read_bool(settings, "NDCORE_SHARED")
         if shared and options:
             given = "NDCORE_STORE is an address" if service else "NDCORE_SHARED is set"
             raise ValueError(f"{given}, and there is a setting for {', '.join(sorted(options))}; the process that has the "
@@ -472,9 +470,7 @@ class CrawlSettings:
         if not shared and not _may_hold_store(Path(store)):
             options.setdefault("keys", "url")
         held, part = settings.get("NDCORE_HELD", HELD[0]), settings.get("NDCORE_PART", HTML_PARTS[0])
-        rules = settings.get("NDCORE_RULES", RULES[0])
         check_choice("NDCORE_HELD", held, HELD)
-        check_choice("NDCORE_RULES", rules, RULES)
         check_choice("NDCORE_PART", part, HTML_PARTS)
         return cls(
             store=str(store), shared=shared, options=options, drop=_read_drop(settings), held=held, part=part,
@@ -482,7 +478,7 @@ class CrawlSettings:
             text_field=settings.get("NDCORE_TEXT_FIELD", "text"),
             loss=checked_probability("NDCORE_LOSS", settings.getfloat("NDCORE_LOSS", 0.01), "0.01"),
             sample=checked_int("NDCORE_SAMPLE", settings.getint("NDCORE_SAMPLE", 300), 1),
-            rules=rules,
+            rules=_read_bool(settings, "NDCORE_RULES"),
             min_depth=checked_int("NDCORE_MIN_DEPTH", settings.getint("NDCORE_MIN_DEPTH", 1), 0),
             min_chars=checked_int("NDCORE_MIN_CHARS", settings.getint("NDCORE_MIN_CHARS", 300), 0),
             text=None if text is None else load_object(text),
@@ -492,6 +488,14 @@ class CrawlSettings:
 def _may_hold_store(path: Path) -> bool:
     """Tell whether a store, whose settings are fixed, may be at a path."""
     return path.is_dir() and any(path.iterdir())
+
+
+def _read_bool(settings: BaseSettings, name: str) -> bool:
+    """Read a setting that is False by default, as Scrapy reads a bool. ValueError, with its name, where it is none."""
+    try:
+        return settings.getbool(name, False)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {settings.get(name)!r:.80}; accepted: True or False") from None
 
 
 def _read_drop(settings: BaseSettings) -> frozenset[str]:

@@ -81,12 +81,11 @@ class RuleTrial:
         known = kind if kind in self.kinds or len(self.kinds) < KINDS else 0
         return self.kinds.setdefault(known, KindCounts())
 
-    def try_page(self, kind: int, content: Hashable | None) -> None:
+    def try_page(self, kind: int, content: Hashable, *, right: bool) -> None:
         """Count a page to which the rule applies while it is on trial, and look where a look is due.
 
-        content: that the page shares with the page that has its form; None where they differ, and the rule is wrong.
+        content: of the page. right: the page that has its form has this content, too.
         """
-        right = content is not None
         of_kind = self.count_kind(kind)
         of_kind.right += right
         of_kind.wrong += not right

@@ -575,8 +575,8 @@ class Store:
         """
         return self._iterate_live(lambda state, number: (versions.key_of(state, number), versions.text_of(state, number)))
 
-    def classes(self) -> Iterator[tuple[Key, Key, Key]]:
-        """Yield the key of each page, of the first page with the same words, and of its representative, in their order.
+    def classes(self) -> Iterator[tuple[Key, Key]]:
+        """Yield the key of each page, and of the first page with the same words, in their order.
 
         Raises
         ------
@@ -585,12 +585,11 @@ class Store:
 
         Notes
         -----
-        Pages that come meanwhile are left out, and so are pages that are removed. Reads two records of a page, and two more
+        Pages that come meanwhile are left out, and so are pages that are removed. Reads one record of a page, and two more
         where it is not the first with its words.
         """
         return self._iterate_live(lambda state, number: (
-            versions.key_of(state, number), versions.key_of(state, versions.leader_of(state, number)),
-            versions.key_of(state, state.columns.get("label", number))))
+            versions.key_of(state, number), versions.key_of(state, versions.leader_of(state, number))))
 
     def stats(self) -> dict[str, Any]:
         """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.

@@ -10,10 +10,6 @@ rule is sought in pairs of URLs with the same content, and counted by what it do
   page that thousands of URLs show, such as a form to log in, is one content.
 - *Against* it are the URLs that it changed and whose content is another one than the content of their form.
 
-A content has one name or several, the finest first: of pages with the same words, then of pages that are near-duplicates.
-Two pages have the same content if they share any of these names, and the finest of them is the one that counts. So pages
-with a session id in their text speak for a rule, each for itself, and a thousand products that look alike count once.
-
 Rules are chosen one after the other: the one with the largest support, then the one with the largest support among what the
 rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's
 elimination of redundant rules), and one that needs another rule first is found.
@@ -29,8 +25,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["parameter", "argument", "value", "substring"]
 
-Content: TypeAlias = tuple[Hashable, ...]  # names of a content, the finest first
-KnownPage: TypeAlias = tuple[Content, str]  # a content and its URL
+KnownPage: TypeAlias = tuple[Hashable, str]  # the name of a content and its URL
 
 KINDS: tuple[Kind, ...] = ("parameter", "argument", "value", "substring")  # of two that say the same, the first is taken
 SUPPORT, CONFIDENCE = 5, 0.95  # that a rule has at least
@@ -139,17 +134,17 @@ def make_form(url: str, rules: Iterable[UrlRule]) -> str:
 
 
 def mine_rules(
-    pages: Iterable[tuple[str, Content]], *, known: Collection[UrlRule] = (), without: Collection[UrlRule] = (),
+    pages: Iterable[tuple[str, Hashable]], *, known: Collection[UrlRule] = (), without: Collection[UrlRule] = (),
     most: int = RULES,
 ) -> list[MinedRule]:
     """Mine the rules of the URLs of one host, the best one first.
 
     Parameters
     ----------
-    pages : iterable of (str, tuple)
+    pages : iterable of (str, hashable)
         URLs of one host, in the normal form of `Store.open` with ``keys="url"``, in the order in which they came, and the
-        names of the content of each, the finest first; all tuples have one length. Of a URL that comes again, the first
-        content counts. The form of two URLs is sought in the one that came first, in most pairs of them.
+        name of the content of each. Of a URL that comes again, the first content counts. The form of two URLs is sought in
+        the one that came first, in most pairs of them.
     known : collection of UrlRule
         Rules that hold: others are sought among the forms that these leave.
     without : collection of UrlRule
@@ -196,12 +191,11 @@ def find_candidates(urls: dict[str, KnownPage], without: Collection[UrlRule] = (
 
     urls: content and URL by form. Only rules that `SUPPORT` contents speak for.
     """
-    members: dict[tuple[int, Hashable], list[str]] = {}
+    members: dict[Hashable, list[str]] = {}
     for form, (content, _) in urls.items():
-        for named in enumerate(content):
-            same = members.setdefault(named, [])
-            if len(same) < MEMBERS:
-                same.append(form)
+        same = members.setdefault(content, [])
+        if len(same) < MEMBERS:
+            same.append(form)
     contents: Counter[UrlRule] = Counter()
     for same in members.values():
         contents.update({rule for one, other in combinations(same, 2) for rule in compare_urls(one, other)})
@@ -268,14 +262,8 @@ def count_rule(rule: UrlRule, urls: dict[str, KnownPage]) -> MinedRule:
         of_form = urls.get(form) or first.setdefault(form, page)
         if of_form is page:
             continue
-        witness = find_witness(page[0], of_form[0])
-        if witness is None:
-            against += 1
+        if page[0] == of_form[0]:
+            examples.setdefault(page[0], (page[1], of_form[1]))
         else:
-            examples.setdefault(witness, (page[1], of_form[1]))
+            against += 1
     return MinedRule(rule, len(examples), against, tuple(examples.values())[:EXAMPLES])
-
-
-def find_witness(one: Content, other: Content) -> Hashable | None:
-    """Return the finest name that two contents share; None where they are different."""
-    return next((name for name, same in zip(one, other, strict=True) if name == same), None)
