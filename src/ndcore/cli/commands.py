@@ -553,7 +553,8 @@ class RulesOptions(StoreOptions):
     """List rules of the URLs of each host: parameters that change nothing, and substrings that may be replaced by others
     (Bar-Yossef, Keidar, Schonfeld 2009). Each with its support, the distinct contents that were seen under two URLs that it
     makes equal, and its confidence, their share where it also makes URLs of other contents equal. Pages have the same
-    content where they have the same words. Keys that are not URLs are left out. The rules are mined and not yet tried: a crawl with NDCORE_RULES tries them on its own pages.
+    content where they have the same words. Keys that are not URLs are left out. The rules are mined and not yet tried: a
+    crawl with NDCORE_RULES tries them on its own pages.
     """
 
     json: bool = option(OUTPUT, "print a list of objects")

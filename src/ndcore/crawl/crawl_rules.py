@@ -290,7 +290,7 @@ class CrawlRules:
 
 
 def name_content(verdict: Verdict) -> str:
-    """Name the content of a page by its representative, if that has the same words, or else by the first page with its text."""
+    """Name the content of a page: by its representative where that has its words, else by the first page with its text."""
     if verdict.verdict in ("identical", "lexical"):
         return str(verdict.of)
     return str(verdict.key if verdict.equal is None else verdict.equal)
