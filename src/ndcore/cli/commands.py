@@ -635,6 +635,35 @@ class ExportOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
 
 
+@command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")
+class ShardsOptions(Options):
+    """Write the map of the shards to a file. Each server gets a copy: ndcore serve --write STORE --shard NAME --shard-map MAP.
+
+    A host belongs to the shard with the largest hash of its name and the host, so names never change. An address should be
+    a name of DNS: then a shard can go to another computer. Plan more shards than computers.
+    """
+
+    map: str = argument("MAP", "file to make")
+    shards: list[str] = argument("NAME=URL", "name and address of a shard", nargs="+")
+    json: bool = option(OUTPUT, "print the map")
+
+
+@command("store move", "move the pages of a host to another shard", "shards.run_move")
+class MoveOptions(Options):
+    """Move the pages of a host from its shard to another one, or go on with a move that ended early.
+
+    Reads go on, writes to this host wait, and other hosts are decided on as before. Whoever is killed meanwhile, the same
+    command goes on where it ended. The token, with the scopes read and admin, is in the variable NDCORE_TOKEN of the
+    environment; all shards know it. Needs the extra client.
+    """
+
+    url: str = argument("URL", "address of a shard; it knows the others")
+    host: str = argument("HOST", "host to move")
+    shard: str = argument("SHARD", "name of the shard that gets it")
+    quiet: bool = option(RUNNING, "no progress", "-q")
+    json: bool = option(OUTPUT, "print the number of pages and the version of the map")
+
+
 @command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
 class JudgeOptions(ReadingOptions):
     """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
@@ -688,6 +717,9 @@ class ServeOptions(Options):
         metavar="DIR")
     keep_keys: float = option("writing", "hours for which an idempotency key is known (default 24)", metavar="HOURS",
         parse=values.numbers(0, 87600), default=24.0)
+    shard: str | None = option("writing", "the store is this shard of several; needs --shard-map", metavar="NAME")
+    shard_map: str | None = option("writing",
+        "file of the map of shards, made by ndcore store shards; the server replaces it when a host moves", metavar="FILE")
     log: str | None = option("writing",
         "file to which a line of JSON is added for each request, without what was sent; - for standard error",
         metavar="FILE")

@@ -1,0 +1,44 @@
+"""``ndcore store shards`` and ``ndcore store move``: name the shards of a store, and move hosts between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ndcore.cli.account import Account, present
+from ndcore.cli.command import blame_command
+from ndcore.cli.commands import MoveOptions, ShardsOptions
+from ndcore.files.errors import UsageError
+from ndcore.human import counted, printable
+from ndcore.store.shard_map import ShardMap
+
+
+def run_shards(options: ShardsOptions) -> int:
+    """Run ``ndcore store shards``."""
+    given: dict[str, str] = {}
+    with blame_command():
+        for each in options.shards:
+            name, equals, address = each.partition("=")
+            if not equals or name in given:
+                raise ValueError(f"{each!r:.200} is not NAME=URL, or the name is there twice")
+            given[name] = address
+        made = ShardMap.create(given)
+    if Path(options.map).exists():
+        raise UsageError(f"{options.map} exists already; a new map would give hosts to other shards: name another file")
+    made.write(options.map)
+    options.outcome.written = True
+    return present(options, Account(made.as_dict(), [
+        f"Made the map of {counted(len(given), 'shard')}, {printable(options.map)}; copy it to each server, and start there "
+        "ndcore serve --write STORE --shard NAME --shard-map FILE"]))
+
+
+def run_move(options: MoveOptions) -> int:
+    """Run ``ndcore store move``."""
+    from ndcore.store.moving import move_host
+
+    with blame_command():
+        known, pages = move_host(options.url, options.host, options.shard, progress=not options.quiet)
+    options.outcome.written = True
+    moved = "Ended the move" if pages is None else f"Moved {counted(pages, 'page')}"
+    return present(options, Account(
+        {"host": options.host, "shard": options.shard, "pages": pages, "version": known.version},
+        [f"{moved} of {printable(options.host)} to {options.shard}, by version {known.version} of the map"]))
