@@ -637,7 +637,7 @@ class ExportOptions(ChangeOptions):
 
 @command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")
 class ShardsOptions(Options):
-    """Write the map of the shards to a file. Each server gets a copy: ndcore serve --write STORE --shard NAME --shard-map MAP.
+    """Write the map of the shards to a file. Each server gets a copy, as --shard-map of ndcore serve --write.
 
     A host belongs to the shard with the largest hash of its name and the host, so names never change. An address should be
     a name of DNS: then a shard can go to another computer. Plan more shards than computers.

@@ -38,7 +38,10 @@ def run_move(options: MoveOptions) -> int:
     with blame_command():
         known, pages = move_host(options.url, options.host, options.shard, progress=not options.quiet)
     options.outcome.written = True
-    moved = "Ended the move" if pages is None else f"Moved {counted(pages, 'page')}"
+    host = printable(options.host)
+    said = f"{host} is at {options.shard}"
+    if pages is not None:
+        said = f"Moved {counted(pages, 'page')} of {host} to {options.shard}"
     return present(options, Account(
         {"host": options.host, "shard": options.shard, "pages": pages, "version": known.version},
-        [f"{moved} of {printable(options.host)} to {options.shard}, by version {known.version} of the map"]))
+        [f"{said}, by version {known.version} of the map"]))

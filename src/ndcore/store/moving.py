@@ -71,7 +71,7 @@ def move_host(
     addresses: str | Sequence[str], host: str, target: str, token: str | None = None, *, verify: Any = True,
     progress: bool | Progress | None = None,
 ) -> tuple[ShardMap, int | None]:
-    """Move the pages of a host to another shard, or go on with this move where it ended early.
+    """Move the pages of a host to another shard, or go on with this move where it ended early. Nothing, if it is there.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def move_host(
     Returns
     -------
     (ShardMap, int or None)
-        The last version of the map, and how many pages were moved; None where another try had moved them.
+        The last version of the map, and how many pages were moved; None where they were there already.
 
     Raises
     ------
@@ -124,9 +124,10 @@ def move_host(
 
         move, copied = known.move, None
         if move is None:
-            planned = known.begin_move(host, target)  # refuses what cannot be
+            planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
             give(known)  # a shard that was restored from an old copy may lack it
-            assert planned.move is not None
+            if planned.move is None:
+                return known, None
             for at, name in enumerate((planned.move.source, target)):
                 report("finding the pages of the host", at, 2)
                 shards[name].find_host(host)

@@ -676,14 +676,11 @@ class Store:
         for first in range(0, len(numbers), READ):
             with there.lock:
                 read = numbers[first : first + READ]
-                pages = [page for number in read
-                         for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
-                gone = [(versions.key_of(there.state, number), date) for number in read
-                        if (date := versions.gone_since(there.state, number)) is not None]
+                chains = [versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)
+                          for number in read]
             with self._lock:
-                self._decide(Pages.of(pages))
-                for key, date in gone:
-                    here.mark_gone(self._live_number(key), date)
+                versions.replay(chains, lambda pages: self._decide(Pages.of(pages)),
+                                lambda page, date: here.mark_gone(self._live_number(page.key), date))
         here.check_writable()
         here.log.sync()
         return len(numbers)
