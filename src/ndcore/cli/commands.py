@@ -660,7 +660,7 @@ class MoveOptions(Options):
     url: str = argument("URL", "address of a shard; it knows the others")
     host: str = argument("HOST", "host to move")
     shard: str = argument("SHARD", "name of the shard that gets it")
-    quiet: bool = option(RUNNING, "no progress", "-q")
+    quiet: bool = option(RUNNING, "print no progress and no report", "-q")
     json: bool = option(OUTPUT, "print the number of pages and the version of the map")
 
 
