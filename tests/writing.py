@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +82,17 @@ def written(place: Path, **options: Any) -> Iterator[Written]:
 
 
 class Fleet:
-    """Applications that serve the shards a, b and c of a store, which clients reach without a socket.
+    """Applications that serve the shards of a store, a, b and c, which clients reach without a socket.
 
+    address: of a shard, its name in braces.
     before, after: called with the method, the shard and the path of each request of a `ShardClient`, before and after it.
     """
 
-    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.map = ShardMap(1, {name: f"http://{name}.example" for name in "abc"}, "5a" * 16)
+    def __init__(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch, names: Iterable[str] = "abc", address: str = "http://{}.example"
+    ) -> None:
+        self.map = ShardMap(1, {name: address.format(name) for name in names}, "5a" * 16)
         self.shards: dict[str, Written] = {}
-        self.token = "a token of the tests"
         self.before: Callable[[str, str, str], None] = lambda *_: None
         self.after: Callable[[str, str, str], None] = lambda *_: None
         for name in self.map.shards:

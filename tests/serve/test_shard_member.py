@@ -67,7 +67,7 @@ def test_later_maps_are_taken_and_kept(member: ShardMember, tmp_path: Path) -> N
     refused(409, OTHER_MAP, "its secret is another", member.take_map, replace(begun, version=9, secret="00" * 16).as_dict())
     refused(400, None, "the map has no shard a", member.take_map,
             ShardMap(9, {"b": "http://b", "c": "http://c"}, MAP.secret).as_dict())
-    refused(400, None, "this is no map of shards", member.take_map, {"version": 7})
+    refused(400, None, "this is not a map of shards", member.take_map, {"version": 7})
     assert member.map == begun == ShardMap.read(tmp_path / "map")
 
 

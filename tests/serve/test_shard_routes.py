@@ -33,7 +33,7 @@ def test_the_map_is_told_to_readers_and_taken_from_admins(fleet: Fleet) -> None:
     later = fleet.map.begin_move(fleet.host_at("a"), "b").as_dict()
     problem(a.ask("shard-map", later, scope="write"), 403, "this needs admin")
     assert a.ask("shard-map", later, scope="admin").json() == later == a.ask("shard-map", scope="read").json()
-    problem(a.ask("shard-map", {"version": 1}), 400, "this is no map of shards")
+    problem(a.ask("shard-map", {"version": 1}), 400, "this is not a map of shards")
     problem(a.ask("shard-map", fleet.map.as_dict()), 409, "somebody else has changed it", OTHER_MAP)
     assert a.client.delete("/api/shard-map").status_code == 405
 

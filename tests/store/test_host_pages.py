@@ -105,7 +105,7 @@ def _archive(place: Path, *members: tuple[str, bytes, Any]) -> Path:
 ])  # fmt: skip
 def test_archives_have_plain_files_only(tmp_path: Path, member: Any) -> None:
     archive = _archive(tmp_path / "archive", ("store.json", tarfile.REGTYPE, b"{}"), member)
-    with pytest.raises(ValueError, match="which is no file of a store"):
+    with pytest.raises(ValueError, match="which is not a file of a store"):
         unpack(archive, tmp_path / "place")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "place"]
     assert [path.name for path in (tmp_path / "place").rglob("*") if path.name != "a"] == ["store.json"]

@@ -16,6 +16,7 @@ from ndcore.store import shard_map as module
 from ndcore.store.shard_map import CLEAR, ShardMap
 
 SHARDS = {"a": "https://a.example", "b": "https://b.example", "c": "http://10.0.0.3:8765"}
+GOLDEN = {"www.example.org": "b", "news.example": "c", "localhost": "c", "xn--bcher-kva.example": "a", "": "c"}
 HOSTS = [f"host{i}.example" for i in range(3000)]
 
 
@@ -23,8 +24,8 @@ def winner(host: str, names: list[str], secret: str) -> str:
     """Return the shard with the largest hash, by the definition in DESIGN.md."""
     weights = {}
     for name in names:
-        made = hashlib.blake2b(key=bytes.fromhex(secret), digest_size=8)
-        for part in (name.encode(), b"\0", host.encode("utf-8", "surrogatepass")):
+        made = hashlib.sha256()
+        for part in (bytes.fromhex(secret), name.encode(), b"\0", host.encode("utf-8", "surrogatepass")):
             made.update(part)
         weights[name] = int.from_bytes(made.digest(), "big")
     return max(weights, key=weights.__getitem__)
@@ -34,6 +35,12 @@ def test_the_owner_is_the_shard_with_the_largest_hash() -> None:
     made = ShardMap.create(SHARDS)
     for host in [*HOSTS[:300], "", "ü.example", "\ud800"]:
         assert made.owner(host) == made.owner(host) == winner(host, [*SHARDS], made.secret)
+
+
+def test_owners_never_change() -> None:
+    """As sha256sum of GNU coreutils says of the 16 bytes of the secret, a name, a byte 0 and a host."""
+    made = ShardMap(1, SHARDS, bytes(range(16)).hex())
+    assert {host: made.owner(host) for host in GOLDEN} == GOLDEN
 
 
 def test_shards_get_equal_shares_and_a_further_one_takes_its_share_only() -> None:
@@ -87,7 +94,7 @@ def test_a_file_of_a_map(tmp_path: Path) -> None:
     made.write(tmp_path / "map")
     assert ShardMap.read(tmp_path / "map") == made
     (tmp_path / "map").write_text("{}")
-    with pytest.raises(CorruptFile, match=r"map: this is no map of shards.*take the file of another shard"):
+    with pytest.raises(CorruptFile, match=r"map: this is not a map of shards.*take the file of another shard"):
         ShardMap.read(tmp_path / "map")
     (tmp_path / "map").write_bytes(b"\xff")
     with pytest.raises(CorruptFile, match="map"):
@@ -113,7 +120,7 @@ MOVE = {"host": "h", "source": "a", "target": "b", "step": "copy"}
     _with(move={**MOVE, "more": 1}),
 ])  # fmt: skip
 def test_what_is_no_map_is_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match="this is no map of shards"):
+    with pytest.raises(ValueError, match="this is not a map of shards"):
         ShardMap.from_dict(given)
 
 

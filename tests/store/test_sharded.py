@@ -130,7 +130,7 @@ def test_a_server_that_is_no_shard(fleet: Fleet, tmp_path: Path, monkeypatch: py
     (tmp_path / "alone").mkdir()
     with written(tmp_path / "alone") as alone:
         monkeypatch.setitem(fleet.shards, "a", alone)
-        with pytest.raises(ValueError, match=r"http://a.example serves no shard"):
+        with pytest.raises(ValueError, match=r"http://a.example is not a shard"):
             nd.ShardedStore(ADDRESSES, token="x")
 
 

@@ -118,7 +118,7 @@ def unpack(archive: Path, place: Path) -> None:
             for number, member in enumerate(packed):
                 name = PurePosixPath(member.name)
                 if member.type != tarfile.REGTYPE or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
-                    raise ValueError(f"the archive has {member.name!r:.80}, which is no file of a store")
+                    raise ValueError(f"the archive has {member.name!r:.80}, which is not a file of a store")
                 content = packed.extractfile(member)
                 assert content is not None
                 target = place.joinpath(*name.parts)

@@ -106,7 +106,7 @@ def move_host(
     Notes
     -----
     Reads of the host go on, and other hosts are decided on as before. Writes to the host wait while its pages are copied.
-    Every shard reads all its pages once to find those of the host, before anything waits.
+    Both shards read all their pages once to find the pages of the host, before anything waits.
     """
     with contextlib.ExitStack() as stack, reporting(progress) as report:
         def opened(url: str) -> MoveClient:

@@ -21,7 +21,6 @@ from typing import Any, Self
 
 from ndcore._types import AnyPath
 from ndcore.checks import is_int
-from ndcore.files.json_values import to_json
 from ndcore.storage.container import CorruptFile, replacing
 
 FORMAT = "ndcore shards 1"
@@ -54,7 +53,7 @@ class ShardMap:
     shards : dict of str to str
         Names and addresses. A name never changes, as the hosts of a shard follow from it.
     secret : str
-        Key of the hashes, in hexadecimal: strangers cannot choose hosts that all fall on one shard.
+        The first bytes of what is hashed, in hexadecimal: strangers cannot choose hosts that all fall on one shard.
     placed : dict of str to str
         Hosts that are elsewhere than their hash says, and their shards.
     move : HostMove or None
@@ -76,7 +75,7 @@ class ShardMap:
 
     @classmethod
     def from_dict(cls, given: Any) -> Self:
-        """Restore the map of `as_dict`. ValueError where it is none: it may come from anybody."""
+        """Restore the map of `as_dict`. ValueError where it is something else: it may come from anybody."""
         try:
             values = {**given}
             if values.pop("format") != FORMAT:
@@ -84,12 +83,12 @@ class ShardMap:
             made = cls(**{**values, "move": None if values["move"] is None else HostMove(**values["move"])})
             made._check()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no map of shards: {error}") from error
+            raise ValueError(f"this is not a map of shards: {error}") from error
         return made
 
     def _check(self) -> None:
         if not is_int(self.version) or not 1 <= self.version < 1 << 53:
-            raise ValueError(f"the version {self.version!r:.80} is no number from 1")
+            raise ValueError(f"the version {self.version!r:.80} is not a number from 1")
         if not 1 <= len(self.shards) <= MOST_SHARDS:
             raise ValueError(f"it has {len(self.shards)} shards; 1 to {MOST_SHARDS} are accepted")
         for name, address in self.shards.items():
@@ -115,7 +114,7 @@ class ShardMap:
 
     def _check_place(self, host: Any, name: Any) -> None:
         if not isinstance(host, str) or name not in self.shards:
-            raise ValueError(f"the host {host!r:.80} is at {name!r:.80}, which is no shard")
+            raise ValueError(f"the host {host!r:.80} is at {name!r:.80}, which is not a shard")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the map as plain values, for JSON."""
@@ -134,7 +133,7 @@ class ShardMap:
     def write(self, path: AnyPath) -> None:
         """Write the map to a file, in place of what is there, and wait until it is on disk."""
         with replacing(path, durable=True) as file:
-            file.write(to_json(self.as_dict(), indent=1))
+            file.write(json.dumps(self.as_dict(), indent=1).encode())
 
     # ---- who owns a host
 
@@ -143,12 +142,11 @@ class ShardMap:
         return self.placed.get(host) or self.rank(host)
 
     def rank(self, host: str) -> str:
-        """Return the name of the shard with the largest hash of its name and a host. O(shards) the first time."""
+        """Return the name of the shard with the largest SHA-256 of secret, name, a byte 0 and a host. O(shards) at first."""
         known = self._ranked.get(host)
         if known is None:
-            key, named = bytes.fromhex(self.secret), host.encode("utf-8", "surrogatepass")
-            known = max(self.shards, key=lambda name: (
-                hashlib.blake2b(f"{name}\0".encode() + named, digest_size=8, key=key).digest(), name))
+            secret, named = bytes.fromhex(self.secret), host.encode("utf-8", "surrogatepass")
+            known = max(self.shards, key=lambda name: hashlib.sha256(secret + f"{name}\0".encode() + named).digest())
             if len(self._ranked) >= REMEMBERED:
                 self._ranked.clear()
             self._ranked[host] = known

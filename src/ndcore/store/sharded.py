@@ -71,7 +71,7 @@ def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -
             try:
                 maps.append(client.shard_map())
             except RuntimeError as error:
-                raise ValueError(f"{address} serves no shard: {error}") from error
+                raise ValueError(f"{address} is not a shard: {error}") from error
             except ConnectionError as error:
                 failure = error
     if not maps:
@@ -98,7 +98,7 @@ class ShardedStore:
     Raises
     ------
     ValueError
-        There is no token; a server is no shard; shards have different settings.
+        There is no token; a server is not a shard; shards have different settings.
     ConnectionError
         A shard does not answer.
     ImportError
@@ -151,7 +151,7 @@ class ShardedStore:
     # ---- whom to ask
 
     def host(self, key: Key) -> str:
-        """Return the host of a key, as the map has it. TypeError or ValueError where the key is no URL."""
+        """Return the host of a key, as the map has it. TypeError or ValueError where the key is not a URL."""
         return host_of(normalise_url(key) if self._settings["keys"] == "url" else key)
 
     def shard(self, key: Key) -> str:
