@@ -21,7 +21,7 @@ from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
 from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Pages
+from ndcore.store.pages import Page, Pages
 from ndcore.store.receipts import Receipt, RequestAnswer, digest_page, digest_request
 from ndcore.store.session import StoreSession
 from ndcore.store.settings import StoreSettings
@@ -673,14 +673,19 @@ class Store:
     def _take(self, other: Store, numbers: list[int]) -> int:
         """Keep some live documents of another store, as `merge`, and return how many."""
         here, there = self._directory, other._directory
+
+        def mark_gone(page: Page, date: int) -> None:
+            number = self._state.find(page.name, page.hashed)
+            assert number is not None  # it was decided on just now
+            here.mark_gone(number, date)
+
         for first in range(0, len(numbers), READ):
             with there.lock:
                 read = numbers[first : first + READ]
                 chains = [versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)
                           for number in read]
             with self._lock:
-                versions.replay(chains, lambda pages: self._decide(Pages.of(pages)),
-                                lambda page, date: here.mark_gone(self._live_number(page.key), date))
+                versions.replay(chains, lambda pages: self._decide(Pages.of(pages)), mark_gone)
         here.check_writable()
         here.log.sync()
         return len(numbers)
