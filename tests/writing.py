@@ -95,16 +95,21 @@ class Fleet:
         self.shards: dict[str, Written] = {}
         self.before: Callable[[str, str, str], None] = lambda *_: None
         self.after: Callable[[str, str, str], None] = lambda *_: None
+        self._place = place
         for name in self.map.shards:
-            (place / name).mkdir()
-            self.map.write(place / name / "map")
-            self.shards[name] = Written(place / name, shard=(name, place / name / "map"))
-            self.shards[name].client.__enter__()
+            self.serve(name)
 
         def opened(httpx: Any) -> Any:
             return lambda base_url, **_: _FleetConnection(self, base_url.split("/")[2].partition(".")[0], base_url)
 
         monkeypatch.setattr(ShardClient, "_open", staticmethod(opened))
+
+    def serve(self, name: str) -> None:
+        """Serve an empty shard, which has the first map."""
+        (self._place / name).mkdir()
+        self.map.write(self._place / name / "map")
+        self.shards[name] = Written(self._place / name, shard=(name, self._place / name / "map"))
+        self.shards[name].client.__enter__()
 
     def host_at(self, shard: str, number: int = 0) -> str:
         """Return a host of a shard by the first map."""

@@ -65,7 +65,7 @@ def test_later_maps_are_taken_and_kept(member: ShardMember, tmp_path: Path) -> N
     refused(409, OTHER_MAP, "somebody else has changed it", member.take_map, MAP.as_dict())
     refused(409, OTHER_MAP, "version 2 is offered: somebody else", member.take_map, MAP.begin_move(THERE, "a").as_dict())
     refused(409, OTHER_MAP, "its secret is another", member.take_map, replace(begun, version=9, secret="00" * 16).as_dict())
-    refused(400, None, "the map has no shard a", member.take_map,
+    refused(400, None, "the map lacks shards; there are a, b", member.take_map,
             ShardMap(9, {"b": "http://b", "c": "http://c"}, MAP.secret).as_dict())
     refused(400, None, "this is not a map of shards", member.take_map, {"version": 7})
     assert member.map == begun == ShardMap.read(tmp_path / "map")
@@ -107,8 +107,8 @@ def test_no_page_is_decided_on_after_a_map_that_gives_it_away(member: ShardMembe
 
 
 def test_stores_and_maps_that_do_not_fit(store: nd.Store, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has no shard 'z'; it has a, b"):
-        ShardMember("z", tmp_path / "map", store)
+    new = ShardMember("z", tmp_path / "map", store)  # it may join
+    refused(409, OTHER_MAP, "are at the shard a", new.check_word, f"http://{HERE}/")
     with nd.Store.open(tmp_path / "other") as other, pytest.raises(ValueError, match="--scope host"):
         ShardMember("a", tmp_path / "map", other)
     (tmp_path / "broken").write_bytes(b"{}")
@@ -122,6 +122,30 @@ def test_stores_and_maps_that_do_not_fit(store: nd.Store, tmp_path: Path) -> Non
     begun = MAP.begin_move(THERE, "a")  # a copy that ended early has left it
     begun.write(tmp_path / "map")
     ShardMember("a", tmp_path / "map", store)
+
+
+def test_hosts_that_a_joining_shard_would_get(member: ShardMember, store: nd.Store) -> None:
+    hosts = [host for host in (f"h{i}.example" for i in range(200)) if MAP.owner(host) == "a"]
+    joined = ShardMap(1, {**MAP.shards, "c": "http://c.example"}, MAP.secret)
+    for host in hosts[:40]:
+        store.decide(f"http://{host}/", "one two three")
+    expected = {host for host in hosts[:40] if joined.owner(host) == "c"}
+    assert len(expected) > 5 and set(member.list_hosts("c")) == expected
+    store.decide(f"http://{hosts[41]}/", "one two three")
+    begun = MAP.begin_join("c", "http://c.example")
+    member.take_map(begun.as_dict())
+    assert set(member.list_hosts("c")) == {host for host in hosts[:42] if host != hosts[40] and joined.owner(host) == "c"}
+    for host in hosts[:60]:
+        if joined.owner(host) == "c":  # with pages or without
+            refused(503, HOST_MOVES, f"the shard c joins, and may get the host '{host}'", member.check_write, host)
+        else:
+            member.check_write(host)
+        member.check_host(host)
+    away = min(expected)
+    member.take_map(begun.end_join(dict.fromkeys(expected, "a")).as_dict())
+    assert member.map.owner(away) == "a"
+    assert member.map.owner(next(host for host in hosts[60:] if joined.owner(host) == "c")) == "c"
+    member.check_write(away)
 
 
 def test_what_was_found_of_a_host_is_remembered(member: ShardMember) -> None:

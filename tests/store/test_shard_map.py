@@ -89,6 +89,27 @@ def test_a_move_is_three_versions() -> None:
         first.begin_move(host, "a")
 
 
+def test_a_shard_joins_in_two_versions() -> None:
+    first = ShardMap.create(SHARDS)
+    begun = first.begin_join("d", "https://d.example")
+    assert begun.version == 2 and all(begun.owner(host) == first.owner(host) for host in HOSTS)
+    gets = {host for host in HOSTS if begun.outweighs("d", host)}
+    assert gets == {host for host in HOSTS if winner(host, [*"abcd"], first.secret) == "d"}
+    known = {host: first.owner(host) for host in HOSTS[:1000] if host in gets}
+    joined = begun.end_join(known)
+    for host in HOSTS:
+        assert joined.owner(host) == ("d" if host in gets and host not in known else first.owner(host))
+    moved = joined.begin_move(min(known), "d").end_copy().end_move()
+    assert moved.owner(min(known)) == "d" and min(known) not in moved.placed
+    for refused, words in ((lambda: begun.begin_join("e", "https://e"), "the shard d joins; first let that end"),
+                           (lambda: begun.begin_move(HOSTS[0], "b"), "the shard d joins; first let that end"),
+                           (lambda: first.begin_join("a", "https://e"), "there is a shard a already, at https://a.example"),
+                           (lambda: first.begin_join("e", "https://a.example"), "two shards have the same address"),
+                           (lambda: first.begin_join("e f", "https://e"), "the name 'e f' of a shard is not accepted")):
+        with pytest.raises(ValueError, match=words):
+            refused()
+
+
 def test_a_file_of_a_map(tmp_path: Path) -> None:
     made = ShardMap.create(SHARDS)
     made.write(tmp_path / "map")
@@ -117,7 +138,8 @@ MOVE = {"host": "h", "source": "a", "target": "b", "step": "copy"}
     _with(placed=[]), _with(placed={"h": "z"}), _with(placed={"h": ["a"]}), _with(placed=5), _with(move=5), _with(move={}),
     _with(move={**MOVE, "step": "x"}), _with(move={**MOVE, "target": "z"}), _with(move={**MOVE, "host": 5}),
     _with(placed={"h": "c"}, move=MOVE), _with(placed={"h": "a"}, move={**MOVE, "step": "clear"}),
-    _with(move={**MOVE, "more": 1}),
+    _with(move={**MOVE, "more": 1}), _with(joining="z"), _with(joining=5), _with(joining=[]), _with(joining="a", move=MOVE),
+    _with(joining="c", placed={"h": "c"}), _with(joining="a", shards={"a": "https://a"}),
 ])  # fmt: skip
 def test_what_is_no_map_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match="this is not a map of shards"):

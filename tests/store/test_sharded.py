@@ -22,7 +22,7 @@ from writing import Fleet, Serving, make_store, make_tokens, written
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.store import service_client
-from ndcore.store.moving import move_host
+from ndcore.store.resharding import move_host
 from ndcore.store.shard_map import ShardMap
 from ndcore.store.sharded import ShardClient
 

@@ -664,6 +664,21 @@ class MoveOptions(Options):
     json: bool = option(OUTPUT, "print the number of pages and the version of the map")
 
 
+@command("store join", "let a further shard join", "shards.run_join")
+class JoinOptions(Options):
+    """Let a further shard join, or go on with that where it ended early.
+
+    It serves an empty store, with the settings of the others, and a copy of the map of one of them. Hosts that have pages
+    stay where they are (ndcore store move gives it some), and new ones go to it by its share. The token is in the variable
+    NDCORE_TOKEN of the environment, as of ndcore store move. Needs the extra client.
+    """
+
+    url: str = argument("URL", "address of a shard; it knows the others")
+    shard: str = argument("NAME=URL", "name and address of the new shard")
+    quiet: bool = option(RUNNING, "print no progress and no report", "-q")
+    json: bool = option(OUTPUT, "print the map")
+
+
 @command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
 class JudgeOptions(ReadingOptions):
     """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,

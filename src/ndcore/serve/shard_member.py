@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ndcore._types import AnyPath
 from ndcore.serve.refusal import Refused
-from ndcore.store.host_pages import HostPages
+from ndcore.store.host_pages import HostPages, JoiningHosts
 from ndcore.store.keys import host_of, normalise_url
 from ndcore.store.service_client import HOST_MOVES, OTHER_MAP
 from ndcore.store.shard_map import COPY, HostMove, ShardMap
@@ -38,7 +39,7 @@ class ShardMember:
     Raises
     ------
     ValueError
-        The map has no shard of this name; the store compares pages of several hosts, or has pages of another shard.
+        The store compares pages of several hosts, or has pages of another shard.
         CorruptFile: the file holds no map.
     """
 
@@ -48,8 +49,7 @@ class ShardMember:
         self._lock = threading.Lock()  # around a decision, and a change of the map
         self._copying = threading.Lock()  # around the coming or going of a host, and a change of the map
         self._found: HostPages | None = None
-        if name not in self.map.shards:
-            raise ValueError(f"{path} has no shard {name!r:.80}; it has {', '.join(self.map.shards)}")
+        self._joining: tuple[object, JoiningHosts] | None = None
         if store.settings.scope != "host":
             raise ValueError(f"{store.path} compares pages of all hosts with one another, and a shard has some hosts only: "
                              "make stores for shards with ndcore store create --scope host")
@@ -113,6 +113,10 @@ class ShardMember:
         move = self.map.move
         if move is not None and move.step == COPY and move.host == host:
             raise self._wait(move)
+        joining = self.map.joining
+        if joining is not None and host not in self.map.placed and self.map.outweighs(joining, host):
+            raise Refused(503, f"the shard {joining} joins, and may get the host {host!r:.200}; ask again",
+                          {"retry-after": "1"}, kind=HOST_MOVES)
 
     def _wait(self, move: HostMove) -> Refused:
         return Refused(503, f"the host {move.host!r:.200} is being moved from {move.source} to {move.target}; ask again",
@@ -134,8 +138,8 @@ class ShardMember:
         except ValueError as error:
             raise Refused(400, str(error)) from error
         with self._moves(), self._lock:
-            if self.name not in offered.shards:
-                raise Refused(400, f"the map has no shard {self.name}, and this server is that")
+            if self.map.shards.keys() - offered.shards.keys():
+                raise Refused(400, f"the map lacks shards; there are {', '.join(self.map.shards)}")
             if offered.secret != self.map.secret:
                 raise Refused(409, "the map is of other shards: its secret is another one", kind=OTHER_MAP)
             if offered.version < self.map.version or (offered.version == self.map.version and offered != self.map):
@@ -144,6 +148,8 @@ class ShardMember:
             if offered.version > self.map.version:
                 offered.write(self._path)
                 self.map = offered
+                if offered.joining is None:
+                    self._joining = None
         return self.map
 
     def pages_of(self, host: str) -> HostPages:
@@ -151,6 +157,14 @@ class ShardMember:
         if self._found is None or self._found.host != host:
             self._found = HostPages(self._store, host)
         return self._found
+
+    def list_hosts(self, joining: str) -> list[str]:
+        """Return the hosts with pages here that a joining shard would get. What was found before is not read again."""
+        names = joining, self.map.shards.keys() - {joining}
+        if self._joining is None or self._joining[0] != names:
+            self._joining = names, JoiningHosts(self._store, partial(self.map.outweighs, joining))
+        found = self._joining[1].find()
+        return [host for host in found if host not in self.map.placed and self.map.owner(host) == self.name]
 
     @contextmanager
     def step(self, version: str | None, host: str, role: str, step: str) -> Iterator[HostPages]:

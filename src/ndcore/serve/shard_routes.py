@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class ShardRoutes:
             ("/api/shard-map", "GET", self.tell_map), ("/api/shard-map", "POST", self.take_map),
             ("/api/find-host", "POST", self.find_host), ("/api/host", "GET", self.send_host),
             ("/api/host", "PUT", self.take_host), ("/api/forget-host", "POST", self.forget_host),
+            ("/api/joining-hosts", "POST", self.list_hosts),
         ]
 
     async def tell_map(self, request: Request) -> Response:
@@ -61,14 +62,14 @@ class ShardRoutes:
 
     async def find_host(self, request: Request) -> Response:
         """Find the pages of a host, and count them: what is found now need not be found while writes wait."""
-        pages = self._member.pages_of(_host((await self._body(request)).get("host")))
+        pages = self._member.pages_of(_word(await self._body(request), "host"))
         with meaning_of_errors():
             return _answer({"pages": len(await asyncio.to_thread(pages.find))})
 
     async def send_host(self, request: Request) -> Response:
         """Send the pages of a host that is being moved away, as an archive of a store."""
         self._allow(request, ADMIN)
-        host, version = _host(request.query_params.get("host")), request.headers.get(MAP_VERSION)
+        host, version = _word(request.query_params, "host"), request.headers.get(MAP_VERSION)
 
         def make() -> tuple[contextlib.ExitStack, Path, int]:
             with contextlib.ExitStack() as stack:
@@ -86,7 +87,7 @@ class ShardRoutes:
     async def take_host(self, request: Request) -> Response:
         """Take the pages of a host that is being moved here, in place of those that are here, and answer how many."""
         self._allow(request, ADMIN)
-        host, version = _host(request.query_params.get("host")), request.headers.get(MAP_VERSION)
+        host, version = _word(request.query_params, "host"), request.headers.get(MAP_VERSION)
         loop, chunks = asyncio.get_running_loop(), aiter(request.stream())
         late = f"the archive did not go on in {self._seconds:g} seconds"
         with meaning_of_errors(), self._member.step(version, host, "target", COPY) as pages, self._staging() as staging:
@@ -98,9 +99,15 @@ class ShardRoutes:
 
     async def forget_host(self, request: Request) -> Response:
         """Forget the pages of a host that was moved away, and answer how many there were."""
-        host, version = _host((await self._body(request)).get("host")), request.headers.get(MAP_VERSION)
+        host, version = _word(await self._body(request), "host"), request.headers.get(MAP_VERSION)
         with meaning_of_errors(), self._member.step(version, host, "source", CLEAR) as pages:
             return _answer({"pages": await asyncio.to_thread(pages.forget)})
+
+    async def list_hosts(self, request: Request) -> Response:
+        """List the hosts with pages here that a joining shard would get."""
+        shard = _word(await self._body(request), "shard")
+        with meaning_of_errors():
+            return _answer({"hosts": await asyncio.to_thread(self._member.list_hosts, shard)})
 
     async def _body(self, request: Request) -> dict[str, Any]:
         """Read the body of a request of an admin: an object of JSON."""
@@ -125,11 +132,12 @@ class _ArchiveResponse(FileResponse):
             await super().__call__(scope, receive, send)
 
 
-def _host(given: Any) -> str:
-    """Return the host of a request. Raises Refused where it is missing."""
-    if not isinstance(given, str):
-        raise Refused(400, f"the parameter host is a string, got {given!r:.80}")
-    return given
+def _word(given: Mapping[str, Any], name: str) -> str:
+    """Return a parameter of a request. Raises Refused where it is missing."""
+    word = given.get(name)
+    if not isinstance(word, str):
+        raise Refused(400, f"the parameter {name} is a string, got {word!r:.80}")
+    return word
 
 
 def _answer(value: object) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 import time
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from ndcore.store import versions
@@ -15,6 +16,71 @@ from ndcore.store.store import READ, Store
 MOST_FILES = 100_000  # of a store in an archive
 
 
+class HostScan:
+    """Reads the hosts of all pages of a store with scope="host" once, and later the hosts of pages that have come since.
+
+    Parameters
+    ----------
+    store : Store
+    see : callable
+        Gets the number and the host of each live document, in their order.
+    begin : callable
+        Called where the numbers become others, since the store was compacted; all documents are seen again then.
+
+    Notes
+    -----
+    A store has no index of hosts. A page takes 15 μs.
+    """
+
+    def __init__(self, store: Store, see: Callable[[int, str], None], begin: Callable[[], None]) -> None:
+        self._store, self._see, self._begin = store, see, begin
+        self._state: object = None
+        self._read = 0  # documents
+
+    def read(self) -> None:
+        """Read what has come since the last time. Others may use the store meanwhile."""
+        directory = self._store._directory
+        while True:
+            with directory.lock, directory.trusting():
+                state = directory.state
+                if state is not self._state:
+                    self._state, self._read = state, 0
+                    self._begin()
+                end = min(self._read + READ, state.n)
+                for number in range(self._read, end):
+                    if number in state.live:
+                        self._see(number, host_of(versions.key_of(state, number)))
+                self._read = end
+                if end == state.n:
+                    return
+            time.sleep(0.001)  # pages that wait are decided on
+
+
+class JoiningHosts:
+    """The hosts with pages in a store that a joining shard has the largest hash with.
+
+    Parameters
+    ----------
+    store : Store
+    outweighs : callable
+        Tells whether that is so for a host.
+    """
+
+    def __init__(self, store: Store, outweighs: Callable[[str], bool]) -> None:
+        self._outweighs = outweighs
+        self._hosts: dict[str, bool] = {}
+        self._scan = HostScan(store, self._see, self._hosts.clear)
+
+    def _see(self, number: int, host: str) -> None:
+        if host not in self._hosts:
+            self._hosts[host] = self._outweighs(host)
+
+    def find(self) -> list[str]:
+        """Return the hosts. What was found before is not read again."""
+        self._scan.read()
+        return [host for host, outweighs in self._hosts.items() if outweighs]
+
+
 class HostPages:
     """The pages of a host in a store with scope="host". No other page is compared with them.
 
@@ -23,33 +89,22 @@ class HostPages:
     store : Store
     host : str
         As `host_of` writes it.
-
-    Notes
-    -----
-    A store has no index of hosts, so all its pages are read once, 15 μs each; later calls read what has come since.
     """
 
     def __init__(self, store: Store, host: str) -> None:
         self.store, self.host = store, host
-        self._state: object = None
-        self._read = 0  # documents
         self._numbers: list[int] = []
+        self._scan = HostScan(store, self._see, self._numbers.clear)
+
+    def _see(self, number: int, host: str) -> None:
+        if host == self.host:
+            self._numbers.append(number)
 
     def find(self) -> list[int]:
-        """Return the numbers of its live documents, in their order. Others may use the store meanwhile."""
-        directory = self.store._directory
-        while True:
-            with directory.lock, directory.trusting():
-                state = directory.state
-                if state is not self._state:  # it was compacted
-                    self._state, self._read, self._numbers = state, 0, []
-                self._numbers += [number for number in range(self._read, min(self._read + READ, state.n))
-                                  if number in state.live and host_of(versions.key_of(state, number)) == self.host]
-                self._read = min(self._read + READ, state.n)
-                if self._read == state.n:
-                    self._numbers = [number for number in self._numbers if number in state.live]
-                    return self._numbers
-            time.sleep(0.001)  # pages that wait are decided on
+        """Return the numbers of its live documents, in their order. What was found before is not read again."""
+        self._scan.read()
+        live = self.store._directory.state.live
+        return [number for number in self._numbers if number in live]
 
     def copy(self, place: Path) -> int:
         """Copy them, with their versions, to a new store with the same settings, and return how many there are.

@@ -58,6 +58,8 @@ class ShardMap:
         Hosts that are elsewhere than their hash says, and their shards.
     move : HostMove or None
         The move that is under way.
+    joining : str or None
+        The shard that joins: it is in `shards`, and has no host yet. Hosts that it will win wait, if they are new.
     """
 
     version: int
@@ -65,13 +67,14 @@ class ShardMap:
     secret: str
     placed: dict[str, str] = field(default_factory=dict)
     move: HostMove | None = None
+    joining: str | None = None
     _ranked: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def create(cls, shards: Mapping[str, str]) -> Self:
         """Make the first version of a map. ValueError where a name or an address is not accepted."""
         return cls.from_dict({"format": FORMAT, "version": 1, "shards": {**shards}, "secret": secrets.token_hex(16),
-                              "placed": {}, "move": None})
+                              "placed": {}, "move": None, "joining": None})
 
     @classmethod
     def from_dict(cls, given: Any) -> Self:
@@ -105,6 +108,9 @@ class ShardMap:
             raise ValueError(f"{len(self.placed):,} hosts were moved; at most {MOST_PLACED:,} are accepted")
         for host, name in self.placed.items():
             self._check_place(host, name)
+        if self.joining is not None and (self.joining not in self.shards or len(self.shards) == 1 or self.move is not None
+                                         or self.joining in self.placed.values()):
+            raise ValueError(f"the shard {self.joining!r:.80} that joins does not agree with it")
         if self.move is not None:
             self._check_place(self.move.host, self.move.source)
             self._check_place(self.move.host, self.move.target)
@@ -119,7 +125,7 @@ class ShardMap:
     def as_dict(self) -> dict[str, Any]:
         """Return the map as plain values, for JSON."""
         return {"format": FORMAT, "version": self.version, "shards": self.shards, "secret": self.secret,
-                "placed": self.placed, "move": None if self.move is None else asdict(self.move)}
+                "placed": self.placed, "move": None if self.move is None else asdict(self.move), "joining": self.joining}
 
     @classmethod
     def read(cls, path: AnyPath) -> Self:
@@ -145,19 +151,45 @@ class ShardMap:
         """Return the name of the shard with the largest SHA-256 of secret, name, a byte 0 and a host. O(shards) at first."""
         known = self._ranked.get(host)
         if known is None:
-            secret, named = bytes.fromhex(self.secret), host.encode("utf-8", "surrogatepass")
-            known = max(self.shards, key=lambda name: hashlib.sha256(secret + f"{name}\0".encode() + named).digest())
+            known = max((name for name in self.shards if name != self.joining), key=lambda name: self._weigh(name, host))
             if len(self._ranked) >= REMEMBERED:
                 self._ranked.clear()
             self._ranked[host] = known
         return known
 
+    def _weigh(self, name: str, host: str) -> bytes:
+        named = f"{name}\0{host}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(bytes.fromhex(self.secret) + named).digest()
+
+    def outweighs(self, name: str, host: str) -> bool:
+        """Tell whether the hash of a further shard and a host is larger than the hashes of all others."""
+        return self._weigh(name, host) > self._weigh(self.rank(host), host)
+
     # ---- the next version
+
+    def begin_join(self, name: str, address: str) -> Self:
+        """Return the version in which a further shard joins. ValueError where that cannot be."""
+        self._check_rest()
+        if name in self.shards:
+            raise ValueError(f"there is a shard {name} already, at {self.shards[name]}")
+        return self.from_dict({**self.as_dict(), "version": self.version + 1, "shards": {**self.shards, name: address},
+                               "joining": name})
+
+    def end_join(self, placed: Mapping[str, str]) -> Self:
+        """Return the version in which the shard has joined. placed: hosts that stay where their pages are."""
+        return self.from_dict({**self.as_dict(), "version": self.version + 1, "placed": {**self.placed, **placed},
+                               "joining": None})
+
+    def _check_rest(self) -> None:
+        """Raise ValueError while a host is being moved, or a shard joins."""
+        if self.move is not None:
+            raise ValueError(f"the host {self.move.host} is being moved to {self.move.target}; first let that end")
+        if self.joining is not None:
+            raise ValueError(f"the shard {self.joining} joins; first let that end")
 
     def begin_move(self, host: str, target: str) -> Self:
         """Return the version in which a host is copied to another shard. ValueError where that cannot be."""
-        if self.move is not None:
-            raise ValueError(f"the host {self.move.host} is being moved to {self.move.target}; first let that end")
+        self._check_rest()
         if target not in self.shards:
             raise ValueError(f"there is no shard {target!r:.80}; the shards are {', '.join(self.shards)}")
         source = self.owner(host)

@@ -54,6 +54,14 @@ class ShardClient(ServiceClient):
         return self._talk(_ask_map())
 
 
+def check_settings(name: str, settings: dict[str, Any], others: dict[str, Any]) -> None:
+    """Raise ValueError where the settings of a shard differ from the settings of the others."""
+    for setting, value in settings.items():
+        if value != others.get(setting):
+            raise ValueError(f"{name} has {setting}={value!r:.80}, and another one {others.get(setting)!r:.80}; shards have "
+                             "the same settings")
+
+
 def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -> ShardMap:
     """Return the latest map of some shards, of those that answer.
 
@@ -142,10 +150,7 @@ class ShardedStore:
                 self._shards[name] = client
                 settings = client.stats()["settings"]
                 self._settings = self._settings or settings
-                for setting, value in settings.items():
-                    if value != self._settings.get(setting):
-                        raise ValueError(f"the shard {name} has {setting}={value!r:.80}, and another one "
-                                         f"{self._settings.get(setting)!r:.80}; shards have the same settings")
+                check_settings(f"the shard {name}", settings, self._settings)
             self._shards[name].set_version(self._map.version)
 
     # ---- whom to ask

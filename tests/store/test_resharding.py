@@ -17,7 +17,7 @@ import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.store import host_pages, service_client, sharded
 from ndcore.store import store as stores
-from ndcore.store.moving import move_host
+from ndcore.store.resharding import add_shard, move_host
 from ndcore.store.service_client import OtherShardMap
 from ndcore.store.shard_map import ShardMap
 
@@ -274,3 +274,85 @@ def test_a_client_waits_until_all_shards_have_a_version(fleet: Fleet, monkeypatc
 def test_the_map_in_the_file_survives_the_server(fleet: Fleet, tmp_path: Path) -> None:
     move_host(ADDRESSES, fleet.host_at("a"), "b", "x")
     assert [ShardMap.read(tmp_path / name / "map") for name in "abc"] == fleet.maps()
+
+
+def test_a_shard_joins_and_gets_new_hosts(fleet: Fleet) -> None:
+    fleet.serve("d")
+    hosts = [fleet.host_at(name, number) for name in "abc" for number in range(8)]
+    reference = Reference(threshold=0.5, width=2, scope=host_of)
+    with nd.ShardedStore(ADDRESSES, token="x") as store:
+        crawl(store, hosts, 60, 1, reference)
+        move_host(ADDRESSES, hosts[0], "b", "x")
+        last = add_shard(ADDRESSES[1], "d", "http://d.example", "x")
+        assert fleet.maps() == [last] * 4 and last.joining is None and [*last.shards] == [*"abcd"]
+        for host in hosts:
+            assert len(content(fleet, host)) <= 1 and last.owner(host) in {name for name, _ in content(fleet, host)} | {"d"}
+        stays = [host for host in hosts if content(fleet, host) and last.placed.get(host) in [*"abc"] and host != hosts[0]]
+        assert stays  # they have pages, and would be at d else
+        new = next(f"new{i}.example" for i in range(99) if last.owner(f"new{i}.example") == "d")
+        crawl(store, [*hosts, new], 60, 2, reference)
+        assert store.shard(f"http://{new}/") == "d" and content(fleet, new)[0][0] == "d"
+        assert move_host(ADDRESSES, stays[0], "d", "x")[0].placed.keys() == last.placed.keys() - {stays[0]}
+        crawl(store, [*hosts, new], 60, 3, reference)
+    assert add_shard(ADDRESSES, "d", "http://d.example", "x") == fleet.maps()[0]  # again
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_shard_goes_on_joining_where_that_was_killed(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """Whatever request is the last one, the next try ends it, and no host is at a shard that does not have its pages."""
+    monkeypatch.setattr(sharded, "PATIENCE", 0.0)
+    hosts = [fleet.host_at(name, number) for name in "abc" for number in range(8)]
+    with nd.ShardedStore(ADDRESSES, token="x") as store:
+        for host in hosts:
+            store.decide(f"http://{host}/", "a b c d e")
+    kills, names = 0, iter("defghijklmnopqrstuvwxyz")
+    name = next(names)
+    fleet.serve(name)
+    for kill_at in range(60):
+        left = kill_at
+
+        def maybe_kill(method: str, shard: str, path: str) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+
+        setattr(fleet, "after" if late else "before", maybe_kill)
+        try:
+            add_shard(ADDRESSES[kill_at % 3], name, f"http://{name}.example", "x")
+        except Killed:
+            kills += 1
+        else:
+            break
+        finally:
+            fleet.before = fleet.after = lambda *_: None
+        asked = f"new{kill_at}.example"
+        held = [each for each, shard in fleet.shards.items() if _writes(shard, asked)]
+        assert len(held) <= 1
+        last = add_shard(ADDRESSES[0], name, f"http://{name}.example", "x")
+        assert {each.version for each in fleet.maps()} == {last.version} and last.joining is None
+        assert all([where for where, _ in content(fleet, host)] == [last.owner(host)] for host in hosts)
+        if kill_at % 4 == 3:  # the next one
+            name = next(names)
+            fleet.serve(name)
+    assert kills > 10
+
+
+def test_shards_that_cannot_join(fleet: Fleet) -> None:
+    fleet.serve("d")
+    fleet.shards["d"].store.decide("http://x.example/", "one two three")
+    with pytest.raises(ValueError, match=r"http://d\.example has 1 pages already; a new shard is empty"):
+        add_shard(ADDRESSES, "d", "http://d.example", "x")
+    fleet.shards["d"].store.remove("http://x.example/")
+    object.__setattr__(fleet.shards["d"].store.settings, "threshold", 0.75)
+    with pytest.raises(ValueError, match=r"http://d\.example has threshold=0\.75, and another one 0\.5"):
+        add_shard(ADDRESSES, "d", "http://d.example", "x")
+    with pytest.raises(ValueError, match=r"there is a shard a already, at http://a\.example"):
+        add_shard(ADDRESSES, "a", "http://d.example", "x")
+    assert fleet.maps()[:3] == [fleet.map] * 3
+    begun = fleet.map.begin_move(fleet.host_at("a"), "b")
+    fleet.shards["a"].ask("shard-map", begun.as_dict())
+    with pytest.raises(ValueError, match="is being moved to b; first let that end"):
+        add_shard(ADDRESSES, "d", "http://d.example", "x")
