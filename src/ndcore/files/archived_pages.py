@@ -27,7 +27,7 @@ from ndcore.files.html_text import decode_plain_text
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import Source, explain_too_long
-from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, iterate_entries, parse_header_fields
+from ndcore.files.web_archive import ArchiveEntry, BrokenRecord, RecordHead, iterate_entries, parse_header_fields
 
 FIELDS = ("url", "host", "date")
 _PIECE = 1 << 16  # bytes of brotli that are decoded at a time
@@ -99,7 +99,7 @@ def examine(entry: ArchiveEntry) -> ArchivedPage | str:
 
     Raises
     ------
-    RecordError, BrokenHead
+    RecordError, BrokenRecord
         The record should be a document, but cannot be read.
     """
     head = entry.head
@@ -307,7 +307,7 @@ def _read_pages(
                     yield Html(payload, charset, partial(with_text, record))
                 else:
                     yield with_text(record, decode_plain_text(payload, charset))
-        except (RecordError, BrokenHead) as error:
+        except (RecordError, BrokenRecord) as error:
             yield entry.number, f"{entry.place}: {error}"
 
 
