@@ -338,7 +338,8 @@ class Warc:
             if end is not None:
                 return end.end()
             if len(stream.buffer) >= _HEAD or not stream.fill():
-                raise BrokenRecord(stream.damage or f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes")
+                reason = f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes"
+                raise BrokenRecord(stream.damage or reason)
 
     def parse(self, data: bytes) -> RecordHead:
         """Parse a head, as in `ArchiveFormat`."""
