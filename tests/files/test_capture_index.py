@@ -15,7 +15,8 @@ import pytest
 from webarchives import ARC_INFO, INFO, PACKED, REQUEST, arc, dedup, html, http, response, run, save, warc, words
 
 from ndcore.cli.main import main
-from ndcore.files.capture_index import _Window, iterate_captures
+from ndcore.files.archive_records import _Window
+from ndcore.files.capture_index import iterate_captures
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import RankingField
 from ndcore.files.documents import FileDocuments

@@ -145,6 +145,12 @@ def _examine_page(
     return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
 
 
+def read_status(entry: ArchiveEntry) -> int | None:
+    """Return the status of an HTTP response; None where the record does not begin as one."""
+    begin = _HTTP_BEGIN.match(entry.content)
+    return None if begin is None else int(begin["status"])
+
+
 def split_payload(entry: ArchiveEntry) -> tuple[bytes, ...]:
     """Return the payload of a whole record as archives digest it: as it stands there, and without chunks if it has them.
 

@@ -16,27 +16,23 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import io
 import json
 import os
 import posixpath
 import re
-from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from ndcore.files.archive_records import ArchiveRecords, RecordPlace
 from ndcore.files.archived_pages import split_payload
-from ndcore.files.compression import recognise_compression
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import read_lines
 from ndcore.files.records import RecordError, describe
 from ndcore.files.sources import STDIN, Source, TooLong
 from ndcore.files.text_encoding import remove_mark
-from ndcore.files.web_archive import ArchiveEntry, ArchiveStream, BrokenRecord, read_dictionary, read_first
+from ndcore.files.web_archive import ArchiveEntry, BrokenRecord
 
-_OPEN = 16  # archives that are open at a time
 _LEGEND = re.compile(r"(?P<delimiter>[^A-Za-z0-9\r\n]?)CDX(?P<letters>(?:[ \t][A-Za-z])+)\s*")
 _LAYOUTS = {  # of files without a legend, by their number of fields
     11: "N b a m s k r M S V g",
@@ -169,7 +165,12 @@ def _make_capture(
 
 
 def iterate_captures(source: Source) -> Iterator[ArchiveEntry | None]:
-    """Yield the records that an index names, in its order, and None for a blank line.
+    """Yield the records that an index names, as `iterate_placed` does without their places."""
+    return (None if placed is None else placed[0] for placed in iterate_placed(source))
+
+
+def iterate_placed(source: Source) -> Iterator[tuple[ArchiveEntry, RecordPlace | None] | None]:
+    """Yield the records that an index names, in its order, each with its place, and None for a blank line.
 
     The number of an entry is its line. An entry has a `problem`, and no head, where the line cannot be parsed, its file is
     missing or lies outside of the folder, file and line do not agree on offset, length or digest, or the record is broken.
@@ -186,18 +187,19 @@ def iterate_captures(source: Source) -> Iterator[ArchiveEntry | None]:
             if not isinstance(line, TooLong) and not line.strip():
                 yield None
                 continue
-            place = "the line"
+            words, place = "the line", None
             try:
                 if isinstance(line, TooLong):
                     raise RecordError(line.reason)
                 capture = lines.parse(number, line)
                 if capture is None:
                     continue
-                place = f"the record at byte {capture.offset:,} of {capture.filename[:200]}"
-                entry = archives.read(capture)._replace(number=number, place=place)
+                words = f"the record at byte {capture.offset:,} of {capture.filename[:200]}"
+                entry, place = archives.read(capture)
+                entry = entry._replace(number=number, place=words)
             except (RecordError, BrokenRecord) as error:
-                entry = ArchiveEntry(number, place, None, b"", str(error), None, (b"", b""))
-            yield entry
+                entry = ArchiveEntry(number, words, None, b"", str(error), None, (b"", b""))
+            yield entry, place
 
 
 def _find_folder(source: Source) -> str:
@@ -211,7 +213,7 @@ def _find_folder(source: Source) -> str:
 
 
 class _Archives:
-    """The archives of an index, opened where they are needed. Use it in a ``with`` block.
+    """The archives of an index. Use it in a ``with`` block.
 
     Parameters
     ----------
@@ -224,59 +226,27 @@ class _Archives:
 
     def __init__(self, folder: str, said: bool, longest: int) -> None:
         self._folder, self._said, self._longest = folder, said, longest
-        self._real = os.path.realpath(folder)
-        self._files: OrderedDict[str, tuple[IO[bytes], int, str, bytes]] = OrderedDict()
+        self._real, self._records = os.path.realpath(folder), ArchiveRecords()
 
     def __enter__(self) -> _Archives:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for file, *_ in self._files.values():
-            file.close()
+        self._records.close()
 
-    def read(self, capture: Capture) -> ArchiveEntry:
+    def read(self, capture: Capture) -> tuple[ArchiveEntry, RecordPlace]:
         """Read the record of a capture. Raises RecordError or BrokenRecord."""
-        file, size, compression, dictionary = self._open(capture.filename)
-        if compression and not capture.packed_offset:
+        place = RecordPlace(self._find(capture.filename), capture.offset, capture.length)
+        if self._records.is_compressed(place.path) and not capture.packed_offset:
             raise RecordError("its offset (v) counts decompressed bytes, and the file is compressed; make an index with the "
                               "field V")
-        end = size if capture.length is None else capture.offset + capture.length
-        if capture.offset >= size or end > size:
-            said = "" if capture.length is None else f", and by the index it ends at byte {end:,}"
-            raise RecordError(f"the file has {size:,} bytes{said}")
-        window = io.BufferedReader(_Window(file, capture.offset, end))
-        stream = ArchiveStream(window, compression, capture.filename, dictionary)
         try:
-            entry = read_first(stream, capture.filename, self._longest)
+            entry = self._records.read(place, self._longest)
         except BrokenRecord as error:
             said = "" if capture.length is None else f" (the index says that it has {capture.length:,} bytes)"
             raise BrokenRecord(f"{error}{said}") from None
-        except OSError as error:
-            raise RecordError(f"cannot be read: {error.strerror or error}") from error
         _check_identity(capture, entry)
-        return entry
-
-    def _open(self, filename: str) -> tuple[IO[bytes], int, str, bytes]:
-        """Open an archive; return it with its size, its compression and its dictionary."""
-        if filename in self._files:
-            self._files.move_to_end(filename)
-            return self._files[filename]
-        path = self._find(filename)
-        try:
-            file = Path(path).open("rb")
-        except (OSError, ValueError) as error:
-            raise RecordError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}") from error
-        try:
-            compression = recognise_compression(file.read(16))
-            file.seek(0)
-            opened = file, os.fstat(file.fileno()).st_size, compression, read_dictionary(file, compression, path)
-        except (OSError, DocumentError) as error:
-            file.close()
-            raise RecordError(f"the file cannot be read: {error}") from error
-        self._files[filename] = opened
-        if len(self._files) > _OPEN:
-            self._files.popitem(last=False)[1][0].close()
-        return opened
+        return entry, place
 
     def _find(self, filename: str) -> str:
         """Find the file that an index names: below the folder, or in the folder by the last part of its name."""
@@ -295,29 +265,6 @@ class _Archives:
                 raise RecordError(f"its file {filename[:200]!r} lies behind a link to a folder outside of {self._folder}")
             return path
         raise RecordError(f"its file is not in {self._folder}; --archives DIR names the folder of the web archives")
-
-
-class _Window(io.RawIOBase):
-    """The bytes of a file from `start` to `end`, read from the beginning to the end."""
-
-    def __init__(self, file: IO[bytes], start: int, end: int) -> None:
-        self._file, self._at, self._end = file, start, end
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def tell(self) -> int:
-        """Return the offset in the file."""
-        return self._at
-
-    def readinto(self, target: Any) -> int:
-        """Read the next bytes."""
-        self._file.seek(self._at)
-        data = self._file.read(min(len(target), self._end - self._at))
-        target[: len(data)] = data
-        self._at += len(data)
-        return len(data)
 
 
 def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
