@@ -94,7 +94,7 @@ class ChangeFindings:
         self.book = DayBook()
 
     def add(self, capture: PageCapture, version: Version | None, same: bool | None) -> None:
-        """Add a capture; those of a page come one after another."""
+        """Add a capture; the captures of a page come one after another."""
         if not self.pages or self.pages[-1].url != capture.url:
             self.pages.append(PageChanges(capture.url))
         page, name = self.pages[-1], "unknown" if version is None else version.change or "first"

@@ -17,7 +17,7 @@ _OPEN = 16  # files that are open at a time
 
 
 class RecordPlace(NamedTuple):
-    """The place of a record: its file, its first byte or that of its compressed member, and its bytes; None: not known."""
+    """The place of a record: its file, the first byte of it or its compressed member, and its bytes; None: not known."""
 
     path: str
     offset: int
