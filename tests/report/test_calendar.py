@@ -37,6 +37,9 @@ def test_a_day_is_in_the_column_of_its_week_and_the_row_of_its_weekday() -> None
     cells = re.findall(r'<a href="#day-(\S+)"><rect class="nd-c3" x="(\d+)" y="(\d+)"', source)
     assert cells == [("2024-01-01", "34", "20"), ("2024-01-07", "34", "116"), ("2024-01-08", "50", "20")]
     assert source.count('<rect class="nd-none"') == 366 - 3 + 1  # and one in the legend
+    source = make_page(make_days([datetime.date(2023, 1, day) for day in (1, 2)]))  # 1 January 2023 was a Sunday
+    cells = re.findall(r'<a href="#day-(\S+)"><rect class="nd-c3" x="(\d+)" y="(\d+)"', source)
+    assert cells == [("2023-01-01", "34", "116"), ("2023-01-02", "50", "20")]
 
 
 def test_each_link_leads_to_its_day() -> None:
