@@ -188,7 +188,7 @@ def _make_account(
     options: ChangesOptions, captures: PageCaptures, findings: ChangeFindings, shingling: Shingling
 ) -> Account:
     """Make the account of a run."""
-    data = {
+    data: dict[str, Any] = {
         "ndcore": __version__,
         "parameters": {
             "inputs": options.inputs, "threshold": options.threshold, "unit": shingling.unit, "width": shingling.width,
