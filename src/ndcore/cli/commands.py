@@ -306,6 +306,26 @@ class CompareOptions(ShingleOptions, RecordOptions):
         "number repeated shingles, so that repetitions count (shingles as a multiset)")
 
 
+@command("changes", "show how the pages in web archives changed over time", "changes.run_changes",
+         reads="Inputs are web archives (.warc, .arc), indexes of them (.cdx, .cdxj), and directories of archives, also "
+               "compressed where each record is compressed by itself. Other files of directories are passed over.",
+         epilog="Captures of a page have the same URL. Revisit records have the text of the payload that they refer to. "
+                "ndcore store history says the same of the pages of a store.")
+class ChangesOptions(ShingleOptions, ReadingOptions):
+    """List the captures of each page by date, and how each changed against the one before: unchanged (the same text),
+    lexical (the same words), near (a resemblance at or above the threshold), other, or gone (404, 410, or moved for ever)
+    (Broder et al. 1997, section 6.5).
+    """
+
+    inputs: list[str] = argument("IN", "archives to read", nargs="+")
+    report: str | None = option(OUTPUT,
+        "write a page for a browser: a calendar of days, by how much their pages changed", metavar="FILE.html")
+    overwrite: bool = option(OUTPUT, "replace the page of --report")
+    json: bool = option(OUTPUT, "print every page with its captures as one JSON object")
+    threshold: float = option(DUPLICATES,
+        "resemblance from which a change is near (default 0.8)", metavar="T", parse=values.threshold, default=0.8)
+
+
 @command("design", "choose a filter for a threshold, or examine a given one", "design.run_design",
          epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where "
                 "it shares at least `need` groups. Costs rest on a model of unrelated documents, misses do not.")
