@@ -37,6 +37,7 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "crawling": "Crawls with and without ndcore", "ruling": "Crawls with rules of URLs",
     "service": "A store over HTTP",
     "service_followed": "A million pages over HTTP, with a follower", "service_templates": "Pages of one template over HTTP",
+    "shards": "A store in shards",
     "spark": "Spark on one machine", "spark_shapes": "Hard collections on one machine",
     "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
     "spark_skew": "Runs of ten billion documents", "kernels": "Kernels", "calls": "What a call costs",

@@ -51,8 +51,8 @@ def of_template(start: int, count: int) -> list[Page]:
 class Server:
     """A process that serves a store: its address and its memory."""
 
-    def __init__(self, place: Path, *given: str) -> None:
-        command = [sys.executable, "-m", "ndcore", "serve", str(place), "--port", "0", "--json", *given]
+    def __init__(self, place: Path, *given: str, port: int = 0) -> None:
+        command = [sys.executable, "-m", "ndcore", "serve", str(place), "--port", str(port), "--json", *given]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url: str = json.loads(self.process.stdout.readline())["url"]

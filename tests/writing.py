@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,11 @@ with warnings.catch_warnings():
 
 from ndcore.serve.access import TokenAccess
 from ndcore.serve.app import Limits, application
+from ndcore.serve.shard_member import ShardMember
 from ndcore.serve.tokens import TokenFile, add_token
 from ndcore.serve.written_source import WrittenSource
+from ndcore.store.shard_map import ShardMap
+from ndcore.store.sharded import ShardClient
 
 LINES = {"content-type": "application/x-ndjson"}
 
@@ -39,13 +43,17 @@ def make_tokens(place: Path) -> dict[str, str]:
 
 
 class Written:
-    """An application that writes to a store, and what asks it. `text` and `store` of small texts (`stores`)."""
+    """An application that writes to a store of small texts (`stores`), and what asks it. shard: its name and its map."""
 
-    def __init__(self, place: Path, seconds: float = 30.0, proxies: tuple[str, ...] = (), **options: Any) -> None:
+    def __init__(
+        self, place: Path, seconds: float = 30.0, proxies: tuple[str, ...] = (), shard: tuple[str, Path] | None = None,
+        **options: Any,
+    ) -> None:
         self.tokens = make_tokens(place / "tokens")
-        self.store = nd.Store.open(place / "store", **settings())
+        self.store = nd.Store.open(place / "store", **settings(**({} if shard is None else {"scope": "host"})))
         (place / "backups").mkdir()
-        self.source = WrittenSource(self.store, "store", seconds, backups=place / "backups", **options)
+        member = None if shard is None else ShardMember(*shard, self.store)
+        self.source = WrittenSource(self.store, "store", seconds, backups=place / "backups", member=member, **options)
         access = TokenAccess(TokenFile(place / "tokens"), proxies)
         self.app = application(self.source, Limits(seconds=seconds, text=100_000), (), access)
         self.client = TestClient(self.app, base_url="http://dedup.example:8765")
@@ -71,6 +79,69 @@ def written(place: Path, **options: Any) -> Iterator[Written]:
             yield made
     finally:
         made.source.close()
+
+
+class Fleet:
+    """Applications that serve the shards of a store, a, b and c, which clients reach without a socket.
+
+    address: of a shard, its name in braces.
+    before, after: called with the method, the shard and the path of each request of a `ShardClient`, before and after it.
+    """
+
+    def __init__(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch, names: Iterable[str] = "abc", address: str = "http://{}.example"
+    ) -> None:
+        self.map = ShardMap(1, {name: address.format(name) for name in names}, "5a" * 16)
+        self.shards: dict[str, Written] = {}
+        self.before: Callable[[str, str, str], None] = lambda *_: None
+        self.after: Callable[[str, str, str], None] = lambda *_: None
+        self._place = place
+        for name in self.map.shards:
+            self.serve(name)
+
+        def opened(httpx: Any) -> Any:
+            return lambda base_url, **_: _FleetConnection(self, base_url.split("/")[2].partition(".")[0], base_url)
+
+        monkeypatch.setattr(ShardClient, "_open", staticmethod(opened))
+
+    def serve(self, name: str) -> None:
+        """Serve an empty shard, which has the first map."""
+        (self._place / name).mkdir()
+        self.map.write(self._place / name / "map")
+        self.shards[name] = Written(self._place / name, shard=(name, self._place / name / "map"))
+        self.shards[name].client.__enter__()
+
+    def host_at(self, shard: str, number: int = 0) -> str:
+        """Return a host of a shard by the first map."""
+        hosts = (f"h{i}.example" for i in itertools.count())
+        return next(itertools.islice((host for host in hosts if self.map.owner(host) == shard), number, None))
+
+    def maps(self) -> list[ShardMap]:
+        """The maps of the shards."""
+        return [shard.source.member.map for shard in self.shards.values() if shard.source.member is not None]
+
+    def close(self) -> None:
+        """Close the stores."""
+        for shard in self.shards.values():
+            shard.client.__exit__()
+            shard.source.close()
+
+
+class _FleetConnection(TestClient):
+    """What httpx is to a `ShardClient`."""
+
+    def __init__(self, fleet: Fleet, name: str, base_url: str) -> None:
+        shard = fleet.shards[name]
+        super().__init__(shard.app, base_url=base_url, headers={"authorization": f"Bearer {shard.tokens['all']}"})
+        self._fleet, self._name = fleet, name
+
+    def send(self, request: Any, **given: Any) -> Any:
+        """Send a request, and tell the fleet."""
+        told = request.method, self._name, request.url.path
+        self._fleet.before(*told)
+        answer = super().send(request, **given)
+        self._fleet.after(*told)
+        return answer
 
 
 class Serving:

@@ -65,6 +65,7 @@ from ndcore.store.client import StoreClient as StoreClient
 from ndcore.store.resample import Resampled as Resampled
 from ndcore.store.service_client import AsyncServiceClient as AsyncServiceClient
 from ndcore.store.service_client import ServiceClient as ServiceClient
+from ndcore.store.sharded import ShardedStore as ShardedStore
 from ndcore.store.store import Store as Store
 from ndcore.store.verdict import Verdict as Verdict
 from ndcore.store.verdict import Version as Version

@@ -14,7 +14,7 @@ import numpy as np
 MAX_MINIMA = 1 << 16  # of a signature, and members of a bottom sketch
 EXTRAS = {  # optional package -> the extra of ndcore that has it
     "msgspec": "cli", "rich": "cli", "shtab": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot",
-    "fsspec": "remote", "httpx": "client", "PyStemmer": "stem", "brotli": "web", "resiliparse": "web",
+    "fsspec": "remote", "httpx": "client", "PyStemmer": "stem", "brotli": "web", "fastwarc": "web", "resiliparse": "web",
     "pyspark": "spark", "scrapy": "scrapy", "starlette": "serve", "uvicorn": "serve", "w3lib": "store",
     "prometheus-client": "metrics",
 }

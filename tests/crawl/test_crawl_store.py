@@ -211,6 +211,24 @@ def test_crawlers_on_other_computers_ask_a_service(tmp_path, monkeypatch):
         assert len(opened) == 2 and opened.locate("http://a.example/") == "http://b.example/"
 
 
+@pytest.mark.parametrize("given", [["http://a.example", "http://b.example"], "http://b.example, http://a.example"])
+def test_crawlers_ask_the_shard_of_each_host(tmp_path, monkeypatch, given):
+    fleet = pytest.importorskip("writing").Fleet(tmp_path, monkeypatch)
+    monkeypatch.setenv("NDCORE_TOKEN", "x")
+    crawled = CrawlStore(get_crawler(settings_dict={"NDCORE_STORE": given}))
+    urls = [f"http://{fleet.host_at(name)}/" for name in "abc"]
+    hint = f'<link rel="canonical" href="{urls[0]}">'
+    decided = [asyncio.run(crawled.page(page(url, TEXT, hint))) for url in urls]
+    assert [each.verdict.verdict for each in decided] == ["kept"] * 3 and decided[2].names_stored
+    again = asyncio.run(crawled.page(page(f"{urls[1]}copy")))
+    assert again.verdict.of == urls[1]
+    asyncio.run(crawled.gone(urls[2]))
+    assert stats(crawled)["pages/gone"] == 1
+    asyncio.run(crawled.close())
+    assert [len(shard.store) for shard in fleet.shards.values()] == [1, 2, 1]
+    fleet.close()
+
+
 def test_pages_that_no_parser_reads_are_counted_and_named(store, caplog):
     caplog.set_level(logging.INFO, "ndcore.crawl")
     url = "http://a.example/deep"

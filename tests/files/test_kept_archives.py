@@ -27,7 +27,7 @@ from webarchives import (
 )
 
 from ndcore.cli.main import main
-from ndcore.files import archived_pages, rewritten_inputs
+from ndcore.files import rewritten_inputs, source_reader
 from ndcore.files.document_fields import GroupingField, RankingField
 from ndcore.files.web_archive import iterate_entries
 
@@ -40,7 +40,7 @@ KEPT = [0, 1, 2, 3, 4, 6]
 
 def test_an_archive_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    for module in (archived_pages, rewritten_inputs):
+    for module in (source_reader, rewritten_inputs):
         monkeypatch.setattr(
             module, "iterate_entries", lambda source: passes.append(source) or iterate_entries(source))
     path = tmp_path / "a.warc.gz"

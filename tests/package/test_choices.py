@@ -74,6 +74,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("greedy_clusters", "representative"): lambda **x: nd.greedy_clusters([1, 2], [0, 1, 2], threshold=0.5, **x),
         **{("Store.open", name): lambda **x: nd.Store.open(place, **x)
            for name in ("filter", "evidence", "scope", "keys", "durability")},
+        ("ShardedStore", "by"): lambda **x: nd.ShardedStore(["http://localhost:1"], token="t", **x),
         ("plots.plot_filter", "scale"): lambda **x: ndcore.plots.plot_filter(nd.ALTAVISTA, **x),
     }
 

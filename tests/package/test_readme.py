@@ -30,13 +30,14 @@ RUN_BY_CI = {"<!-- command: try -->", "<!-- command: test -->"}  # .ci/run reads
 NOT_RUN = {  # commands in blocks of text, and why they are not in blocks of sh, which are run
     "pip": "installs from a network", "uvx": "installs from a network", "pypi-attestations": "asks a network",
     "chromium": "a browser", "curl": "asks a server on a port that others may use",
-    "ndcore serve": "runs until it is stopped", "ndcore judge": "asks a person",
+    "ndcore serve": "runs until it is stopped", "ndcore store move": "asks servers",
+    "ndcore store join": "asks servers", "ndcore judge": "asks a person",
     "ndcore dedup documents.jsonl -o clean --settings": "needs the answers of a person",
     "PYSPARK_PYTHON=./env/bin/python spark-submit": "needs a cluster",
     "python -m ndcore.spark": "needs Java",
 }
 SAMPLE_BYTES = 60_000
-ASKING = {"service"}  # pages whose Python and Java ask a server: tests/serve/test_service_page.py runs them
+ASKING = {"service", "shards"}  # pages whose Python and Java ask a server: tests/serve/test_service_page.py and so on
 
 
 class Block(NamedTuple):

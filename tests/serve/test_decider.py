@@ -23,13 +23,17 @@ def store(tmp_path: Path) -> Iterator[nd.Store]:
         yield made
 
 
+def make_decider(store: nd.Store) -> Decider:
+    return Decider(store, lambda pages: store.decide_requests(pages, 60))
+
+
 def put(decider: Decider, store: nd.Store, *keys: str, streamed: bool = True) -> Any:
     items = [(key, "one two three", 5.0) for key in keys]
     return decider.put(lambda: store.prepare_requests(items, [None] * len(keys)), len(keys), streamed=streamed).answered
 
 
 def test_answers_are_those_of_the_store_in_the_order_of_asking(store: nd.Store) -> None:
-    decider = Decider(store, 60)
+    decider = make_decider(store)
     futures = [put(decider, store, f"{i}a", f"{i}b", streamed=bool(i % 2)) for i in range(20)]
     answers = [future.result() for future in futures]
     decider.close()
@@ -49,7 +53,7 @@ def test_single_pages_go_before_streams(store: nd.Store, monkeypatch: pytest.Mon
         return decide(*given)
 
     monkeypatch.setattr(store, "decide_requests", slow)
-    decider = Decider(store, 60)
+    decider = make_decider(store)
     first = put(decider, store, "first", streamed=True)
     assert begun.wait(30)
     streamed, single = put(decider, store, "streamed", streamed=True), put(decider, store, "single", streamed=False)
@@ -60,7 +64,7 @@ def test_single_pages_go_before_streams(store: nd.Store, monkeypatch: pytest.Mon
 
 
 def test_an_error_is_for_its_pages_and_the_next_ones_are_decided(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    decider, decide = Decider(store, 60), store.decide_requests
+    decider, decide = make_decider(store), store.decide_requests
     monkeypatch.setattr(store, "decide_requests", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
         put(decider, store, "a", streamed=False).result()
@@ -74,7 +78,7 @@ def test_an_error_is_for_its_pages_and_the_next_ones_are_decided(store: nd.Store
 
 def test_too_many_pages_and_a_server_that_stops(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 3)
-    decider = Decider(store, 60)
+    decider = make_decider(store)
     with pytest.raises(Refused) as refused:
         put(decider, store, "a", "b", "c", "d", streamed=True)
     assert refused.value.status == 429 and refused.value.headers == {"retry-after": "1"}
@@ -89,7 +93,7 @@ def test_too_many_pages_and_a_server_that_stops(store: nd.Store, monkeypatch: py
 def test_answers_come_after_the_disk(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     order, flush = [], store.flush
     monkeypatch.setattr(store, "flush", lambda: (order.append("disk"), flush()))
-    decider = Decider(store, 60)
+    decider = make_decider(store)
     future = put(decider, store, "a", streamed=False)
     future.add_done_callback(lambda _: order.append("answer"))
     decider.close()
@@ -102,7 +106,7 @@ def test_who_leaves_while_it_waits_holds_up_nobody(store: nd.Store) -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
 
-    decider = Decider(store, 60)
+    decider = make_decider(store)
     asyncio.run(leave())
     assert put(decider, store, "b").result(30)[0].verdict.key == "b"
     decider.close()

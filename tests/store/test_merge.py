@@ -47,6 +47,22 @@ def test_pages_that_are_gone_are_gone_after_a_merge(tmp_path):
         assert a.check() == []
 
 
+def test_each_time_that_a_page_was_gone_is_brought_along(tmp_path):
+    with opened(tmp_path / "a", **settings()) as a, opened(tmp_path / "b", **settings()) as b:
+        for date, text in enumerate([TEXT, None, TEXT, None, TEXT.upper(), "else", None, "else"], 1):
+            for key in ("x", "y"):
+                if text is None:
+                    b.mark_gone(key, date)
+                else:
+                    b.decide(key, text, date)
+        changes = [None, "gone", "unchanged", "gone", "lexical", "other", "gone", "unchanged"]
+        assert [version.change for version in b.history("x")] == changes
+        assert a.merge(b) == 2
+        for key in ("x", "y"):
+            assert a.history(key) == b.history(key) and a.text(key) == "else" and a.locate(key) == b.locate(key)
+        assert a.check() == []
+
+
 @hypothesis_settings(max_examples=12)
 @given(here=PAGES, there=PAGES, evidence=st.sampled_from(["text", "shingles"]), hosts=st.booleans(), compact=st.booleans())
 def test_clusters_are_the_references(here, there, evidence, hosts, compact):

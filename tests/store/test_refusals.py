@@ -122,6 +122,21 @@ def test_the_description_of_another_store(tmp_path):
     assert before.items() <= logs(place).items()
 
 
+def test_a_repair_keeps_each_time_that_a_page_was_gone(tmp_path):
+    with opened(tmp_path, **settings()) as store:
+        for date, text in enumerate([TEXT, None, TEXT, None, TEXT.upper()], 1):
+            store.mark_gone(0, date) if text is None else store.decide(0, text, date)
+        before = store.history(0)
+    shutil.copytree(tmp_path / "store", tmp_path / "backup")
+    with opened(tmp_path) as store:
+        store.compact()
+        store.decide(1, TEXT + " later")
+    shutil.copytree(tmp_path / "backup", tmp_path / "store", dirs_exist_ok=True)
+    with nd.Store.open(tmp_path / "store", repair=True) as store:
+        assert store.history(0) == before and len(store) == 2 and store.check() == []
+        assert [version.change for version in before] == [None, "gone", "unchanged", "gone", "lexical"]
+
+
 def test_an_interrupted_compaction_is_swept_and_strangers_stay(tmp_path):
     place = tmp_path / "store"
     with opened(tmp_path, **settings()) as store:

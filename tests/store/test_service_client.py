@@ -328,6 +328,6 @@ def test_a_server_cannot_let_a_client_wait_for_long(asked: Written, monkeypatch:
 
 
 def test_long_keys_are_sent_in_small_requests() -> None:
-    parts = list(module._parts_of((f"{i}" + "k" * 40_000, "text") for i in range(20)))
+    parts = list(module.parts_of((f"{i}" + "k" * 40_000, "text") for i in range(20)))
     assert [len(part) for part in parts] == [3] * 6 + [2]
-    assert [len(part) for part in module._parts_of((f"k{i}", "text") for i in range(600))] == [256, 256, 88]
+    assert [len(part) for part in module.parts_of((f"k{i}", "text") for i in range(600))] == [256, 256, 88]

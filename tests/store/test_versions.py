@@ -103,7 +103,8 @@ def test_a_page_with_its_versions(tmp_path, evidence):
         for i, text in enumerate((TEXT, TEXT + " x", TEXT.upper() + " X", TEXT.upper() + " X")):
             a.decide(key, text, i)
         state, preparer = a._directory.state, b._directory.preparer
-        found = list(pages_of(state, *chain_of(state, 1), preparer))
+        [(found, gone)] = pages_of(state, *chain_of(state, 1), preparer)
+        assert gone is None
         assert [page.date for page in found] == [1_000_000, 2_000_000, 3_000_000]
         assert [len(page.past) for page in found] == [2, 0, 0] and found[0].past[1].change == "near"
         expected = preparer.page(key, TEXT + " x", 1)

@@ -190,7 +190,8 @@ class Built(NamedTuple):
 # ---- of a collection alone
 
 _REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "cluster", "guard", "threads", "quiet"}
-_READING = {"text_field", "id_field", "html_part", "encoding", "delimiter", "include", "exclude", "hidden", "on_error"}
+_READING = {"text_field", "id_field", "html_part", "archives", "encoding", "delimiter", "include", "exclude", "hidden",
+            "on_error"}
 _APART = ("by", "one_per", "must_agree", "min_shingles")
 
 

@@ -306,6 +306,26 @@ class CompareOptions(ShingleOptions, RecordOptions):
         "number repeated shingles, so that repetitions count (shingles as a multiset)")
 
 
+@command("changes", "show how the pages in web archives changed over time", "changes.run_changes",
+         reads="Inputs are web archives (.warc, .arc), indexes of them (.cdx, .cdxj), and directories of archives, also "
+               "compressed where each record is compressed by itself. Other files of directories are passed over.",
+         epilog="Captures of a page have the same URL. Revisit records have the text of the payload that they refer to. "
+                "ndcore store history says the same of the pages of a store.")
+class ChangesOptions(ShingleOptions, ReadingOptions):
+    """List the captures of each page by date, and how each changed against the one before: unchanged (the same text),
+    lexical (the same words), near (a resemblance at or above the threshold), other, or gone (404, 410, or moved for ever)
+    (Broder et al. 1997, section 6.5).
+    """
+
+    inputs: list[str] = argument("IN", "archives to read", nargs="+")
+    report: str | None = option(OUTPUT,
+        "write a page for a browser: a calendar of days, by how much their pages changed", metavar="FILE.html")
+    overwrite: bool = option(OUTPUT, "replace the page of --report")
+    json: bool = option(OUTPUT, "print every page with its captures as one JSON object")
+    threshold: float = option(DUPLICATES,
+        "resemblance from which a change is near (default 0.8)", metavar="T", parse=values.threshold, default=0.8)
+
+
 @command("design", "choose a filter for a threshold, or examine a given one", "design.run_design",
          epilog="A signature is cut into groups of minima (LSH bands of rows); a pair of documents is a candidate where "
                 "it shares at least `need` groups. Costs rest on a model of unrelated documents, misses do not.")
@@ -647,6 +667,50 @@ class ExportOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
 
 
+@command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")
+class ShardsOptions(Options):
+    """Write the map of the shards to a file. Each server gets a copy, as --shard-map of ndcore serve --write.
+
+    A host belongs to the shard with the largest hash of its name and the host, so names never change. An address should be
+    a name of DNS: then a shard can go to another computer. Plan more shards than computers.
+    """
+
+    map: str = argument("MAP", "file to make")
+    shards: list[str] = argument("NAME=URL", "name and address of a shard", nargs="+")
+    json: bool = option(OUTPUT, "print the map")
+
+
+@command("store move", "move the pages of a host to another shard", "shards.run_move")
+class MoveOptions(Options):
+    """Move the pages of a host from its shard to another one, or go on with a move that ended early.
+
+    Reads go on, writes to this host wait, and other hosts are decided on as before. Whoever is killed meanwhile, the same
+    command goes on where it ended. The token, with the scopes read and admin, is in the variable NDCORE_TOKEN of the
+    environment; all shards know it. Needs the extra client.
+    """
+
+    url: str = argument("URL", "address of a shard; it knows the others")
+    host: str = argument("HOST", "host to move")
+    shard: str = argument("SHARD", "name of the shard that gets it")
+    quiet: bool = option(RUNNING, "print no progress and no report", "-q")
+    json: bool = option(OUTPUT, "print the number of pages and the version of the map")
+
+
+@command("store join", "let a further shard join", "shards.run_join")
+class JoinOptions(Options):
+    """Let a further shard join, or go on with that where it ended early.
+
+    It serves an empty store, with the settings of the others, and a copy of the map of one of them. Hosts that have pages
+    stay where they are (ndcore store move gives it some), and new ones go to it by its share. The token is in the variable
+    NDCORE_TOKEN of the environment, as of ndcore store move. Needs the extra client.
+    """
+
+    url: str = argument("URL", "address of a shard; it knows the others")
+    shard: str = argument("NAME=URL", "name and address of the new shard")
+    quiet: bool = option(RUNNING, "print no progress and no report", "-q")
+    json: bool = option(OUTPUT, "print the map")
+
+
 @command("judge", "ask people which pairs are duplicates, and recommend a threshold", "judge.run_judge", reads=INPUTS)
 class JudgeOptions(ReadingOptions):
     """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
@@ -700,6 +764,9 @@ class ServeOptions(Options):
         metavar="DIR")
     keep_keys: float = option("writing", "hours for which an idempotency key is known (default 24)", metavar="HOURS",
         parse=values.numbers(0, 87600), default=24.0)
+    shard: str | None = option("writing", "the store is this shard of several; needs --shard-map", metavar="NAME")
+    shard_map: str | None = option("writing",
+        "file of the map of shards, made by ndcore store shards; the server replaces it when a host moves", metavar="FILE")
     log: str | None = option("writing",
         "file to which a line of JSON is added for each request, without what was sent; - for standard error",
         metavar="FILE")

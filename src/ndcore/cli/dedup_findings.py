@@ -37,6 +37,7 @@ from ndcore.dedup.result import NearDuplicates
 from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
+from ndcore.files.formats import ARCHIVED
 from ndcore.files.jsonl_output import write_lines
 from ndcore.files.ndcore_files import COLLECTION
 from ndcore.files.outputs import OutputDirectory, write_summary
@@ -449,7 +450,7 @@ class DedupFindings:
         """Return the parameters that decide the result, as the command line gave them or by default."""
         options, shingling = self.run.options, self.run.shingling
         html = options.html_part
-        if html is None and any(source.kind in ("html", "archive") for source in self.run.texts.sources):
+        if html is None and any(source.kind in ("html", *ARCHIVED) for source in self.run.texts.sources):
             html = "page"
         return {
             **_pick_options(options, "inputs", "against"),

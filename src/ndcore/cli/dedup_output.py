@@ -17,6 +17,7 @@ from ndcore.cli.outputs import ASSIGNED, place_columns
 from ndcore.dedup.classes import CLASSES, describe_classes
 from ndcore.dedup.filter_choice import FilterChoice
 from ndcore.files.document_fields import Ids
+from ndcore.files.formats import ARCHIVED
 from ndcore.files.json_values import finite_all
 from ndcore.files.outputs import STDOUT
 from ndcore.files.table_files import BATCH, Blocks, Column, Table
@@ -312,7 +313,7 @@ class _Places:
     def __init__(self, findings: DedupFindings) -> None:
         self.verdicts = findings.verdicts
         documents = [side for side in findings.run.sides if not side.sketched]
-        archives = any(source.kind == "archive" for side in documents for source in side.sources)
+        archives = any(source.kind in ARCHIVED for side in documents for source in side.sources)
         self.kinds = place_columns(archives) if documents else []
 
     def columns(self, prefix: str) -> list[Column]:

@@ -95,6 +95,7 @@ def find_inputs(
     selected = [find(paths, accept, selection, in_bytes, text_form(options)) for paths, accept in groups]
     for inputs in selected:
         inputs.limit(options.max_record)
+        inputs.find_archives_in(options.archives)
     refuse_overlaps([path for inputs in selected for path in inputs.paths])
     for pattern in selection.checked(every):
         print(f"ndcore: --exclude {printable(pattern)} left nothing out", file=sys.stderr)
@@ -386,6 +387,7 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
     records: list[tuple[Place, Text]] = []
     inputs = find([path], form=text_form(options))
     inputs.limit(options.max_record)
+    inputs.find_archives_in(options.archives)
     with FileDocuments(
         inputs,
         text_field=text_field(options),

@@ -9,8 +9,8 @@ from ndcore.human import enumerated
 
 FORMATS = (
     "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
-    "header, HTML (.html, .htm, .xhtml), mail (.eml, .mbox), web archives (.warc, .wet, .arc), all of these also "
-    f"compressed by {enumerated(COMPRESSIONS.values())}, or Parquet, Arrow, Feather"
+    "header, HTML (.html, .htm, .xhtml), mail (.eml, .mbox), web archives (.warc, .wet, .arc), indexes of them (.cdx, "
+    f".cdxj), all of these also compressed by {enumerated(COMPRESSIONS.values())}, or Parquet, Arrow, Feather"
 )
 _PLACES = "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
 _READ = (
@@ -78,6 +78,9 @@ class RecordOptions(Options):
     max_record: int = option(INPUT,
         "a longer line, row, record or text is an error, or with --on-error skip left out (default 256M; G is 1024^3 "
         "bytes)", metavar="SIZE", parse=values.memory, default=LONGEST_RECORD)
+    archives: str | None = option(INPUT,
+        "folder of the web archives that an index (.cdx, .cdxj) names (default: the folder of the index)", metavar="DIR",
+        parse=values.folder)
     encoding: str | None = option(INPUT,
         "encoding of text, CSV, and HTML files without a byte order mark, and of mail that names none, as cp1252 or "
         "shift_jis (default: detected). JSON is UTF-8", metavar="NAME", parse=values.encoding)

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
+from ndcore.files.formats import ARCHIVED
 from ndcore.files.outputs import STDOUT, OutputDirectory, OutputFile, lies_in
 from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
@@ -86,7 +87,7 @@ class NamedDocuments:
 
     def __init__(self, *collections: FileDocuments) -> None:
         self._collections = collections
-        self._places = place_columns(any(source.kind == "archive" for each in collections for source in each.sources))
+        self._places = place_columns(any(source.kind in ARCHIVED for each in collections for source in each.sources))
 
     def columns(self, name: str = "id") -> list[Column]:
         """Return the columns; their names begin with `name` for a document that is not the subject of the row."""

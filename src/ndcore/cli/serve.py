@@ -42,11 +42,14 @@ def run_serve(options: ServeOptions) -> int:
         if options.tokens is None:
             raise ValueError("--write needs --tokens FILE; make the file with ndcore token FILE NAME --scope write")
         access = TokenAccess(TokenFile(options.tokens), options.proxy)
+        if (options.shard is None) != (options.shard_map is None):
+            raise ValueError("a shard needs both --shard NAME and --shard-map FILE; make the file with ndcore store shards")
         tls = _tls(options)
         log = None if options.log is None else RequestLog(options.log)
         bound = bind(options.host, options.port, anywhere=bool(tls or options.proxy))
     with bound:
-        written = opened_for_writing(options.path, options.timeout, options.keep_keys * 3600, options.backups)
+        shard = None if options.shard is None or options.shard_map is None else (options.shard, options.shard_map)
+        written = opened_for_writing(options.path, options.timeout, options.keep_keys * 3600, options.backups, shard)
         serve_writing(written, access, bound, limits, ready, tls, log)
     return 0
 
@@ -71,7 +74,7 @@ def _tls(options: ServeOptions) -> tuple[str, str] | None:
 
 def _refuse_without_write(options: ServeOptions) -> None:
     """Raise ValueError where options of a server that writes are given to one that reads."""
-    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups", "log"):
+    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups", "shard", "shard_map", "log"):
         if getattr(options, name):
             raise ValueError(f"--{name.replace('_', '-')} needs --write: without it the server only reads, and answers this "
                              "computer only")

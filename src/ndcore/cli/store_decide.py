@@ -455,7 +455,8 @@ def _answer_crawler(options: DecideOptions) -> int:
     """Answer the lines of standard input."""
     useless = {"-o": options.output is not None, "--json": options.json, "--include": options.include,
                "--exclude": options.exclude, "--encoding": options.encoding,
-               "--delimiter": options.delimiter, "--hidden": options.hidden, "--overwrite": options.overwrite}
+               "--delimiter": options.delimiter, "--hidden": options.hidden, "--overwrite": options.overwrite,
+               "--archives": options.archives}
     if len(options.inputs) > 1:
         raise UsageError("- stands alone: pages come from standard input, and verdicts go to standard output, as JSON lines")
     for name, given in useless.items():

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from ndcore.cli.account import Note
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, Rejected
-from ndcore.files.formats import WHOLE
+from ndcore.files.formats import ARCHIVED, WHOLE
 from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
 from ndcore.files.rewritten_inputs import SavedRecords
@@ -61,7 +61,7 @@ def input_counts(documents: FileDocuments, verdicts: NamedVerdicts | None) -> li
             texts["files"] += 1
             for key, number in line.items():
                 texts[key] = texts.get(key, 0) + number
-        elif source.kind == "archive":
+        elif source.kind in ARCHIVED:
             files.append({"name": source.name, **line, "records_not_documents": documents.kinds(index)})
         else:
             files.append({"name": source.name, **line, "blank_lines": blank})

@@ -138,6 +138,13 @@ def lines(text: str) -> FileLines:
     return FileLines((line for line in listed if line.strip()), text)
 
 
+def folder(text: str) -> str:
+    """Parse the path of an existing folder."""
+    if Path(text).is_dir():
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+
+
 def moment(text: str) -> datetime.datetime:
     """Parse a date, in UTC unless it names a zone."""
     from ndcore.files.field_values import ACCEPTED, parse_date

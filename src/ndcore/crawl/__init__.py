@@ -1,4 +1,4 @@
-"""Stores inside crawlers: Scrapy.
+"""Stores and web archives inside crawlers: Scrapy.
 
-Imports `store` and the rooms below it; Scrapy is the extra `scrapy`.
+Imports `files`, `store` and the rooms below them; Scrapy is the extra `scrapy`.
 """

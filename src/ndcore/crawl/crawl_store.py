@@ -23,6 +23,7 @@ from ndcore.crawl.page_text import canonical_url, page_text
 from ndcore.store.client import StoreClient
 from ndcore.store.keys import normalise_url
 from ndcore.store.service_client import ServiceClient
+from ndcore.store.sharded import ShardedStore
 from ndcore.store.store import Store
 from ndcore.store.url_rules import mine_rules
 from ndcore.store.verdict import VERDICTS, Verdict
@@ -119,10 +120,11 @@ class CrawlStore:
         crawler.signals.connect(self._drop_request, signals.request_dropped)
         crawler.signals.connect(self.close, signals.spider_closed)
 
-    def _open_store(self) -> Store | StoreClient | ServiceClient:
-        """Open the store, here or through the process that has it open, here or on another computer."""
+    def _open_store(self) -> Store | StoreClient | ServiceClient | ShardedStore:
+        """Open the store, here or through the process that has it open, here or on other computers."""
         if self.settings.store.startswith(SERVICES):
-            return ServiceClient(self.settings.store)
+            addresses = [address.strip() for address in self.settings.store.split(",")]
+            return ServiceClient(addresses[0]) if len(addresses) == 1 else ShardedStore(addresses)
         if self.settings.shared:
             return StoreClient(self.settings.store)
         return Store.open(self.settings.store, **self.settings.options)
@@ -388,8 +390,8 @@ class CrawlSettings:
     Attributes
     ----------
     store : str
-        NDCORE_STORE, the directory of the store, or the address of ``ndcore serve --write``; its token is in the variable
-        NDCORE_TOKEN of the environment.
+        NDCORE_STORE, the directory of the store, or the address of ``ndcore serve --write``, or addresses of shards with
+        commas between them. The token is in the variable NDCORE_TOKEN of the environment.
     shared : bool
         NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`). So it is with an
         address.
@@ -454,6 +456,8 @@ class CrawlSettings:
         from scrapy.utils.misc import load_object
 
         store, text = settings.get("NDCORE_STORE"), settings.get("NDCORE_TEXT")
+        if isinstance(store, (list, tuple)):
+            store = ",".join(map(str, store))
         if not store:
             raise NotConfigured("NDCORE_STORE is not set; give it the directory of the store, or the address of a service")
         options = dict(settings.getdict("NDCORE_OPTIONS"))

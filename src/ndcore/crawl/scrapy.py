@@ -1,9 +1,10 @@
-"""Near-duplicates in Scrapy: an item pipeline that tags or drops, and two middlewares that hold links back.
+"""Near-duplicates in Scrapy: an item pipeline that tags or drops, two middlewares that hold links back, a web archive.
 
-An add-on brings all three into a project (docs/crawlers.md)::
+An add-on brings all of them into a project (docs/crawlers.md)::
 
     ADDONS = {"ndcore.crawl.scrapy.NearDuplicateAddon": 500}
     NDCORE_STORE = "pages.store"
+    NDCORE_WARC = "crawl/"          # only where responses are to be archived
 
 Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007, §1, DOI 10.1145/1242572.1242592.
 """
@@ -14,6 +15,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Self
 
+from ndcore.crawl.crawl_archive import CrawlArchive, archive_of
 from ndcore.crawl.crawl_store import TURN, USE, WAITS, CrawlStore, crawl_store
 
 if TYPE_CHECKING:
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-__all__ = ["HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline"]
+__all__ = [
+    "ArchiveMiddleware", "HeldLinksMiddleware", "NearDuplicateAddon", "NearDuplicateMiddleware", "NearDuplicatePipeline",
+]
 
 FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back, nor dropped by rules of URLs
 LINK = "ndcore_link"  # key of Request.meta: it is a link of a page, to which rules of URLs may apply
@@ -35,15 +39,18 @@ logger = logging.getLogger("ndcore.crawl")
 class NearDuplicateAddon:
     """Add-on that puts `NearDuplicatePipeline`, `NearDuplicateMiddleware` and `HeldLinksMiddleware` into a project.
 
-    A component that the settings of the project name themselves stays where they put it.
+    With the setting NDCORE_WARC it adds `ArchiveMiddleware`. A component that the settings of the project name themselves
+    stays where they put it.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the components, as Scrapy asks of an add-on."""
+        archive = [("DOWNLOADER_MIDDLEWARES", ArchiveMiddleware, 950)] if settings.get("NDCORE_WARC") else []
         for name, component, place in (
             ("ITEM_PIPELINES", NearDuplicatePipeline, 300),
             ("SPIDER_MIDDLEWARES", NearDuplicateMiddleware, 100),  # after those that leave out links: too deep, too long
             ("DOWNLOADER_MIDDLEWARES", HeldLinksMiddleware, 60),  # after the one that refuses other sites
+            *archive,  # next to the network: before redirects, caches and decompression
         ):
             path = f"{component.__module__}.{component.__qualname__}"
             if not {component, path} & set(settings[name]):
@@ -85,11 +92,19 @@ class NearDuplicateMiddleware(Component):
 
     def __init__(self, store: CrawlStore) -> None:
         super().__init__(store)
+        self.archive: CrawlArchive | None = None
         needed = store.settings.held == "drop" or store.has_rules
         if needed and not store.has_turns:  # Scrapy makes middlewares of the downloader first
             logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
                            "are all requested in the end, and rules of URLs drop none; name it there, or use the add-on "
                            "NearDuplicateAddon")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the component of a crawler, as Scrapy does."""
+        made = super().from_crawler(crawler)
+        made.archive = archive_of(crawler)
+        return made
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any], spider: Any = None
@@ -102,6 +117,8 @@ class NearDuplicateMiddleware(Component):
             if reason in MOVED:
                 await self.store.gone(url)
         decided = await self.store.page(response)
+        if decided is not None and self.archive is not None:
+            await self.archive.note(response, decided.verdict)
         depth = int(response.meta.get("depth", 0))
         if response.request is not None and 200 <= response.status < 300:
             self.store.learn(response.request, decided)
@@ -178,6 +195,29 @@ class HeldLinksMiddleware(Component):
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
         """Learn that a link led to nothing: no server answered, or another middleware refused it."""
         self.store.learn(request, None, failed=True)
+
+
+class ArchiveMiddleware:
+    """Downloader middleware that writes every response into a web archive, as the server sent it (`ArchiveFolder`).
+
+    It must be next to the network, beyond the middlewares of redirects (600), caches (900) and decompression (590) of
+    Scrapy: a response has its content coding there. A payload that is the same as an earlier one, byte for byte, becomes
+    a revisit record; a near-duplicate is written as a whole, and `NearDuplicateMiddleware` adds its verdict as a metadata
+    record. Settings: NDCORE_WARC, NDCORE_WARC_SIZE. It needs no store.
+    """
+
+    def __init__(self, archive: CrawlArchive) -> None:
+        self.archive = archive
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the component of a crawler, as Scrapy does."""
+        return cls(CrawlArchive(crawler))
+
+    async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
+        """Write the response, and pass it on as it is."""
+        await self.archive.add(request, response)
+        return response
 
 
 class NearDuplicatePipeline(Component):

@@ -12,7 +12,7 @@ import re
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from ndcore.files.html_text import decode_plain_text
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.records import Record, RecordError
 from ndcore.files.sources import Source, explain_too_long
-from ndcore.files.web_archive import ArchiveEntry, BrokenHead, RecordHead, iterate_entries, parse_header_fields
+from ndcore.files.web_archive import ArchiveEntry, BrokenRecord, RecordHead, parse_header_fields
 
 FIELDS = ("url", "host", "date")
 _PIECE = 1 << 16  # bytes of brotli that are decoded at a time
@@ -99,7 +99,7 @@ def examine(entry: ArchiveEntry) -> ArchivedPage | str:
 
     Raises
     ------
-    RecordError, BrokenHead
+    RecordError, BrokenRecord
         The record should be a document, but cannot be read.
     """
     head = entry.head
@@ -143,6 +143,29 @@ def _examine_page(
     charset = _CHARSET.search(media)
     cut = "warc-truncated" in head.fields
     return ArchivedPage(entry.number, head, payload, codings, is_html, charset and charset[1], cut)
+
+
+def read_status(entry: ArchiveEntry) -> int | None:
+    """Return the status of an HTTP response; None where the record does not begin as one."""
+    begin = _HTTP_BEGIN.match(entry.content)
+    return None if begin is None else int(begin["status"])
+
+
+def split_payload(entry: ArchiveEntry) -> tuple[bytes, ...]:
+    """Return the payload of a whole record as archives digest it: as it stands there, and without chunks if it has them.
+
+    WARC 1.1, section 5.9, means the entity, which has no chunks; many crawlers digest what they received.
+    """
+    is_http = entry.content.startswith(b"HTTP/") or (entry.head and entry.head.media.lower().startswith("application/http"))
+    end = _HTTP_END.search(entry.content) if is_http else None
+    if end is None:
+        return (entry.content,)
+    payload, headers = entry.content[end.end() :], parse_header_fields(entry.content[: end.end()])
+    joined = None
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        with contextlib.suppress(EOFError):
+            joined = _join_chunks(payload, False, len(payload))
+    return (payload,) if joined is None else (payload, joined)
 
 
 def decode_payload(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
@@ -255,12 +278,15 @@ _DECODERS: dict[str, Decoder] = {
 
 
 def read_documents(
-    source: Source, fields: Sequence[str], workers: HtmlWorkers, wanted: Callable[[int], bool], contents: Contents
-) -> Iterator[Record | tuple[int | None, str]]:
-    """Yield the wanted documents of an archive, and (number, reason) for each broken place.
+    source: Source, entries: Iterable[ArchiveEntry | None], fields: Sequence[str], workers: HtmlWorkers,
+    wanted: Callable[[int], bool], contents: Contents,
+) -> Iterator[Record | tuple[int | None, str] | None]:
+    """Yield the wanted documents among records of archives, (number, reason) for each broken place, and each None.
 
     Parameters
     ----------
+    entries : iterable of ArchiveEntry or None
+        The records: of an archive, or of the archives that an index names.
     fields : sequence of str
         Names out of FIELDS; their values come with each document.
     workers : HtmlWorkers
@@ -278,14 +304,18 @@ def read_documents(
     for field in fields:
         if field not in FIELDS:
             raise DocumentError(source.path, None, f"no field {field!r}; records of archives have {', '.join(FIELDS)}")
-    yield from workers.texts(source.path, _read_pages(source, fields, wanted, contents))
+    yield from workers.texts(source.path, _read_pages(source, entries, fields, wanted, contents))
 
 
 def _read_pages(
-    source: Source, fields: Sequence[str], wanted: Callable[[int], bool], contents: Contents
-) -> Iterator[Html | Record | tuple[int | None, str]]:
+    source: Source, entries: Iterable[ArchiveEntry | None], fields: Sequence[str], wanted: Callable[[int], bool],
+    contents: Contents,
+) -> Iterator[Html | Record | tuple[int | None, str] | None]:
     """Yield the items of `read_documents`, with the text of HTML still to be extracted."""
-    for entry in iterate_entries(source):
+    for entry in entries:
+        if entry is None:
+            yield None
+            continue
         try:
             if entry.problem is not None:
                 raise RecordError(entry.problem)
@@ -307,7 +337,7 @@ def _read_pages(
                     yield Html(payload, charset, partial(with_text, record))
                 else:
                     yield with_text(record, decode_plain_text(payload, charset))
-        except (RecordError, BrokenHead) as error:
+        except (RecordError, BrokenRecord) as error:
             yield entry.number, f"{entry.place}: {error}"
 
 

@@ -125,7 +125,8 @@ def find(
     """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
 
     Symbolic links to files are followed, links to directories are not (they are listed as ignored). The first bytes of a
-    file tell its format (`recognise`); in directories files that are not text are ignored. URLs are read through fsspec:
+    file tell its format (`recognise`); in directories files that are not text are ignored, and so are indexes of
+    web archives: the archives themselves are read. URLs are read through fsspec:
     files, directories, and patterns.
 
     Parameters
@@ -260,6 +261,8 @@ def _add_files(
             result.ignored.append(Ignored(path, "description of a dataset"))
         elif (kind := next(formats_of_files)).binary:
             result.ignored.append(Ignored(path, kind.binary))
+        elif kind.kind == "cdx":  # what it names is in the directory, or elsewhere
+            result.ignored.append(Ignored(path, "index of web archives"))
         else:
             result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
 

@@ -19,7 +19,7 @@ from ndcore.files.discovery import find
 from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, RankingField
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_reader import FileStamps
-from ndcore.files.formats import BARE, change_suffix
+from ndcore.files.formats import ARCHIVED, BARE, change_suffix
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
@@ -397,7 +397,7 @@ class FileDocuments:
             self.check_unchanged(index)
             if source.kind in BARE:
                 self._columns.refuse_file(source.path, source.kind)
-            if source.kind == "archive":
+            if source.kind in ARCHIVED:
                 self._contents[index] = Contents()
             for item in self._reader.items(source, lambda number: True, self.contents(index)):
                 if item is None:
@@ -480,7 +480,7 @@ class FileDocuments:
             return False
         self.ids.append(source.make_id(record.number) if record.id is None else record.id)
         self._places.append(record.number, record.offset, record.date)
-        self._store(len(self.ids) - 1, record.text, source.kind == "archive")
+        self._store(len(self.ids) - 1, record.text, source.kind in ARCHIVED)
         return True
 
     def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:

@@ -30,11 +30,14 @@ _KINDS = {
     ".warc": "archive",
     ".arc": "archive",
     ".wet": "archive",
+    ".cdx": "cdx",
+    ".cdxj": "cdx",
     ".eml": "mail",
     ".mbox": "mbox",
 }
 WHOLE = ("text", "html", "mail")  # kinds of files that are one document
 BARE = ("text", "html")  # of these, documents without fields
+ARCHIVED = ("archive", "cdx")  # kinds of files whose documents are pages of web archives
 COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
@@ -48,6 +51,7 @@ _MAIL_HEADER = re.compile(rb"(?:[!-9;-~]{1,200}:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FROM = re.compile(rb"^from:", re.IGNORECASE | re.MULTILINE)
 _TRANSPORT = re.compile(rb"^(?:date|message-id|received|return-path):", re.IGNORECASE | re.MULTILINE)
 _WARC = re.compile(rb"[\r\n]*WARC/\d\.\d+\r?\n")
+_CDX = re.compile(rb"(?:[ \t]CDX(?:[ \t][A-Za-z])+|[^\s{\"]{1,4000} [0-9]{14} \{\"[^\r\n]*)\s*(?:\n|\Z)")
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x7fELF", "ELF program or library"),
     (0, b"\xfe\xed\xfa\xce", "Mach-O program or library"),
@@ -137,7 +141,8 @@ class Format(NamedTuple):
     kind : str
         ``text``, ``html`` and ``mail`` (one document), ``mbox`` (messages), ``jsonl``, ``json`` (an array of objects, or
         what should be one), ``object``
-        (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive`` or ``sketches``.
+        (JSON objects that may span lines), ``csv``, ``tsv``, ``parquet``, ``arrow``, ``archive``, ``cdx`` (an index of
+        captures, CDX or CDXJ) or ``sketches``.
     compression : str
         Empty or a key of `COMPRESSIONS`.
     encoding : str
@@ -257,6 +262,8 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
         return Format("arrow", "", "", "Feather of version 1; write it again with pyarrow.feather.write_feather, version 2")
     if _WARC.match(head):
         return Format("archive")
+    if (kind in ("cdx", "jsonl") or not _get_suffix(_strip_compression(name))) and _CDX.match(head):
+        return Format("cdx")
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return Format(kind or default, "", "", "a pointer of Git LFS, not the file itself; get it with: git lfs pull")
     if kind in ("archive", *COLUMNAR):

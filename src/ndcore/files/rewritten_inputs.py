@@ -25,7 +25,7 @@ from ndcore.files.compression import compress, open_writer
 from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import open_reader, read_whole
+from ndcore.files.file_reader import open_reader, read_lines, read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS, WHOLE
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.outputs import OutputDirectory
@@ -137,6 +137,8 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
             _copy_lines(documents, index, flags, target)
         elif source.kind == "archive":
             _write_archive(documents, index, kept, target, report)
+        elif source.kind == "cdx":
+            _write_index(documents, index, flags, target)
         else:
             with open_writer(target, source.compression) as file:
                 write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
@@ -177,6 +179,14 @@ def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path
     with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
         for start, stop, _ in join_ranges(starts[flags], ends[flags]):
             _copy_range(original, file, start, stop)
+
+
+def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
+    """Write an index of captures without the lines of dropped and rejected documents; `flags` as of `_copy_lines`."""
+    source, dropped = documents.sources[index], documents.span(index).start + np.flatnonzero(~flags)
+    left_out = {*documents.places(dropped)[1], *documents.rejected_numbers(index)}
+    with open_writer(target, source.compression) as file:
+        file.writelines(line for number, line in read_lines(source) if number not in left_out)
 
 
 def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Path, report: Progress) -> None:

@@ -9,10 +9,11 @@ from typing import Protocol
 from ndcore.files import archived_pages, columnar, mail
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block, Wanted
+from ndcore.files.capture_index import iterate_captures
 from ndcore.files.csv_tsv import CsvHeader, Rows
 from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import LineRange, read_lines, read_whole
-from ndcore.files.formats import COLUMNAR, DELIMITERS
+from ndcore.files.formats import ARCHIVED, COLUMNAR, DELIMITERS
 from ndcore.files.html_workers import Html, HtmlWorkers, with_text
 from ndcore.files.json_elements import Elements
 from ndcore.files.json_lines import JsonLines
@@ -20,6 +21,7 @@ from ndcore.files.mail import Messages
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.text_encoding import EncodingError, decode, detect_encoding
+from ndcore.files.web_archive import iterate_entries
 from ndcore.text.inputs import Extracted
 
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
@@ -61,7 +63,9 @@ class RawLines:
 
 
 def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
-    """Cut a file of one of the kinds SPLIT, or an mbox, into records; the header of a table gets the columns `added`.
+    """Cut a file of one of the kinds SPLIT, an mbox, or an index of captures into records.
+
+    The header of a table gets the columns `added`.
 
     Iterating raises DocumentError where the file cannot be read or is damaged.
     """
@@ -69,7 +73,7 @@ def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
         return Rows(source, added)
     if source.kind == "mbox":
         return Messages(source)
-    return RawLines(source) if source.kind == "jsonl" else Elements(source)
+    return RawLines(source) if source.kind in ("jsonl", "cdx") else Elements(source)
 
 
 Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
@@ -120,8 +124,9 @@ class SourceReader:
         DocumentError
             The file cannot be read, or not from some record on.
         """
-        if source.kind == "archive":
-            return archived_pages.read_documents(source, self._fields.others, self.workers, wanted, contents)
+        if source.kind in ARCHIVED:
+            entries = iterate_entries(source) if source.kind == "archive" else iterate_captures(source)
+            return archived_pages.read_documents(source, entries, self._fields.others, self.workers, wanted, contents)
         if source.kind in ("mail", "mbox"):
             return mail.read_documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:

@@ -64,6 +64,8 @@ class Source:
         The user named this file; otherwise it comes from a directory.
     longest : int
         Bytes that one record of it may have, decompressed; see `explain_too_long`.
+    archives : str
+        The folder that the user named for the web archives of an index; empty: the folder of the index.
     form : TextForm
         The encoding and delimiter that the user named.
     as_bytes : bool
@@ -90,6 +92,7 @@ class Source:
     problem: str = ""
     named: bool = True
     longest: int = LONGEST_RECORD
+    archives: str = ""
     form: TextForm = _DETECTED
     as_bytes: bool = False
     delimiter: str = ""
@@ -189,6 +192,11 @@ class Inputs:
         """Bound the bytes of a record in every source."""
         for source in self.sources:
             source.longest = longest
+
+    def find_archives_in(self, folder: str | None) -> None:
+        """Set the folder of the web archives that indexes name. None: each is in the folder of its index."""
+        for source in self.sources:
+            source.archives = folder or ""
 
 
 def is_stream(path: str) -> bool:

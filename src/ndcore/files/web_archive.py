@@ -42,6 +42,8 @@ class ArchiveStream:
         Empty or a key of CODECS.
     path : str
         The name of the file in messages.
+    dictionary : bytes, optional
+        The dictionary of a .warc.zst, where `file` does not begin with it, as `read_dictionary` returns it.
 
     Attributes
     ----------
@@ -55,7 +57,7 @@ class ArchiveStream:
         Offset of the first member in the file.
     """
 
-    def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
+    def __init__(self, file: IO[bytes], compression: str, path: str, dictionary: bytes | None = None) -> None:
         self._file, self._compression, self._path = file, compression, path
         self.buffer = bytearray()
         self.position = 0
@@ -64,14 +66,14 @@ class ArchiveStream:
         self._begins: deque[tuple[int, int]] = deque()
         self._ends: deque[tuple[int, int]] = deque()
         self._member = 0
-        self._read_dictionary = _read_dictionary(file, path) if compression == "zst" else b""
+        self._dictionary = read_dictionary(file, compression, path) if dictionary is None else dictionary
         self.first = file.tell()
         self._pieces = self._open()
 
     def _open(self) -> Iterator[Frame]:
         """Decompress from the current position of the file."""
         if self._compression:
-            return read_frames(self._file, self._compression, self._path, self._read_dictionary)
+            return read_frames(self._file, self._compression, self._path, self._dictionary)
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
 
     def fill(self) -> bool:
@@ -216,8 +218,10 @@ class ArchiveStream:
         return data
 
 
-def _read_dictionary(file: IO[bytes], path: str) -> bytes:
-    """Read the dictionary at the beginning of a .warc.zst; empty where there is none."""
+def read_dictionary(file: IO[bytes], compression: str, path: str) -> bytes:
+    """Read the dictionary at the beginning of a .warc.zst, and go behind it; empty where there is none."""
+    if compression != "zst":
+        return b""
     head = file.read(8)
     if head[:4] != _SKIPPABLE or len(head) < 8:
         file.seek(0)
@@ -302,8 +306,8 @@ class ArchiveEntry(NamedTuple):
         return self.around[0] + self.content + self.around[1]
 
 
-class BrokenHead(ValueError):
-    """The beginning of a record cannot be read; the message says why."""
+class BrokenRecord(ValueError):
+    """A record cannot be read; the message says why."""
 
 
 class ArchiveFormat(Protocol):
@@ -313,10 +317,10 @@ class ArchiveFormat(Protocol):
     next: re.Pattern[bytes]
 
     def size(self, stream: ArchiveStream) -> int:
-        """Return the length in bytes of the head at the beginning of the buffer. Raises BrokenHead."""
+        """Return the length in bytes of the head at the beginning of the buffer. Raises BrokenRecord."""
 
     def parse(self, data: bytes) -> RecordHead:
-        """Parse a head. Raises BrokenHead."""
+        """Parse a head. Raises BrokenRecord."""
 
 
 class Warc:
@@ -328,20 +332,21 @@ class Warc:
         """Measure the head at the beginning of the buffer, as in `ArchiveFormat`."""
         stream.need(_WARC_LEAST)
         if not _WARC_BEGIN.match(stream.buffer):
-            raise BrokenHead(stream.damage or "no WARC record begins here")
+            raise BrokenRecord(stream.damage or "no WARC record begins here")
         while True:
             end = _WARC_END.search(stream.buffer, 0, _HEAD)
             if end is not None:
                 return end.end()
             if len(stream.buffer) >= _HEAD or not stream.fill():
-                raise BrokenHead(stream.damage or f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes")
+                reason = f"its headers do not end within {min(len(stream.buffer), _HEAD):,} bytes"
+                raise BrokenRecord(stream.damage or reason)
 
     def parse(self, data: bytes) -> RecordHead:
         """Parse a head, as in `ArchiveFormat`."""
         fields = parse_header_fields(data)
         length = fields.get("content-length", "")
         if not re.fullmatch(r"[0-9]{1,18}", length):
-            raise BrokenHead(f"its Content-Length is {length[:40]!r}, not a number of bytes")
+            raise BrokenRecord(f"its Content-Length is {length[:40]!r}, not a number of bytes")
         url = fields.get("warc-target-uri", "")
         if url.startswith("<") and url.endswith(">"):  # as Wget writes them
             url = url[1:-1]
@@ -363,7 +368,7 @@ class Arc:
         line = _ARC_BEGIN.match(stream.buffer, 0, _HEAD)
         if line is None:
             expected = "no ARC record begins here, with a line of URL, address, date, type and length"
-            raise BrokenHead(stream.damage or expected)
+            raise BrokenRecord(stream.damage or expected)
         return line.end()
 
     def parse(self, data: bytes) -> RecordHead:
@@ -372,7 +377,7 @@ class Arc:
         assert line is not None
         length = line["length"].decode("latin-1")
         if not re.fullmatch(r"[0-9]{1,18}", length):
-            raise BrokenHead(f"its length is {length[:40]!r}, not a number of bytes")
+            raise BrokenRecord(f"its length is {length[:40]!r}, not a number of bytes")
         url = line["url"].decode("utf-8" if is_utf8(line["url"]) else "latin-1")
         kind = "warcinfo" if url.startswith("filedesc:") else "response"
         media = line["media"].decode("latin-1")
@@ -416,17 +421,35 @@ def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
     """
     try:
         with open_counted(source) as file:
-            yield from _Reader(source, ArchiveStream(file, source.stored, source.path)).entries()
+            yield from _Reader(ArchiveStream(file, source.stored, source.path), source.path, source.longest).entries()
     except OSError as error:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
+def read_first(stream: ArchiveStream, path: str, longest: int) -> ArchiveEntry:
+    """Read the record that begins a stream, and nothing behind it: its number is 1, and its span is not known.
+
+    Parameters
+    ----------
+    path : str
+        Its suffix tells WARC and ARC apart where the first bytes do not.
+    longest : int
+        Of a longer record `content` has the beginning.
+
+    Raises
+    ------
+    BrokenRecord
+        No sound record begins there.
+    """
+    return _Reader(stream, path, longest).read_first()
+
+
 class _Reader:
-    def __init__(self, source: Source, stream: ArchiveStream) -> None:
-        self._stream, self._longest, self._number = stream, source.longest, 0
+    def __init__(self, stream: ArchiveStream, path: str, longest: int) -> None:
+        self._stream, self._longest, self._number = stream, longest, 0
         stream.skip_newlines()
         stream.need(_PEEK)
-        named = ".arc" in source.path.lower() and not _WARC_BEGIN.match(stream.buffer)
+        named = ".arc" in path.lower() and not _WARC_BEGIN.match(stream.buffer)
         self._format: ArchiveFormat = Arc() if named or _ARC_BEGIN.match(stream.buffer) else Warc()
 
     def entries(self) -> Iterator[ArchiveEntry]:
@@ -457,16 +480,33 @@ class _Reader:
         span = None if start is None or end is None else (start, end)
         return ArchiveEntry(self._number, place, None, b"", problem, span, (b"", b""))
 
+    def read_first(self) -> ArchiveEntry:
+        """Read the first record, as `read_first` does."""
+        before, head, content = self._read_content()
+        return ArchiveEntry(1, "", head, content, None, None, (before, b""))
+
     def _read_entry(self) -> ArchiveEntry:
         """Read the record at the beginning of the buffer."""
         stream = self._stream
         start, place = stream.offset(stream.position), self._describe_place()
         try:
-            size = self._format.size(stream)
-            before = bytes(stream.buffer[:size])
-            head = self._format.parse(before)
-        except BrokenHead as error:
+            before, head, content = self._read_content()
+            if not stream.skip(head.length):
+                reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
+                raise BrokenRecord(stream.damage or reason)
+        except BrokenRecord as error:
             return self._skip_broken(place, str(error), start)
+        after = stream.skip_newlines()
+        end = stream.end()
+        span = None if start is None or end is None else (start, end)
+        return ArchiveEntry(self._number, place, head, content, None, span, (before, after))
+
+    def _read_content(self) -> tuple[bytes, RecordHead, bytes]:
+        """Read the head of the record at the beginning of the buffer, and its content, which stays in the buffer."""
+        stream = self._stream
+        size = self._format.size(stream)
+        before = bytes(stream.buffer[:size])
+        head = self._format.parse(before)
         stream.skip(size)
         held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # enough to tell its kind
         problem = None
@@ -477,16 +517,9 @@ class _Reader:
         elif stream.is_invalid_from(stream.position + held):
             problem = stream.damage
         if problem is not None:
-            return self._skip_broken(place, problem, start)
+            raise BrokenRecord(problem)
         with memoryview(stream.buffer) as view:
-            content = bytes(view[:held])
-        if not stream.skip(head.length):
-            reason = f"its length is {head.length:,} bytes, but the file ends before; all there is was passed over"
-            return self._skip_broken(place, stream.damage or reason, start)
-        after = stream.skip_newlines()
-        end = stream.end()
-        span = None if start is None or end is None else (start, end)
-        return ArchiveEntry(self._number, place, head, content, None, span, (before, after))
+            return before, head, bytes(view[:held])
 
     def _is_followed(self, length: int) -> bool:
         """Tell whether a record, the end of the data, or one last line follows after `length` bytes and line ends."""

@@ -40,8 +40,10 @@ from ndcore.serve.probes import ProbeRoutes
 from ndcore.serve.refusal import Refused
 from ndcore.serve.request_log import RequestLog
 from ndcore.serve.routes import READ, Route, paths_of
+from ndcore.serve.shard_routes import ShardRoutes
 from ndcore.serve.watched import Watched, note_of
 from ndcore.serve.written_source import StreamPart, WrittenSource
+from ndcore.store.service_client import MAP_VERSION
 
 MOST_TEXT, SECONDS = 16 << 20, 30.0
 
@@ -99,6 +101,9 @@ def application(
         return Response(document, media_type="application/json")
 
     routes.append(Path("/openapi.json", described))
+    if isinstance(source, WrittenSource) and source.member is not None:
+        shard = ShardRoutes(source, lambda request, scope: _allow(request, access, scope), limits.seconds)
+        routes += [Path(path, _failing_well(path, endpoint), methods=[method]) for path, method, endpoint in shard.endpoints]
     if isinstance(source, WrittenSource) and access is not None:
         probes = ProbeRoutes(source, lambda request: _allow(request, access, READ), work.run)
         routes += [Path(path, endpoint) for path, endpoint in probes.endpoints.items()]
@@ -116,6 +121,17 @@ def _allow(request: Request, access: Access | None, scope: str) -> None:
     """Raise Refused unless a request may ask for a route of a scope, and note who asks."""
     if access is not None:
         note_of(request.scope).token = access.check(request.scope, scope)
+
+
+def _check_shard(source: ServedSource, request: Request, route: Route, asked: dict[str, Any] | None = None) -> None:
+    """Raise Refused where a client has another map of shards, or asks for the page of another shard."""
+    if not isinstance(source, WrittenSource) or source.member is None:
+        return
+    source.member.check_version(request.headers.get(MAP_VERSION))
+    if route.scope == READ and asked is not None:
+        for name in ("key", "a", "b"):
+            if name in asked:
+                source.member.check_word(asked[name])
 
 
 def _make_endpoint(
@@ -140,6 +156,7 @@ def _make_endpoint(
             given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
         asked = route.values(given)
         check_texts(asked, limits.text)
+        _check_shard(source, request, route, asked)
         try:
             if iscoroutinefunction(getattr(source, route.name)):
                 content = shown(route, await getattr(source, route.name)(asked), asked)
@@ -148,7 +165,7 @@ def _make_endpoint(
         except Refused:
             raise
         except Exception as error:
-            raise _fail(route, error) from error
+            raise _fail(route.name, error) from error
         if as_page:
             return Response(content, media_type="text/html", headers={"content-security-policy": PAGE_POLICY})
         note_of(request.scope).pages += route.answer is PageDecision
@@ -181,6 +198,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
 
     async def endpoint(request: Request) -> Response:
         _allow(request, access, route.scope)
+        _check_shard(source, request, route)
         check_coding(request.headers.get("content-encoding"))
         sent = is_arrow(request.headers.get("content-type", ""))
         rows = ArrowRows(request.stream(), limits.text, limits.seconds) if sent else None
@@ -191,7 +209,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
         except (Refused, ClientDisconnect):
             raise
         except Exception as error:
-            raise _fail(route, error) from error
+            raise _fail(route.name, error) from error
         return _StreamedAnswers(route, first, answers, encoder)
 
     return endpoint
@@ -235,7 +253,7 @@ class _StreamedAnswers(Response):
         except Refused as error:
             await self._send(send, self._encoder.encode_problem(_problem(error)))
         except Exception as error:
-            await self._send(send, self._encoder.encode_problem(_problem(_fail(self._route, error))))
+            await self._send(send, self._encoder.encode_problem(_problem(_fail(self._route.name, error))))
         await self._send(send, self._encoder.finish(), more=False)
 
     async def _send(self, send: Any, body: bytes, more: bool = True) -> None:
@@ -245,9 +263,22 @@ class _StreamedAnswers(Response):
 # ---- requests without an answer
 
 
-def _fail(route: Route, error: Exception) -> Refused:
+def _failing_well(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Any]:
+    """Refuse requests on which an endpoint fails."""
+    async def answered(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except (Refused, ClientDisconnect):
+            raise
+        except Exception as error:
+            raise _fail(name, error) from error
+
+    return answered
+
+
+def _fail(name: str, error: Exception) -> Refused:
     """Return the refusal of a request that failed, and log why."""
-    log.error("%s cannot be answered", route.name, exc_info=error)
+    log.error("%s cannot be answered", name, exc_info=error)
     return Refused(500, "the question could not be answered; the terminal of the server says why")
 
 

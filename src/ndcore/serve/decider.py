@@ -45,8 +45,8 @@ class Decider:
     ----------
     store : Store
         Open for writing.
-    keep : float
-        Seconds for which idempotency keys are known, as of `Store.decide_requests`.
+    decide : callable
+        From pages to answers, as `Store.decide_requests`.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class Decider:
         Answers are counted before they are given.
     """
 
-    def __init__(self, store: Store, keep: float) -> None:
-        self._store, self._keep, self.counts = store, keep, ServerCounts()
+    def __init__(self, store: Store, decide: Callable[[Pages], list[RequestAnswer]]) -> None:
+        self._store, self._decide_pages, self.counts = store, decide, ServerCounts()
         self._changed = threading.Condition()
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
@@ -122,7 +122,7 @@ class Decider:
                 job = (self._single or self._streamed).popleft()
             answers: list[RequestAnswer] | None = None
             try:
-                answers = self._store.decide_requests(job.prepare(), self._keep)
+                answers = self._decide_pages(job.prepare())
             except BaseException as error:  # it belongs to who waits
                 job.decided.set_exception(error)
                 job.answered.set_exception(error)

@@ -17,6 +17,7 @@ from ndcore.collection.collection import Collection
 from ndcore.serve.answers import ServedSource
 from ndcore.serve.collection_source import CollectionSource
 from ndcore.serve.request_log import RequestLog
+from ndcore.serve.shard_member import ShardMember
 from ndcore.serve.store_source import StoreSource
 from ndcore.serve.written_source import WrittenSource
 from ndcore.storage.job_description import COLLECTION
@@ -56,17 +57,20 @@ def opened(path: AnyPath, seconds: float) -> ServedSource:
                             "ndcore cluster", os.fspath(path))
 
 
-def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyPath | None) -> WrittenSource:
+def opened_for_writing(
+    path: AnyPath, seconds: float, keep: float, backups: AnyPath | None, shard: tuple[str, AnyPath] | None = None
+) -> WrittenSource:
     """Open the store of a directory for writing.
 
-    keep: seconds for which idempotency keys are known; backups: the directory of backups, or None.
+    keep: seconds for which idempotency keys are known; backups: the directory of backups, or None; shard: the name of the
+    shard that it is, and the file of the map of shards, or None.
 
     Raises
     ------
     FileNotFoundError
         The path holds no store, or the directory of backups is missing.
     CorruptFile, ValueError, OSError
-        As `Store.open`.
+        As `Store.open` and `ShardMember`.
     """
     place = Path(path)
     if not is_store(place):
@@ -74,7 +78,13 @@ def opened_for_writing(path: AnyPath, seconds: float, keep: float, backups: AnyP
     if backups is not None and not Path(backups).is_dir():
         raise FileNotFoundError(errno.ENOENT, "is not a directory; make it for the backups", os.fspath(backups))
     copies = None if backups is None else Path(backups)
-    return WrittenSource(Store.open(place), place.resolve().name, seconds, keep=keep, backups=copies)
+    store = Store.open(place)
+    try:
+        member = None if shard is None else ShardMember(*shard, store)
+    except BaseException:
+        store.close()
+        raise
+    return WrittenSource(store, place.resolve().name, seconds, keep=keep, backups=copies, member=member)
 
 
 def check_tls(certificate: AnyPath, key: AnyPath) -> None:

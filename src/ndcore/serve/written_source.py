@@ -16,6 +16,7 @@ from ndcore.serve.decider import Decider, WaitingJob
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import WRITTEN
+from ndcore.serve.shard_member import ShardMember
 from ndcore.serve.store_source import StoreSource, find_key
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import FULL
@@ -48,9 +49,12 @@ class WrittenSource(StoreSource):
         Seconds for which idempotency keys are known.
     backups : Path, optional
         The directory of backups.
+    member : ShardMember, optional
+        The store is one of several shards.
 
     Attributes
     ----------
+    store : Store
     counts : ServerCounts
         Of decisions and of requests.
     """
@@ -58,9 +62,10 @@ class WrittenSource(StoreSource):
     kind = WRITTEN
 
     def __init__(self, store: Store, name: str, seconds: float = 30.0, *, keep: float = 86400.0,
-                 backups: Path | None = None) -> None:
+                 backups: Path | None = None, member: ShardMember | None = None) -> None:
         super().__init__(store, name, seconds)
-        self._decider, self._backups = Decider(store, keep), backups
+        self.store, self.member, self._keep = store, member, keep
+        self._decider, self._backups = Decider(store, self._decide), backups
         self.counts = self._decider.counts
         self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
         self._stopping = False
@@ -90,7 +95,7 @@ class WrittenSource(StoreSource):
                     if unanswered is not None:
                         waiting, unanswered = unanswered, None
                         yield await _answers(waiting)
-                    with _meaning_of_errors():
+                    with meaning_of_errors():
                         decided = await asyncio.wrap_future(job.decided)
                     unanswered = job
                     self._check_further(prepared, decided)
@@ -116,21 +121,21 @@ class WrittenSource(StoreSource):
 
     def seen(self, asked: Asked) -> Seen:
         """Note that a page is gone."""
-        with _meaning_of_errors():
+        with meaning_of_errors(), self._writing(asked):
             known = any(self._store.mark_gone(key, asked.get("date")) for key in read_keys(asked["key"], asked.get("kind")))
             self._store.flush()
         return Seen(known)
 
     def remove(self, asked: Asked) -> Removed:
         """Forget a page."""
-        with self._follow_writer() as store, _meaning_of_errors():
+        with self._follow_writer() as store, meaning_of_errors(), self._writing(asked):
             store.remove(find_key(store, asked["key"], asked.get("kind")))
             store.flush()
         return Removed(1)
 
     def expire(self, asked: Asked) -> Removed:
         """Forget the pages that are older than a date."""
-        with _meaning_of_errors():
+        with meaning_of_errors(), contextlib.nullcontext() if self.member is None else self.member.resting():
             count = self._store.expire(asked["before"])
             self._store.flush()
         return Removed(count)
@@ -150,7 +155,7 @@ class WrittenSource(StoreSource):
         if self._backups is None:
             raise Refused(404, "this server has no directory of backups; start it with --backups DIR")
         name = f"{self.name}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S.%fZ}"
-        with _meaning_of_errors():
+        with meaning_of_errors():
             self._store.backup(self._backups / name)
         return BackedUp(name)
 
@@ -182,6 +187,17 @@ class WrittenSource(StoreSource):
         self._preparing.shutdown()
         self._store.close()
 
+    def _decide(self, pages: Pages) -> list[RequestAnswer]:
+        """Decide on pages. Raises Refused where a page belongs to another shard, or its host is being moved."""
+        if self.member is None:
+            return self._store.decide_requests(pages, self._keep)
+        with self.member.deciding() as admit:
+            return self._store.decide_requests(pages, self._keep, admit)
+
+    def _writing(self, asked: Asked) -> contextlib.AbstractContextManager[None]:
+        """Let a page be changed, where it belongs to this shard."""
+        return contextlib.nullcontext() if self.member is None else self.member.writing(asked["key"])
+
     async def _next(self, coming: Awaitable[StreamPart | None]) -> _PreparedPart | None:
         """Parse and prepare the part of a stream that comes next; None at its end. Raises Refused without a page."""
         part = await coming
@@ -198,12 +214,12 @@ class WrittenSource(StoreSource):
     def _prepare(self, asked: Sequence[Asked]) -> Pages:
         """Prepare pages."""
         items = [(_key_of(each), each["text"], each.get("date")) for each in asked]
-        with _meaning_of_errors():
+        with meaning_of_errors():
             return self._store.prepare_requests(items, [each.get("idempotency_key") for each in asked])
 
 
 @contextlib.contextmanager
-def _meaning_of_errors() -> Iterator[None]:
+def meaning_of_errors() -> Iterator[None]:
     """Turn errors of a store into refusals."""
     try:
         yield
@@ -220,7 +236,7 @@ def _meaning_of_errors() -> Iterator[None]:
 
 async def _answers(job: WaitingJob) -> list[PageDecision]:
     """Wait until pages are on disk, and return their answers."""
-    with _meaning_of_errors():
+    with meaning_of_errors():
         return [describe(answer) for answer in await asyncio.wrap_future(job.answered)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from ndcore.store.pages import Page, Pages
 from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
-from ndcore.store.versions import chain_of, gone_since, pages_of
+from ndcore.store.versions import chain_of, pages_of, replay
 
 BATCH = 256  # documents that are decided on at once
 
@@ -66,29 +66,24 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
     """
     numbers, problems, whole = old.live.numbers().tolist(), list[str](), 0
     for first in range(0, len(numbers), BATCH):
-        pages: list[Page] = []
+        chains = []
         for number in numbers[first : first + BATCH]:
             try:
-                pages += pages_of(old, *_chain(old, number), new.preparer)
+                chains.append(pages_of(old, *_chain(old, number), new.preparer))
             except CorruptFile as error:
                 problems.append(f"a page is lost: {error}")
                 whole += _is_whole(old, number)
-        if pages:
-            Batch(new, Pages.of(pages)).decide()
-        for number in numbers[first : first + BATCH]:
-            _carry_gone(old, new, number)
+        replay(chains, lambda pages: Batch(new, Pages.of(pages)).decide(), partial(_mark_gone, new))
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
     return Salvaged(problems, whole)
 
 
-def _carry_gone(old: State, new: State, number: int) -> None:
-    """Note in a state that a page of another one is gone, where that can be read."""
-    with contextlib.suppress(CorruptFile):
-        date, document = gone_since(old, number), old.document(number)
-        known = new.find(document.name, new.preparer.hashed(document.name))
-        record = None if date is None or known is None else gone_record(new, known, date)
-        if record is not None:
-            new.apply(record, new.log.append([encode(record)])[0])
+def _mark_gone(state: State, page: Page, date: int) -> None:
+    """Note in a state that a page is gone."""
+    number = state.find(page.name, page.hashed)
+    record = None if number is None else gone_record(state, number, date)
+    if record is not None:
+        state.apply(record, state.log.append([encode(record)])[0])
 
 
 def says_more(log: Log, state: State) -> bool:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._candidates import NumberedBitmaps
-from ndcore._sets import common
 from ndcore._types import AnyArray, Text, UInts
 from ndcore.storage.container import CorruptFile
-from ndcore.store.pages import Page, Pages, shingle_set, shingle_sets
+from ndcore.store.pages import Page, Pages, count_common, shingle_set, shingle_sets
 from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
@@ -177,8 +176,7 @@ class Evidence:
                 take(members)
 
     def _compare(self, a: UInts, b: UInts) -> Measured:
-        sizes = np.array([0, len(a), len(a) + len(b)], np.int64)
-        both = float(common(np.concatenate([a, b]), sizes, _FIRST, _SECOND)[0])
+        both = float(count_common(a, b))
         resemblance = both / float(len(a) + len(b) - both)
         near = resemblance >= self._settings.threshold and min(len(a), len(b)) >= self._settings.min_shingles
         return Measured(resemblance, both / float(len(a)), both / float(len(b)), near)
@@ -209,4 +207,3 @@ class Evidence:
         return members
 
 
-_FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 
 import ndcore._candidates as _candidates
 from ndcore._candidates import row_hashes
-from ndcore._sets import distinct
+from ndcore._sets import common, distinct
 from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
@@ -33,6 +33,15 @@ def token_digest(shingling: Shingling, text: Text) -> bytes:
 def shingle_set(shingling: Shingling, text: Text) -> UInts:
     """Return the distinct shingle fingerprints of a text, ascending."""
     return shingle_sets(shingling, [text])[0]
+
+
+def count_common(a: UInts, b: UInts) -> int:
+    """Count the fingerprints that two shingle sets have in common."""
+    offsets = np.array([0, len(a), len(a) + len(b)], np.int64)
+    return int(common(np.concatenate([a, b]), offsets, _FIRST, _SECOND)[0])
+
+
+_FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)
 
 
 def shingle_sets(shingling: Shingling, texts: Sequence[Text]) -> list[UInts]:

@@ -30,8 +30,12 @@ PURPOSE = "a client of ndcore serve --write"
 TRIES = 6  # of a request, the waits between them are 0.1, 0.2, 0.4 … seconds, or what the server says
 SECONDS = 60.0  # for an answer
 LONGEST_WAIT = 60.0  # seconds; a server may say more
+MOVES = 900  # tries of a request for a host that is being moved to another shard, about a second apart
 ANSWERED = 1 << 18  # bytes of answers, about, of a request that is sent as a whole before they are read
 UNKNOWN_KEY = "urn:ndcore:unknown-key"  # the type of the problem that the store has no such page
+OTHER_MAP = "urn:ndcore:other-shard-map"  # … that the pages are at another shard, or the map of shards is another one
+HOST_MOVES = "urn:ndcore:host-moves"  # … that the host is being moved to another shard
+MAP_VERSION = "ndcore-shard-map"  # the header with the version of the map of shards that a client has
 AGAIN = (429, 502, 503, 504)  # the server is busy or stops, or its proxy does not reach it
 TOKEN = "NDCORE_TOKEN"  # the variable of the environment
 
@@ -58,6 +62,10 @@ class Reply(NamedTuple):
     status: int
     wait: float | None
     content: bytes
+
+
+class OtherShardMap(LookupError):
+    """The pages are at another shard, or the shard has another version of the map of shards than the client."""
 
 
 Conversation: TypeAlias = Generator[Call, Any, T]
@@ -265,18 +273,21 @@ def _converse(talk: Conversation[T], tries: int) -> Steps[T]:
 def _exchange(call: Call, tries: int) -> Steps[Any]:
     """Yield a request, get its reply or what went wrong, and return the answer; yield seconds to wait before another try."""
     waits = [0.1 * 2**i for i in range(tries - 1)]
+    moves = MOVES
     while True:
         reply = yield call
         wait = 0.0
         lost = not isinstance(reply, Reply)
         if isinstance(reply, Reply):
-            if reply.status not in AGAIN:
-                try:
-                    return _answer(call, reply)
-                except _Cut as cut:
-                    reply = cut
-            else:
-                wait, reply = min(reply.wait or 0.0, LONGEST_WAIT), _Cut(_detail(reply.content))
+            wait = min(reply.wait or 0.0, LONGEST_WAIT)
+            try:
+                return answer_of(call, reply)
+            except _Cut as cut:
+                reply = cut
+        if isinstance(reply, _Cut) and reply.kind == HOST_MOVES and moves:
+            moves -= 1
+            yield max(wait, 1.0)
+            continue
         if call.once and lost:
             raise ConnectionError(f"the answer to {call.route} was lost ({reply}); it may have been done") from None
         if not waits:
@@ -286,11 +297,17 @@ def _exchange(call: Call, tries: int) -> Steps[Any]:
 
 
 class _Cut(Exception):
-    """An answer that ended early."""
+    """No answer, or one that ended early: the request is sent again. kind: the type of the problem, if it has one."""
+
+    def __init__(self, detail: str, kind: str | None = None) -> None:
+        super().__init__(detail)
+        self.kind = kind
 
 
-def _answer(call: Call, reply: Reply) -> Any:
-    """Return the answer of a reply. Raises the error that it says."""
+def answer_of(call: Call, reply: Reply) -> Any:
+    """Return the answer of a reply. Raises the error that it says, or _Cut."""
+    if reply.status in AGAIN:
+        raise _cut(reply.content)
     if reply.status != 200:
         _raise(_problem(reply))
     try:
@@ -303,7 +320,7 @@ def _answer(call: Call, reply: Reply) -> Any:
     if answers and "error" in answers[-1]:
         problem = answers[-1]["error"]
         if problem["status"] in AGAIN:
-            raise _Cut(problem["detail"])
+            raise _Cut(problem["detail"], problem.get("type"))
         _raise({**problem, "detail": f"{problem['detail']} (the {len(answers) - 1} pages before are kept)"})
     if len(answers) < len(call.body):
         raise _Cut(f"the answer has {len(answers)} of {len(call.body)} lines")
@@ -312,12 +329,13 @@ def _answer(call: Call, reply: Reply) -> Any:
     return answers
 
 
-def _detail(content: bytes) -> str:
-    """Return what a problem says."""
+def _cut(content: bytes) -> _Cut:
+    """Return what a problem says, of a server that is busy or stops, or of its proxy."""
     try:
-        return str(json.loads(content)["detail"])
+        problem = json.loads(content)
+        return _Cut(str(problem["detail"]), problem.get("type"))
     except (ValueError, KeyError, TypeError):
-        return content[:200].decode("utf-8", "replace")
+        return _Cut(content[:200].decode("utf-8", "replace"))
 
 
 def _problem(reply: Reply) -> dict[str, Any]:
@@ -340,6 +358,8 @@ def _raise(problem: dict[str, Any]) -> NoReturn:
         raise PermissionError(errno.EACCES, detail)
     if status == 404 and problem.get("type") == UNKNOWN_KEY:
         raise KeyError(detail)
+    if problem.get("type") == OTHER_MAP:
+        raise OtherShardMap(detail)
     if status in (409, 410):
         raise LookupError(detail)
     if status == 507:
@@ -370,7 +390,7 @@ def _request(call: Call) -> dict[str, Any]:
     return {"method": "POST", "url": call.route, "content": content, "headers": {"content-type": kind}}
 
 
-def _reply(response: Any) -> Reply:
+def reply_of(response: Any) -> Reply:
     """Return a response of httpx."""
     wait = response.headers.get("retry-after", "")
     return Reply(response.status_code, float(wait) if wait.isascii() and wait.isdigit() else None, response.content)
@@ -472,8 +492,8 @@ class ServiceClient(_Service):
 
         Each verdict that is yielded is on disk. idempotency_keys: one for each page; None: own ones of this call.
         """
-        keys = _keys(idempotency_keys)
-        for part in _parts_of(items):
+        keys = given_keys(idempotency_keys)
+        for part in parts_of(items):
             yield from self._talk(decide_part(part, [next(keys) for _ in part]))
 
     def flush(self) -> None:
@@ -506,7 +526,7 @@ class ServiceClient(_Service):
                 time.sleep(step)
                 continue
             try:
-                reply = _reply(self._http.request(**_request(step)))
+                reply = reply_of(self._http.request(**_request(step)))
             except self._errors as error:
                 reply = error
 
@@ -554,8 +574,8 @@ class AsyncServiceClient(_Service):
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
     ) -> AsyncIterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`."""
-        keys = _keys(idempotency_keys)
-        for part in _parts_of(items):
+        keys = given_keys(idempotency_keys)
+        for part in parts_of(items):
             for verdict in await self._talk(decide_part(part, [next(keys) for _ in part])):
                 yield verdict
 
@@ -591,12 +611,12 @@ class AsyncServiceClient(_Service):
                 await asyncio.sleep(step)
                 continue
             try:
-                reply = _reply(await self._http.request(**_request(step)))
+                reply = reply_of(await self._http.request(**_request(step)))
             except self._errors as error:
                 reply = error
 
 
-def _parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
+def parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
     """Cut items into requests, whose answers, with three keys each, are not many bytes."""
     for batch in batches_of(items):
         part: list[Item] = []
@@ -611,7 +631,7 @@ def _parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
             yield part
 
 
-def _keys(given: Iterable[str] | None) -> Iterator[str]:
+def given_keys(given: Iterable[str] | None) -> Iterator[str]:
     """Yield idempotency keys, the given ones or own ones. ValueError where too few are given."""
     if given is None:
         while True:

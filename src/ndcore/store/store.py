@@ -21,7 +21,7 @@ from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
 from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
-from ndcore.store.pages import Pages
+from ndcore.store.pages import Page, Pages
 from ndcore.store.receipts import Receipt, RequestAnswer, digest_page, digest_request
 from ndcore.store.session import StoreSession
 from ndcore.store.settings import StoreSettings
@@ -254,7 +254,9 @@ class Store:
                               for key, item in zip(idempotency_keys, items, strict=True)]
         return pages
 
-    def decide_requests(self, pages: Pages, keep: float) -> list[RequestAnswer]:
+    def decide_requests(
+        self, pages: Pages, keep: float, admit: Callable[[Key], None] | None = None
+    ) -> list[RequestAnswer]:
         """Give the verdicts on pages of requests, in their order, and keep the pages; a repeated one gets its first answer.
 
         Parameters
@@ -263,6 +265,9 @@ class Store:
             Of `prepare_requests`.
         keep : float
             Seconds for which an idempotency key is known after its answer.
+        admit : callable, optional
+            Raises an error for a key that is not decided on here. It is asked about each page that was not answered before;
+            where it raises, no page is kept.
 
         Returns
         -------
@@ -284,7 +289,13 @@ class Store:
         since = time.time_ns() // 1000 - int(keep * 1e6)
         with self._lock:
             keys = [receipt.key for receipt in pages.receipts if receipt is not None]
-            if len(set(keys)) == len(keys) and not (keys and self._state.may_have_receipts(keys)):
+            fresh = len(set(keys)) == len(keys) and not (keys and self._state.may_have_receipts(keys))
+            if admit is not None:
+                for key, receipt in zip(pages.keys, pages.receipts or [None] * len(pages), strict=True):
+                    if key is not None and (fresh or receipt is None
+                                            or self._state.find_receipt(receipt.key, since) is None):
+                        admit(key)
+            if fresh:
                 return self._answer(pages)
             answers: list[RequestAnswer] = []
             for page, receipt in zip(pages, pages.receipts, strict=True):
@@ -369,20 +380,7 @@ class Store:
         here.settings.check_mergeable(there.settings)
         with there.lock:
             numbers = there.state.live.numbers().tolist()
-        for first in range(0, len(numbers), READ):
-            with there.lock:
-                read = numbers[first : first + READ]
-                pages = [page for number in read
-                         for page in versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)]
-                gone = [(versions.key_of(there.state, number), date) for number in read
-                        if (date := versions.gone_since(there.state, number)) is not None]
-            with self._lock:
-                self._decide(Pages.of(pages))
-                for key, date in gone:
-                    here.mark_gone(self._live_number(key), date)
-        here.check_writable()
-        here.log.sync()
-        return len(numbers)
+        return self._take(other, numbers)
 
     # ---- forgetting
 
@@ -692,6 +690,26 @@ class Store:
         self._count(len(pages))
         with self._directory.trusting():
             return self._directory.decide(pages)
+
+    def _take(self, other: Store, numbers: list[int]) -> int:
+        """Keep some live documents of another store, as `merge`, and return how many."""
+        here, there = self._directory, other._directory
+
+        def mark_gone(page: Page, date: int) -> None:
+            number = self._state.find(page.name, page.hashed)
+            assert number is not None  # it was decided on just now
+            here.mark_gone(number, date)
+
+        for first in range(0, len(numbers), READ):
+            with there.lock:
+                read = numbers[first : first + READ]
+                chains = [versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)
+                          for number in read]
+            with self._lock:
+                versions.replay(chains, lambda pages: self._decide(Pages.of(pages)), mark_gone)
+        here.check_writable()
+        here.log.sync()
+        return len(numbers)
 
     def _remove(self, numbers: list[int], *, expired: bool) -> None:
         """Remove documents."""

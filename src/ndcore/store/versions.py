@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -52,11 +52,6 @@ def latest_in_cluster(state: State, number: int) -> int | None:
     return max(there, key=lambda member: (state.columns.get("date", member), member), default=None)
 
 
-def gone_since(state: State, number: int) -> int | None:
-    """Return the date at which a document was told to be gone; None where it is there."""
-    return state.last(number).version.date if state.columns.get("flags", number) & GONE else None
-
-
 def history_of(state: State, number: int) -> list[Version]:
     """Return all versions of a document's key, oldest first. Reads one record for each."""
     record = state.last(number)
@@ -99,25 +94,50 @@ def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], 
 
 def pages_of(
     state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer
-) -> Iterator[Page]:
-    """Yield the versions of a live document as pages of another store: the document, then what was seen after it.
+) -> list[tuple[list[Page], int | None]]:
+    """Return the versions of a live document as pages of another store: the document, then what was seen after it.
 
-    Sightings of a page that is gone are left out; see `gone_since`.
+    They come in parts. Each has its pages, and the date at which the page was gone after them; None in the last part.
 
     document, history, sightings: as `chain_of` returns them; preparer: of the other store.
     """
     page = _page(state, document, preparer)
     page.past = (*history, document.version) if history else ()
-    yield page
+    parts: list[tuple[list[Page], int | None]] = []
+    pages = [page]
     for each in sightings:
         if each.version.change == "gone":
+            parts.append((pages, each.version.date))
+            pages = []
             continue
         again = copy.copy(page)
         again.past, again.date, again.packed = (), each.version.date, b""
         again.whole, again.tokens = each.whole, page.tokens
         if each.evidence:  # compressed with a dictionary of the other store
             again.text, again.packed = state.evidence.text(each.evidence), None
-        yield again
+        pages.append(again)
+    return [*parts, (pages, None)]
+
+
+def replay(
+    chains: Iterable[list[tuple[list[Page], int | None]]], decide: Callable[[list[Page]], object],
+    mark_gone: Callable[[Page, int], object],
+) -> None:
+    """Decide on documents of another store with their versions, in their order, as many together as can be.
+
+    chains: of `pages_of`; decide: gets pages, one at least; mark_gone: gets a page of the document that is gone, and when.
+    """
+    waiting: list[Page] = []
+    for parts in chains:
+        for pages, gone in parts:
+            waiting += pages
+            if gone is not None:
+                if waiting:
+                    decide(waiting)
+                waiting = []
+                mark_gone(parts[0][0][0], gone)
+    if waiting:
+        decide(waiting)
 
 
 def _page(state: State, document: Document, preparer: Preparer) -> Page:

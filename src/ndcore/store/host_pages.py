@@ -1,0 +1,184 @@
+"""The pages of one host in a store: found, copied to a store of their own, and forgotten, when the host moves elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import time
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from ndcore.store import versions
+from ndcore.store.keys import host_of
+from ndcore.store.manifest import Manifest
+from ndcore.store.store import READ, Store
+
+MOST_FILES = 100_000  # of a store in an archive
+
+
+class HostScan:
+    """Reads the hosts of all pages of a store with scope="host" once, and later the hosts of pages that have come since.
+
+    Parameters
+    ----------
+    store : Store
+    see : callable
+        Gets the number and the host of each live document, in their order.
+    begin : callable
+        Called where the numbers become others, since the store was compacted; all documents are seen again then.
+
+    Notes
+    -----
+    A store has no index of hosts. A page takes 15 μs.
+    """
+
+    def __init__(self, store: Store, see: Callable[[int, str], None], begin: Callable[[], None]) -> None:
+        self._store, self._see, self._begin = store, see, begin
+        self._state: object = None
+        self._read = 0  # documents
+
+    def read(self) -> None:
+        """Read what has come since the last time. Others may use the store meanwhile."""
+        directory = self._store._directory
+        while True:
+            with directory.lock, directory.trusting():
+                state = directory.state
+                if state is not self._state:
+                    self._state, self._read = state, 0
+                    self._begin()
+                end = min(self._read + READ, state.n)
+                for number in range(self._read, end):
+                    if number in state.live:
+                        self._see(number, host_of(versions.key_of(state, number)))
+                self._read = end
+                if end == state.n:
+                    return
+            time.sleep(0.001)  # pages that wait are decided on
+
+
+class JoiningHosts:
+    """The hosts with pages in a store that a joining shard has the largest hash with.
+
+    Parameters
+    ----------
+    store : Store
+    outweighs : callable
+        Tells whether that is so for a host.
+    """
+
+    def __init__(self, store: Store, outweighs: Callable[[str], bool]) -> None:
+        self._outweighs = outweighs
+        self._hosts: dict[str, bool] = {}
+        self._scan = HostScan(store, self._see, self._hosts.clear)
+
+    def _see(self, number: int, host: str) -> None:
+        if host not in self._hosts:
+            self._hosts[host] = self._outweighs(host)
+
+    def find(self) -> list[str]:
+        """Return the hosts. What was found before is not read again."""
+        self._scan.read()
+        return [host for host, outweighs in self._hosts.items() if outweighs]
+
+
+class HostPages:
+    """The pages of a host in a store with scope="host". No other page is compared with them.
+
+    Parameters
+    ----------
+    store : Store
+    host : str
+        As `host_of` writes it.
+    """
+
+    def __init__(self, store: Store, host: str) -> None:
+        self.store, self.host = store, host
+        self._numbers: list[int] = []
+        self._scan = HostScan(store, self._see, self._numbers.clear)
+
+    def _see(self, number: int, host: str) -> None:
+        if host == self.host:
+            self._numbers.append(number)
+
+    def find(self) -> list[int]:
+        """Return the numbers of its live documents, in their order. What was found before is not read again."""
+        self._scan.read()
+        live = self.store._directory.state.live
+        return [number for number in self._numbers if number in live]
+
+    def copy(self, place: Path) -> int:
+        """Copy them, with their versions, to a new store with the same settings, and return how many there are.
+
+        place: a path that does not exist.
+        """
+        place.mkdir()
+        settings = self.store.settings.as_dict()
+        Manifest.create(place, settings, {"log": "log-0", "derived": "derived-0"})
+        with Store.open(place) as copy:
+            return copy._take(self.store, self.find())
+
+    def forget(self) -> int:
+        """Forget them, and return how many there were.
+
+        The last ones go first, so that none gets another representative on the way.
+        """
+        numbers = self.find()
+        for end in range(len(numbers), 0, -READ):
+            with self.store._lock:
+                self.store._remove(numbers[max(0, end - READ) : end], expired=False)
+        self.store.flush()
+        return len(numbers)
+
+
+def take_host(pages: HostPages, archive: Path, place: Path) -> int:
+    """Keep the pages of a host that an archive holds (`pack`), in place of those that are there, and return how many.
+
+    Parameters
+    ----------
+    pages : HostPages
+        Of the host, in the store that takes them.
+    archive : Path
+    place : Path
+        Where the archive is unpacked; does not exist.
+
+    Raises
+    ------
+    ValueError
+        The archive holds something else, or the settings differ. Nothing is kept then.
+    """
+    unpack(archive, place)
+    with Store.open(place, read_only=True) as other:
+        pages.store.settings.check_mergeable(other.settings)
+        arrived = HostPages(other, pages.host).find()
+        if len(arrived) < len(other):
+            raise ValueError(f"{len(other) - len(arrived)} of the {len(other)} pages in the archive are not of the host "
+                             f"{pages.host!r}")
+        pages.forget()  # what a try that ended early left
+        return pages.store._take(other, arrived)
+
+
+def pack(place: Path, archive: Path) -> None:
+    """Write the files of a closed store into an archive of the format tar."""
+    with tarfile.open(archive, "w") as packed:
+        for path in sorted(place.rglob("*")):
+            if path.is_file():
+                packed.add(path, path.relative_to(place).as_posix())
+
+
+def unpack(archive: Path, place: Path) -> None:
+    """Write the files of an archive into a new directory. ValueError where it has anything but files with plain names."""
+    place.mkdir()
+    try:
+        with tarfile.open(archive, "r:") as packed:
+            for number, member in enumerate(packed):
+                name = PurePosixPath(member.name)
+                if member.type != tarfile.REGTYPE or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
+                    raise ValueError(f"the archive has {member.name!r:.80}, which is not a file of a store")
+                content = packed.extractfile(member)
+                assert content is not None
+                target = place.joinpath(*name.parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with content, target.open("xb") as made:
+                    shutil.copyfileobj(content, made, 1 << 20)
+    except tarfile.TarError as error:
+        raise ValueError(f"the archive cannot be read: {error}") from error

@@ -1,0 +1,340 @@
+"""A store in several shards, each served by ``ndcore serve --write --shard``: pages go to the shard of their host."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from ndcore._types import Text
+from ndcore.checks import check_choice
+from ndcore.store.keys import host_of, normalise_url
+from ndcore.store.service_client import (
+    MAP_VERSION,
+    SECONDS,
+    TRIES,
+    Call,
+    Conversation,
+    OtherShardMap,
+    ServiceClient,
+    decide_part,
+    given_keys,
+    parts_of,
+)
+from ndcore.store.shard_map import ShardMap
+from ndcore.store.verdict import Date, Item, Key, Verdict, Version, given_key
+
+AHEAD = 4  # parts of a stream that wait for a shard
+PATIENCE = 60.0  # seconds in which all shards get a new version of the map
+
+T = TypeVar("T")
+
+
+def _ask_map() -> Conversation[ShardMap]:
+    """Ask a shard for its map."""
+    answer = yield Call("shard-map", {})
+    return ShardMap.from_dict(answer)
+
+
+class ShardClient(ServiceClient):
+    """A client of one shard, which says what version of the map it goes by."""
+
+    def set_version(self, version: int) -> None:
+        """Say with each request that it goes by a version of the map."""
+        self._http.headers[MAP_VERSION] = str(version)
+
+    def shard_map(self) -> ShardMap:
+        """Ask for the map of the shard."""
+        return self._talk(_ask_map())
+
+
+def check_settings(name: str, settings: dict[str, Any], others: dict[str, Any]) -> None:
+    """Raise ValueError where the settings of a shard differ from the settings of the others."""
+    for setting, value in settings.items():
+        if value != others.get(setting):
+            raise ValueError(f"{name} has {setting}={value!r:.80}, and another one {others.get(setting)!r:.80}; shards have "
+                             "the same settings")
+
+
+def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -> ShardMap:
+    """Return the latest map of some shards, of those that answer.
+
+    Raises
+    ------
+    ValueError
+        There is no address, one is of no shard, or two are of shards of different maps.
+    ConnectionError
+        No shard answers.
+    """
+    maps: list[ShardMap] = []
+    failure: Exception = ValueError("there is no address of a shard; give one at least")
+    for address in addresses:
+        with opened(address) as client:
+            try:
+                maps.append(client.shard_map())
+            except RuntimeError as error:
+                raise ValueError(f"{address} is not a shard: {error}") from error
+            except ConnectionError as error:
+                failure = error
+    if not maps:
+        raise failure
+    if len({each.secret for each in maps}) > 1:
+        raise ValueError(f"{', '.join(addresses)} are shards of different maps")
+    return max(maps, key=lambda each: each.version)
+
+
+class ShardedStore:
+    """A store in several shards, with the methods of `Store`: each host has its pages at one of them.
+
+    Parameters
+    ----------
+    addresses : str or sequence of str
+        Addresses of shards, one at least: it knows the others.
+    by : "host"
+        What all pages of a shard have in common. Pages of different hosts are never compared.
+    token : str, optional
+        Which all shards know, made by ``ndcore token``. None: the variable NDCORE_TOKEN of the environment.
+    seconds, tries, verify
+        As of `ServiceClient`.
+
+    Raises
+    ------
+    ValueError
+        There is no token; a server is not a shard; shards have different settings.
+    ConnectionError
+        A shard does not answer.
+    ImportError
+        httpx is not installed; or w3lib, for stores with keys="url".
+
+    Notes
+    -----
+    The shard of a host is the one with the largest hash of its name and the host, or the one that the host was moved to
+    (`ShardMap`). A host that is being moved is waited for. Pages of one host are decided in the order in which they are
+    sent; pages of different hosts have no order.
+
+    References
+    ----------
+    Thaler, Ravishankar, "Using name-based mappings to increase hit rates", 1998, §III. DOI 10.1109/90.663936.
+    """
+
+    def __init__(
+        self, addresses: str | Sequence[str], by: Literal["host"] = "host", token: str | None = None, *,
+        seconds: float = SECONDS, tries: int = TRIES, verify: Any = True,
+    ) -> None:
+        check_choice("by", by, ("host",))
+        given = [addresses] if isinstance(addresses, str) else list(addresses)
+        self._open: Callable[[str], ShardClient] = lambda url: ShardClient(url, token, seconds=seconds, tries=tries,
+                                                                           verify=verify)
+        self._lock = threading.Lock()
+        self._shards: dict[str, ShardClient] = {}
+        try:
+            self._map = latest_map(given, self._open)
+            self._settings: dict[str, Any] = {}
+            self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> None:
+        """Open clients of new shards, and check their settings; tell all the version of the map."""
+        for name, address in self._map.shards.items():
+            known = self._shards.get(name)
+            if known is None or known.url != address.rstrip("/"):
+                client = self._open(address)
+                self._shards[name] = client
+                settings = client.stats()["settings"]
+                self._settings = self._settings or settings
+                check_settings(f"the shard {name}", settings, self._settings)
+            self._shards[name].set_version(self._map.version)
+
+    # ---- whom to ask
+
+    def host(self, key: Key) -> str:
+        """Return the host of a key, as the map has it. TypeError or ValueError where the key is not a URL."""
+        return host_of(normalise_url(key) if self._settings["keys"] == "url" else key)
+
+    def shard(self, key: Key) -> str:
+        """Return the name of the shard that keeps the pages of the host of a key."""
+        return self._map.owner(self.host(key))
+
+    @property
+    def map(self) -> ShardMap:
+        """The latest version of the map that is known here."""
+        return self._map
+
+    def _ask(self, key: Key, question: Callable[[ShardClient], T]) -> T:
+        """Ask the shard of a key; where the map is another one, ask for it, and then again."""
+        host = self.host(key)
+        return self._insist(lambda: question(self._shards[self._map.owner(host)]))
+
+    def _insist(self, ask: Callable[[], T]) -> T:
+        """Ask until client and shard have the same map."""
+        end, wait = time.monotonic() + PATIENCE, 0.05
+        while True:
+            before = self._map
+            try:
+                return ask()
+            except OtherShardMap:
+                self._refresh()
+                if self._map.version == before.version:  # the shard has not got it yet
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(wait)
+                    wait = min(2 * wait, 1.0)
+
+    def _refresh(self) -> None:
+        """Take the latest map that a shard has."""
+        with self._lock:
+            for client in [*self._shards.values()]:
+                try:
+                    other = client.shard_map()
+                except ConnectionError:
+                    continue
+                if other.version > self._map.version and other.secret == self._map.secret:
+                    self._map = other
+            self._connect()
+
+    # ---- deciding
+
+    def decide(self, key: Key, text: Text, date: Date = None, *, idempotency_key: str | None = None) -> Verdict:
+        """Give the verdict on a page, and keep the page, as `ServiceClient.decide`."""
+        idempotency_key = idempotency_key or uuid.uuid4().hex  # the same for all shards that are asked
+        return self._ask(key, lambda shard: shard.decide(key, text, date, idempotency_key=idempotency_key))
+
+    def decide_many(
+        self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
+    ) -> Iterator[Verdict]:
+        """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`.
+
+        All shards decide side by side, so a verdict that is yielded is on disk, and later ones may be too.
+        """
+        keys = given_keys(idempotency_keys)
+        lanes: dict[str, ThreadPoolExecutor] = {}
+        waiting: deque[list[tuple[Future[list[Verdict]], list[int]]]] = deque()
+        first = self._map  # pages of a host stay in one lane, so in their order, whatever becomes of the map
+        try:
+            for batch in parts_of(items):
+                parts: dict[str, list[int]] = {}
+                for number, item in enumerate(batch):
+                    parts.setdefault(first.owner(self.host(given_key(item[0]))), []).append(number)
+                marks = [next(keys) for _ in batch]
+                futures = []
+                for name, numbers in parts.items():
+                    lane = lanes.setdefault(name, ThreadPoolExecutor(1, thread_name_prefix="ndcore shard"))
+                    part = [(batch[number], marks[number]) for number in numbers]
+                    futures.append((lane.submit(self._decide_part, part), numbers))
+                waiting.append(futures)
+                if len(waiting) > AHEAD:
+                    yield from _in_order(waiting.popleft())
+            while waiting:
+                yield from _in_order(waiting.popleft())
+        finally:
+            for lane in lanes.values():
+                lane.shutdown(cancel_futures=True)
+
+    def _decide_part(self, part: list[tuple[Item, str]]) -> list[Verdict]:
+        """Decide on some pages, of hosts that were at one shard."""
+        verdicts: dict[int, Verdict] = {}
+
+        def ask() -> None:
+            groups: dict[str, list[int]] = {}
+            for number, (item, _) in enumerate(part):
+                if number not in verdicts:
+                    groups.setdefault(self.shard(given_key(item[0])), []).append(number)
+            for name, numbers in groups.items():
+                talk = decide_part([part[number][0] for number in numbers], [part[number][1] for number in numbers])
+                verdicts.update(zip(numbers, self._shards[name]._talk(talk), strict=True))
+
+        self._insist(ask)
+        return [verdicts[number] for number in range(len(part))]
+
+    def peek(self, text: Text, key: Key) -> Verdict:
+        """Give the verdict that `decide` would give on the page with a new key, and keep nothing. key: for its host."""
+        return self._ask(key, lambda shard: shard.peek(text, key))
+
+    # ---- forgetting
+
+    def mark_gone(self, key: Key, date: Date = None) -> bool:
+        """Note that the page of a key is there no more, and tell whether the store has it, as `Store.mark_gone`."""
+        return self._ask(key, lambda shard: shard.mark_gone(key, date))
+
+    def remove(self, key: Key) -> None:
+        """Forget a page with all its versions, as `Store.remove`. KeyError if there is none."""
+        self._ask(key, lambda shard: shard.remove(key))
+
+    def expire(self, before: Date) -> int:
+        """Forget the pages of all shards whose last version is older than a date, and return how many."""
+        return sum(self._all(lambda shard: shard.expire(before)).values())
+
+    # ---- asking
+
+    def __contains__(self, key: Key) -> bool:
+        return self._ask(key, lambda shard: key in shard)
+
+    def __len__(self) -> int:
+        return sum(self._all(len).values())
+
+    def cluster(self, key: Key) -> list[Key]:
+        """Return the keys in the cluster of a page, the representative first, as `Store.cluster`."""
+        return self._ask(key, lambda shard: shard.cluster(key))
+
+    def clusters(self, least: int = 1) -> list[list[Key]]:
+        """Return the clusters of `least` pages or more of all shards, each as `Store.clusters` yields it."""
+        listed = self._all(lambda shard: shard.clusters(least))
+        return [members for name, clusters in listed.items() for members in clusters if self.shard(members[0]) == name]
+
+    def locate(self, key: Key) -> Key:
+        """Return the key of the cluster of a page that was seen last, as `Store.locate`."""
+        return self._ask(key, lambda shard: shard.locate(key))
+
+    def history(self, key: Key) -> list[Version]:
+        """Return the versions of a page, in the order in which they came, as `Store.history`."""
+        return self._ask(key, lambda shard: shard.history(key))
+
+    def text(self, key: Key) -> Text:
+        """Return the text of the last version of a page, as `Store.text`."""
+        return self._ask(key, lambda shard: shard.text(key))
+
+    def stats(self) -> dict[str, Any]:
+        """Return the counts of each shard, as `Store.stats`, by its name."""
+        return self._all(lambda shard: shard.stats())
+
+    def backup(self) -> dict[str, str]:
+        """Copy each shard to the directory of backups of its server, and return the names of the copies by shards."""
+        return self._all(lambda shard: shard.backup())
+
+    def _all(self, question: Callable[[ShardClient], T]) -> dict[str, T]:
+        """Ask all shards, one after the other."""
+        return {name: self._insist(lambda name=name: question(self._shards[name]))  # type: ignore[misc]
+                for name in self._map.shards}
+
+    # ---- ends
+
+    def flush(self) -> None:
+        """Return at once: what is answered is on disk."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        for client in self._shards.values():
+            client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ShardedStore of {len(self._map.shards)} shards, version {self._map.version} of the map>"
+
+
+def _in_order(parts: list[tuple[Future[list[Verdict]], list[int]]]) -> list[Verdict]:
+    """Wait for the parts of a batch, and return its verdicts in their order."""
+    placed = [zip(numbers, future.result(), strict=True) for future, numbers in parts]
+    return [verdict for _, verdict in sorted(itertools.chain(*placed), key=lambda pair: pair[0])]

@@ -1,0 +1,70 @@
+"""How a version of a page changed against the one before, without a store (Broder et al. 1997, section 6.5).
+
+A store gives the same answer in `Store.history`, for pages that it keeps.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ndcore._types import Text, UInts
+from ndcore.store.pages import count_common, shingle_set, token_digest
+from ndcore.store.verdict import Change
+from ndcore.text.inputs import as_bytes, digest, original_digest
+from ndcore.text.shingling import Shingling
+
+
+class TextVersion:
+    """The text of a version, and what it is compared by, made once.
+
+    Parameters
+    ----------
+    text : str or bytes
+    shingling : Shingling
+    """
+
+    def __init__(self, text: Text, shingling: Shingling) -> None:
+        self._text, self._shingling = text, shingling
+
+    @cached_property
+    def shingles(self) -> UInts:
+        """The distinct shingle fingerprints, ascending; uint64 (n,)."""
+        return shingle_set(self._shingling, self._text)
+
+    @cached_property
+    def whole(self) -> bytes:
+        """The digest of the text; without shingles, of its original: of HTML, the page."""
+        return digest(as_bytes(self._text)) if len(self.shingles) else original_digest(self._text)
+
+    @cached_property
+    def tokens(self) -> bytes:
+        """The digest of the canonical tokens."""
+        return token_digest(self._shingling, self._text)
+
+    def change_from(self, before: TextVersion, threshold: float) -> tuple[Change, float | None]:
+        """Compare with the version before, with the same shingling. O(length of both texts), once for each text.
+
+        Parameters
+        ----------
+        before : TextVersion
+        threshold : float
+            Resemblance from which a change is "near".
+
+        Returns
+        -------
+        change : str
+            "unchanged", "lexical" (the same tokens in the same order), "near" or "other".
+        resemblance : float or None
+            Of both texts; None where one of them has no shingles.
+        """
+        a, b = self.shingles, before.shingles
+        both = bool(len(a) and len(b))
+        if bool(len(a)) == bool(len(b)) and self.whole == before.whole:
+            return "unchanged", 1.0 if both else None
+        if not both:
+            return "other", None
+        if self.tokens == before.tokens:
+            return "lexical", 1.0
+        common = count_common(a, b)
+        resemblance = common / (len(a) + len(b) - common)
+        return ("near" if resemblance >= threshold else "other"), resemblance
