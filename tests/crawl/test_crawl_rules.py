@@ -88,6 +88,15 @@ def test_a_trial_counts_what_would_be_dropped():
         assert [len(trial.right) for _, trial in rules.iterate_trials()] == [rights]
 
 
+def test_a_trial_on_pages_with_other_contents_refutes_a_rule():
+    rules = CrawlRules(salt=b"salt")
+    rules.learn(f"{HOST}/", "home", 0)
+    rules.try_rules(HOST, [MinedRule(SID, 5, 0, ())])
+    assert not any(fetch(rules, f"{HOST}/item/{i}{more}", f"page {i}{more}") for i in range(200) for more in ("", "?sid=1"))
+    [(_, trial)] = rules.iterate_trials()
+    assert trial.state == "refuted" and not trial.right and trial.wrong
+
+
 def test_a_url_that_no_rule_changes_is_never_dropped():
     rules, _ = crawl()
     for i in range(2000, 2100):

@@ -265,6 +265,10 @@ def test_a_shared_store_has_the_settings_of_its_process():
     assert read(NDCORE_SHARED="1").shared and read(NDCORE_SHARED="1").options == {}
 
 
+def test_rules_of_urls_are_on_or_off():
+    assert [read(**given).rules for given in ({}, {"NDCORE_RULES": "0"}, {"NDCORE_RULES": "True"})] == [False, False, True]
+
+
 def test_options_of_a_new_store():
     settings = read(NDCORE_THRESHOLD="0.9", NDCORE_OPTIONS='{"keys": "plain", "evidence": "sketch"}')
     assert settings.options == {"keys": "plain", "evidence": "sketch", "threshold": 0.9}
@@ -285,6 +289,8 @@ def test_the_text_may_be_a_function_or_its_path():
 
 @pytest.mark.parametrize("given, message", [
     ({"NDCORE_DROP": "identical,kept"}, "NDCORE_DROP has 'kept'"), ({"NDCORE_HELD": "never"}, "NDCORE_HELD"),
+    ({"NDCORE_RULES": "same"}, "NDCORE_RULES is 'same'; accepted: True or False"),
+    ({"NDCORE_RULES": ["a"]}, "NDCORE_RULES is"), ({"NDCORE_SHARED": "perhaps"}, "NDCORE_SHARED is 'perhaps'"),
     ({"NDCORE_PART": "head"}, "NDCORE_PART"), ({"NDCORE_MIN_CHARS": -1}, "NDCORE_MIN_CHARS is -1"),
     ({"NDCORE_OPTIONS": {"read_only": True}}, "a crawl writes"),
     ({"NDCORE_SHARED": True, "NDCORE_THRESHOLD": 0.9}, "threshold; the process"),

@@ -260,8 +260,6 @@ def test_without_rules_nothing_is_marked(components):
     with pytest.raises(AssertionError):
         with_rules(middleware)
     assert all(request.meta == {"depth": 10} for request in links_of(middleware, scrapy.Request("http://a.example/x")))
-    with pytest.raises(ValueError, match="NDCORE_RULES is 'same'; accepted: True or False"):
-        components(NDCORE_RULES="same")
 
 
 def test_rules_are_logged_at_the_end(components, caplog):
