@@ -168,6 +168,59 @@ def test_a_shard_that_fails_in_the_middle_of_a_step(
     assert content(fleet, host) == [("b", before)]
 
 
+def test_a_suspended_move_does_not_end_a_copy_that_another_try_left_undone(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A move is suspended when its copy is complete; a second try begins to copy again and fails; then the first goes on."""
+    host, target = fleet.host_at("a"), fleet.shards["b"].store
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 60, 1)
+    [(_, before)] = content(fleet, host)
+    inner = nd.Store._take
+
+    def fail(self: nd.Store, other: nd.Store, numbers: list[int]) -> int:
+        if self is target:
+            inner(self, other, numbers[:3])
+            raise OSError(28, "no space left on device")
+        return inner(self, other, numbers)
+
+    def try_again(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            with monkeypatch.context() as patched:
+                patched.setattr(nd.Store, "_take", fail)
+                with pytest.raises(OSError, match="no space left"):
+                    move_host(ADDRESSES, host, "b", "x")
+
+    fleet.after = try_again
+    with pytest.raises(OtherShardMap, match=f"the shard b has no complete copy of the host '{host}'"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert dict(content(fleet, host))["a"] == before
+    assert move_host(ADDRESSES, host, "b", "x")[1] == len(before)
+    assert content(fleet, host) == [("b", before)]
+
+
+def test_a_copy_counts_until_its_shard_starts_again(fleet: Fleet) -> None:
+    """The new shard is started again when the copy is complete: it is copied again, and nothing is stuck."""
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 20, 1)
+    [(_, before)] = content(fleet, host)
+    member = fleet.shards["b"].source.member
+    assert member is not None
+
+    def start_again(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            member.__init__("b", member._path, fleet.shards["b"].store)  # type: ignore[misc]
+
+    fleet.after = start_again
+    with pytest.raises(OtherShardMap, match="no complete copy"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert move_host(ADDRESSES, host, "b", "x")[1] == len(before)
+    assert content(fleet, host) == [("b", before)]
+
+
 def test_of_two_moves_at_the_same_time_one_is_refused(fleet: Fleet) -> None:
     host, other = fleet.host_at("a"), fleet.host_at("b")
     moving = False

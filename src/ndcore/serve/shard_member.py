@@ -48,6 +48,7 @@ class ShardMember:
         self._lock = threading.Lock()  # around a decision, and a change of the map
         self._copying = threading.Lock()  # around the coming or going of a host, and a change of the map
         self._found: HostPages | None = None
+        self._arrived: HostMove | None = None  # the move whose copy is here as a whole
         if name not in self.map.shards:
             raise ValueError(f"{path} has no shard {name!r:.80}; it has {', '.join(self.map.shards)}")
         if store.settings.scope != "host":
@@ -142,9 +143,21 @@ class ShardMember:
                 raise Refused(409, f"the shard {self.name} has version {self.map.version} of the map, and another version "
                                    f"{offered.version} is offered: somebody else has changed it", kind=OTHER_MAP)
             if offered.version > self.map.version:
+                self._check_copy(offered)
                 offered.write(self._path)
                 self.map = offered
         return self.map
+
+    def _check_copy(self, offered: ShardMap) -> None:
+        """Raise Refused where a map gives a host to this shard whose copy is not complete.
+
+        Another try may have begun to copy again: what is here counts only since the last copy has ended.
+        """
+        move = self.map.move
+        if (move is not None and move.target == self.name and move.step == COPY and move != self._arrived
+                and offered.owner(move.host) == self.name):
+            raise Refused(409, f"the shard {self.name} has no complete copy of the host {move.host!r:.200}: another try has "
+                               "begun it anew, or the server was started again; run ndcore store move again", kind=OTHER_MAP)
 
     def pages_of(self, host: str) -> HostPages:
         """Return the pages of a host; what was found of them before is remembered until another host is asked for."""
@@ -165,7 +178,11 @@ class ShardMember:
             if version is None or move is None or (move.host, move.step, getattr(move, role)) != (host, step, self.name):
                 raise Refused(409, f"by version {self.map.version} of the map, the host {host!r:.200} is not in step "
                                    f"{step!r} of a move with {self.name} as its {role}", kind=OTHER_MAP)
+            if role == "target":
+                self._arrived = None
             yield self.pages_of(host)
+            if role == "target":
+                self._arrived = move
 
     @contextmanager
     def _moves(self) -> Iterator[None]:

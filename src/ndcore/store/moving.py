@@ -3,7 +3,8 @@
 1. Both shards find the pages of the host that they have, while pages are decided on.
 2. A version of the map says that the host is being copied. When all shards have it, writes to the host wait.
 3. Its pages are copied to the new shard, in place of those that a try before has left there.
-4. A version gives the host to the new shard. When all shards have it, the old one forgets the pages.
+4. A version gives the host to the new shard, which gets it first and refuses it where the copy is not complete. When all
+   shards have it, the old one forgets the pages.
 5. A version ends the move.
 
 All shards have a version before the next step begins, so no two of them ever take pages of one host. The first shard of the
@@ -116,10 +117,10 @@ def move_host(
         shards = {name: opened(url) for name, url in known.shards.items()}
         known = max((shard.shard_map() for shard in shards.values()), key=lambda each: each.version)
 
-        def give(given: ShardMap) -> ShardMap:
-            for shard in shards.values():
-                shard.give_map(given)
-                shard.set_version(given.version)
+        def give(given: ShardMap, first: str | None = None) -> ShardMap:
+            for name in sorted(shards, key=lambda name: name != first):
+                shards[name].give_map(given)
+                shards[name].set_version(given.version)
             return given
 
         move, copied = known.move, None
@@ -141,7 +142,7 @@ def move_host(
         if known.move.step == COPY:
             report("copying the pages of the host", 0, 1)
             copied = shards[known.move.source].copy_host(host, shards[target])
-            known = give(known.end_copy())
+            known = give(known.end_copy(), first=target)  # refuses where its copy is not complete
         assert known.move is not None
         report("forgetting the pages of the host", 0, 1)
         shards[known.move.source].forget_host(host)
