@@ -54,7 +54,8 @@ def test_it_answers_for_its_hosts(member: ShardMember) -> None:
 def test_versions(member: ShardMember) -> None:
     member.check_version(None)
     member.check_version("1")
-    for given in ("0", "2", "1.0", "x" * 100):
+    member.check_version("2")  # this shard gets it next
+    for given in ("0", "3", "1.0", "x" * 100):
         refused(409, OTHER_MAP, "has version 1; ask for it", member.check_version, given)
 
 
@@ -87,6 +88,7 @@ def test_a_host_that_moves(member: ShardMember) -> None:
     ):  # fmt: skip
         refused(409, OTHER_MAP, "is not in step", lambda *asked: member.step(*asked).__enter__(), version, host, role, step)
     refused(409, OTHER_MAP, "has version 2", lambda: member.step("1", HERE, "source", "copy").__enter__())
+    refused(409, OTHER_MAP, "is not in step", lambda: member.step("3", HERE, "source", "copy").__enter__())
     member.take_map(begun.end_copy().as_dict())
     refused(409, OTHER_MAP, "are at the shard b", member.check_word, f"http://{HERE}/")
     member.take_map(begun.end_copy().end_move().as_dict())

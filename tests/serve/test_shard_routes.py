@@ -57,14 +57,14 @@ def test_pages_of_other_shards_and_other_versions_are_refused(fleet: Fleet) -> N
         lambda **given: a.ask("compare", params={"a": here, "b": there}, **given),
     ):
         problem(ask(), 409, "are at the shard b, by version 1", OTHER_MAP)
-        problem(ask(headers={"ndcore-shard-map": "2"}), 409, "the client has version 2", OTHER_MAP)
+        problem(ask(headers={"ndcore-shard-map": "3"}), 409, "the client has version 3", OTHER_MAP)
         problem(ask(headers={"ndcore-shard-map": "1"}), 409, "are at the shard b", OTHER_MAP)
-    problem(a.ask("about", headers={"ndcore-shard-map": "2"}), 409, "the client has version 2", OTHER_MAP)
+    problem(a.ask("about", headers={"ndcore-shard-map": "3"}), 409, "the client has version 3", OTHER_MAP)
     lines = a.ask("decide-many", [{"key": here, "text": "four five six"}, {"key": there, "text": "one two three"}])
     problem(lines, 409, "are at the shard b", OTHER_MAP)  # a part is kept as a whole or not at all
     assert len(a.store) == 1 and a.store.text(here) == "one two three"
-    stale = a.ask("decide-many", [{"key": here, "text": "x"}], headers={"ndcore-shard-map": "2"})
-    problem(stale, 409, "has version 2", OTHER_MAP)
+    stale = a.ask("decide-many", [{"key": here, "text": "x"}], headers={"ndcore-shard-map": "3"})
+    problem(stale, 409, "has version 3", OTHER_MAP)
 
 
 def test_an_answer_that_was_lost_is_told_again_while_the_host_moves(fleet: Fleet) -> None:

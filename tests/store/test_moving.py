@@ -301,6 +301,33 @@ def test_writes_wait_for_a_host_that_is_copied(fleet: Fleet, monkeypatch: pytest
     assert waits.count(1.0) >= 5 * 3 and fleet.maps()[0].owner(host) == "b"
 
 
+@pytest.mark.parametrize("step", [2, 3, 4])
+def test_other_hosts_go_on_while_one_shard_lacks_a_step(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Who moves is killed when the first shard has a version, and the others have the one before."""
+    host = fleet.host_at("a")
+    monkeypatch.setattr(sharded, "PATIENCE", 0.0)
+    given = 0
+
+    def kill(method: str, name: str, path: str) -> None:
+        nonlocal given
+        given += (method, path) == ("POST", "/api/shard-map")
+        if given == 3 * (step - 1) + 1:
+            raise Killed
+
+    fleet.after = kill
+    with pytest.raises(Killed):
+        move_host(ADDRESSES, host, "b", "x")
+    fleet.after = lambda *_: None
+    assert sorted(each.version for each in fleet.maps()) == [step - 1, step - 1, step]
+    for versions in (ADDRESSES, ADDRESSES[:1], ADDRESSES[1:2]):
+        with nd.ShardedStore(versions, token="x") as store:
+            for name in "abc":
+                assert store.decide(f"http://{fleet.host_at(name, 1)}/", "one two three").kept
+            assert len(store.clusters()) == 3
+
+
 def test_a_client_waits_until_all_shards_have_a_version(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     host = fleet.host_at("a")
     member = fleet.shards["b"].source.member

@@ -70,8 +70,11 @@ class ShardMember:
     # ---- requests
 
     def check_version(self, given: str | None) -> None:
-        """Raise Refused where a client has another version of the map than the server. given: the header, or None."""
-        if given is not None and given != str(self.map.version):
+        """Raise Refused where a client has another version of the map than the server, or the next one. given: the header.
+
+        While all shards get the next version, some have it already. It lets no two shards write pages of one host.
+        """
+        if given is not None and given not in (str(self.map.version), str(self.map.version + 1)):
             raise Refused(409, f"the client has version {given:.20} of the map of shards, and the shard {self.name} has "
                                f"version {self.map.version}; ask for it (/api/shard-map)", kind=OTHER_MAP)
 
@@ -174,8 +177,8 @@ class ShardMember:
         """
         with self._moves():
             self.check_version(version)
-            move = self.map.move
-            if version is None or move is None or (move.host, move.step, getattr(move, role)) != (host, step, self.name):
+            move, present = self.map.move, version == str(self.map.version)
+            if not present or move is None or (move.host, move.step, getattr(move, role)) != (host, step, self.name):
                 raise Refused(409, f"by version {self.map.version} of the map, the host {host!r:.200} is not in step "
                                    f"{step!r} of a move with {self.name} as its {role}", kind=OTHER_MAP)
             if role == "target":
