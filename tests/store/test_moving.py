@@ -268,8 +268,42 @@ def test_a_shard_with_an_old_map_gets_the_present_one(fleet: Fleet) -> None:
     assert len({each.version for each in fleet.maps()}) == 1
 
 
+def test_hosts_that_no_key_has_are_refused(fleet: Fleet) -> None:
+    """A move of them would move nothing, and say that it is done."""
+    with pytest.raises(ValueError, match="could not be sent"):
+        move_host(ADDRESSES, "\ud800.example", "b", "x")
+    for host in ("H1.example", "h1.example:80", "http://h1.example/", "u@h1.example", "h1.example/a", "[::1]", "h1\n.example"):
+        with pytest.raises(ValueError, match="the host .* is not a host as the shards write it"):
+            move_host(ADDRESSES, host, "b", "x")
+    for shard in fleet.shards.values():
+        object.__setattr__(shard.store.settings, "keys", "url")
+    with pytest.raises(ValueError, match=r"the host 'mü.example' is not a host as the shards write it; they have 'xn--m-eha"):
+        move_host(ADDRESSES, "mü.example", "b", "x")
+    assert fleet.maps() == [fleet.map] * 3
+    for host in ("::1", "127.0.0.1", "", "a.example.", "a_b", "xn--m-eha.example"):
+        other = next(name for name in "abc" if name != fleet.maps()[0].owner(host))
+        assert move_host(ADDRESSES, host, other, "x")[1] == 0
+
+
 def test_a_host_without_pages_moves(fleet: Fleet) -> None:
     assert move_host(ADDRESSES, "new.example", next(n for n in "abc" if n != fleet.map.owner("new.example")), "x")[1] == 0
+
+
+def test_a_shard_that_is_busy_with_a_step_is_an_error_of_connections(fleet: Fleet) -> None:
+    """Another try holds the step."""
+    host, busy = fleet.host_at("a"), contextlib.ExitStack()
+    member = fleet.shards["a"].source.member
+    assert member is not None
+
+    def hold(method: str, name: str, path: str) -> None:
+        if (method, path) == ("GET", "/api/host"):
+            busy.enter_context(member._moves())
+
+    fleet.before = hold
+    with busy, pytest.raises(ConnectionError, match="the shard a is busy with a step of a move; ask again"):
+        move_host(ADDRESSES, host, "b", "x")
+    fleet.before = lambda *_: None
+    assert move_host(ADDRESSES, host, "b", "x")[0].move is None
 
 
 def test_writes_wait_for_a_host_that_is_copied(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ndcore.progress import Progress, reporting
+from ndcore.store.keys import host_of, normalise_url
 from ndcore.store.service_client import Call, Conversation, answer_of, reply_of
 from ndcore.store.shard_map import COPY, ShardMap
 from ndcore.store.sharded import ShardClient, latest_map
@@ -68,6 +69,20 @@ def _post(route: str, body: dict[str, Any]) -> Conversation[None]:
     yield Call(route, {}, body)
 
 
+def _check_name(host: str, keys: str) -> None:
+    """Raise ValueError unless URLs have a host, as keys of a store write it. keys: its setting."""
+    url = f"http://[{host}]/" if ":" in host else f"http://{host}/"
+    written = host_of(normalise_url(url) if keys == "url" else url)
+    if written != host:
+        raise ValueError(f"the host {host!r:.200} is not a host as the shards write it; they have {written!r:.200} for "
+                         f"{url!r:.200}. Give it in lower case, without a port")
+    try:
+        host.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the host {host!r:.200} has a surrogate, and could not be sent: its pages stay where they are"
+                         ) from error
+
+
 def move_host(
     addresses: str | Sequence[str], host: str, target: str, token: str | None = None, *, verify: Any = True,
     progress: bool | Progress | None = None,
@@ -79,7 +94,7 @@ def move_host(
     addresses : str or sequence of str
         Addresses of shards, one at least.
     host : str
-        In lower case, without a port.
+        As keys of pages have it: in lower case, without a port. With keys="url", in Punycode (RFC 3492).
     target : str
         Name of the shard that gets it.
     token : str, optional
@@ -96,7 +111,7 @@ def move_host(
     Raises
     ------
     ValueError
-        There is no shard of this name; another host is being moved.
+        There is no shard of this name; another host is being moved; no key of a page can have this host.
     ConnectionError
         A shard does not answer. Where the move has begun, writes to the host wait until it is called again.
     OtherShardMap
@@ -125,6 +140,7 @@ def move_host(
 
         move, copied = known.move, None
         if move is None:
+            _check_name(host, next(iter(shards.values())).stats()["settings"]["keys"])
             planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
             give(known)  # a shard that was restored from an old copy may lack it
             if planned.move is None:
