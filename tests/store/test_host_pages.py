@@ -84,6 +84,17 @@ def test_no_page_gets_another_representative_while_a_host_is_forgotten(
     assert changed == []
 
 
+def test_decisions_go_on_while_a_host_is_forgotten(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two parts, the thread lets another one have the lock."""
+    rests: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: rests.append(seconds) or store.decide(OTHER, "one two"))
+    pages = HostPages(store, HOST)
+    pages.find()
+    rests.clear()
+    pages.forget()
+    assert len(rests) >= 3
+
+
 def _archive(place: Path, *members: tuple[str, bytes, Any]) -> Path:
     with tarfile.open(place, "w") as made:
         for name, kind, content in members:

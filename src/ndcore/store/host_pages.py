@@ -71,6 +71,7 @@ class HostPages:
         for end in range(len(numbers), 0, -READ):
             with self.store._lock:
                 self.store._remove(numbers[max(0, end - READ) : end], expired=False)
+            time.sleep(0.001)  # pages that wait are decided on
         self.store.flush()
         return len(numbers)
 
