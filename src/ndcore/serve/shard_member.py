@@ -40,6 +40,8 @@ class ShardMember:
     ValueError
         The map has no shard of this name; the store compares pages of several hosts, or has pages of another shard.
         CorruptFile: the file holds no map.
+    OSError
+        The file cannot be read, or not be written.
     """
 
     def __init__(self, name: str, path: AnyPath, store: Store) -> None:
@@ -55,6 +57,7 @@ class ShardMember:
             raise ValueError(f"{store.path} compares pages of all hosts with one another, and a shard has some hosts only: "
                              "make stores for shards with ndcore store create --scope host")
         self._check_pages()
+        self.map.write(path)  # a file that cannot be written would be found when other shards have the next version
 
     def _check_pages(self) -> None:
         """Raise ValueError where the first pages of the store are of another shard."""
@@ -65,7 +68,8 @@ class ShardMember:
             left_over = move is not None and move.host == host and self.name in (move.source, move.target)
             if self.map.owner(host) != self.name and not left_over:
                 raise ValueError(f"{self._store.path} has the page {key!r:.200}, whose host is not at the shard {self.name} "
-                                 f"by version {self.map.version} of the map: is this the store of another shard?")
+                                 f"by version {self.map.version} of the map: is this the store of another shard, or a backup "
+                                 "of before a move? Or is the map an old one: take the file of another shard")
 
     # ---- requests
 
@@ -85,8 +89,9 @@ class ShardMember:
     @contextmanager
     def writing(self, word: Any) -> Iterator[None]:
         """Hold the map still while a page is written. Raises Refused where that is done elsewhere, or later."""
+        host = self._host(word)
         with self._lock:
-            self.check_write(self._host(word))
+            self.check_write(host)
             yield
 
     @contextmanager
@@ -138,10 +143,11 @@ class ShardMember:
         except ValueError as error:
             raise Refused(400, str(error)) from error
         with self._moves(), self._lock:
-            if self.name not in offered.shards:
-                raise Refused(400, f"the map has no shard {self.name}, and this server is that")
             if offered.secret != self.map.secret:
                 raise Refused(409, "the map is of other shards: its secret is another one", kind=OTHER_MAP)
+            if {*offered.shards} != {*self.map.shards}:
+                raise Refused(409, f"the map has the shards {', '.join(offered.shards):.200}, and the shard {self.name} knows "
+                                   f"{', '.join(self.map.shards):.200}: their number is fixed", kind=OTHER_MAP)
             if offered.version < self.map.version or (offered.version == self.map.version and offered != self.map):
                 raise Refused(409, f"the shard {self.name} has version {self.map.version} of the map, and another version "
                                    f"{offered.version} is offered: somebody else has changed it", kind=OTHER_MAP)
