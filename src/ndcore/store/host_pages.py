@@ -118,7 +118,7 @@ def unpack(archive: Path, place: Path) -> None:
         with tarfile.open(archive, "r:") as packed:
             for number, member in enumerate(packed):
                 name = PurePosixPath(member.name)
-                if member.type != tarfile.REGTYPE or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
+                if member.type != tarfile.REGTYPE or member.issparse() or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
                     raise ValueError(f"the archive has {member.name!r:.80}, which is not a file of a store")
                 content = packed.extractfile(member)
                 assert content is not None
@@ -126,5 +126,7 @@ def unpack(archive: Path, place: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with content, target.open("xb") as made:
                     shutil.copyfileobj(content, made, 1 << 20)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"the archive has {member.name!r:.80}, which is there twice, or in the way of another file") from error
     except tarfile.TarError as error:
         raise ValueError(f"the archive cannot be read: {error}") from error
