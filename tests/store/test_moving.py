@@ -285,6 +285,14 @@ def test_hosts_that_no_key_has_are_refused(fleet: Fleet) -> None:
         assert move_host(ADDRESSES, host, other, "x")[1] == 0
 
 
+def test_shards_with_other_settings_are_refused_before_writes_wait(fleet: Fleet) -> None:
+    """The new shard would refuse each copy."""
+    object.__setattr__(fleet.shards["b"].store.settings, "threshold", 0.75)
+    with pytest.raises(ValueError, match=r"the shards a and b have different settings, .*0.5.*0.75"):
+        move_host(ADDRESSES, fleet.host_at("a"), "b", "x")
+    assert fleet.maps() == [fleet.map] * 3
+
+
 def test_a_host_without_pages_moves(fleet: Fleet) -> None:
     assert move_host(ADDRESSES, "new.example", next(n for n in "abc" if n != fleet.map.owner("new.example")), "x")[1] == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ndcore.store import versions
 from ndcore.store.keys import host_of
-from ndcore.store.manifest import Manifest
+from ndcore.store.manifest import Manifest, is_store
 from ndcore.store.store import READ, Store
 
 MOST_FILES = 100_000  # of a store in an archive
@@ -93,6 +93,8 @@ def take_host(pages: HostPages, archive: Path, place: Path) -> int:
         The archive holds something else, or the settings differ. Nothing is kept then.
     """
     unpack(archive, place)
+    if not is_store(place):
+        raise ValueError("the archive holds no store")
     with Store.open(place, read_only=True) as other:
         pages.store.settings.check_mergeable(other.settings)
         arrived = HostPages(other, pages.host).find()

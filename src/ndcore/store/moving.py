@@ -111,7 +111,8 @@ def move_host(
     Raises
     ------
     ValueError
-        There is no shard of this name; another host is being moved; no key of a page can have this host.
+        There is no shard of this name; another host is being moved; no key of a page can have this host; the settings of
+        the shards differ.
     ConnectionError
         A shard does not answer. Where the move has begun, writes to the host wait until it is called again.
     OtherShardMap
@@ -140,8 +141,12 @@ def move_host(
 
         move, copied = known.move, None
         if move is None:
-            _check_name(host, next(iter(shards.values())).stats()["settings"]["keys"])
             planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
+            here, there = (shards[name].stats()["settings"] for name in (known.owner(host), target))
+            if here != there:
+                raise ValueError(f"the shards {known.owner(host)} and {target} have different settings, {here} and {there}; "
+                                 "shards have the same")
+            _check_name(host, here["keys"])
             give(known)  # a shard that was restored from an old copy may lack it
             if planned.move is None:
                 return known, None
