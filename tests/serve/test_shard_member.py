@@ -67,7 +67,7 @@ def test_later_maps_are_taken_and_kept(member: ShardMember, tmp_path: Path) -> N
     refused(409, OTHER_MAP, "version 2 is offered: somebody else", member.take_map, MAP.begin_move(THERE, "a").as_dict())
     refused(409, OTHER_MAP, "its secret is another", member.take_map, replace(begun, version=9, secret="00" * 16).as_dict())
     for names in ("bc", "abc", "a"):
-        refused(409, OTHER_MAP, f"the map has the shards {', '.join(names)}, and the shard a knows a, b: their number is fixed",
+        refused(409, OTHER_MAP, f"has the shards {', '.join(names)}, and the shard a knows a, b: their number is fixed",
                 member.take_map, ShardMap(9, {name: f"http://{name}" for name in names}, MAP.secret).as_dict())
     there = replace(begun, version=3, shards={"a": "http://elsewhere", "b": "http://b.example"})
     assert member.take_map(there.as_dict()) == there  # an address may be another one

@@ -272,12 +272,12 @@ def test_hosts_that_no_key_has_are_refused(fleet: Fleet) -> None:
     """A move of them would move nothing, and say that it is done."""
     with pytest.raises(ValueError, match="could not be sent"):
         move_host(ADDRESSES, "\ud800.example", "b", "x")
-    for host in ("H1.example", "h1.example:80", "http://h1.example/", "u@h1.example", "h1.example/a", "[::1]", "h1\n.example"):
-        with pytest.raises(ValueError, match="the host .* is not a host as the shards write it"):
+    for host in ("H1.example", "h1.example:80", "http://h1.example/", "u@h1.example", "h1/a", "[::1]", "h1\n.example"):
+        with pytest.raises(ValueError, match=r"the host .* is not a host as the shards write it"):
             move_host(ADDRESSES, host, "b", "x")
     for shard in fleet.shards.values():
         object.__setattr__(shard.store.settings, "keys", "url")
-    with pytest.raises(ValueError, match=r"the host 'mü.example' is not a host as the shards write it; they have 'xn--m-eha"):
+    with pytest.raises(ValueError, match=r"'mü.example' is not a host as the shards write it; they have 'xn--m-eha"):
         move_host(ADDRESSES, "mü.example", "b", "x")
     assert fleet.maps() == [fleet.map] * 3
     for host in ("::1", "127.0.0.1", "", "a.example.", "a_b", "xn--m-eha.example"):

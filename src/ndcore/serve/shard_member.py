@@ -68,8 +68,8 @@ class ShardMember:
             left_over = move is not None and move.host == host and self.name in (move.source, move.target)
             if self.map.owner(host) != self.name and not left_over:
                 raise ValueError(f"{self._store.path} has the page {key!r:.200}, whose host is not at the shard {self.name} "
-                                 f"by version {self.map.version} of the map: is this the store of another shard, or a backup "
-                                 "of before a move? Or is the map an old one: take the file of another shard")
+                                 f"by version {self.map.version} of the map: is this the store of another shard, or a "
+                                 "backup of before a move? Or is the map an old one: take the file of another shard")
 
     # ---- requests
 
@@ -146,8 +146,8 @@ class ShardMember:
             if offered.secret != self.map.secret:
                 raise Refused(409, "the map is of other shards: its secret is another one", kind=OTHER_MAP)
             if {*offered.shards} != {*self.map.shards}:
-                raise Refused(409, f"the map has the shards {', '.join(offered.shards):.200}, and the shard {self.name} knows "
-                                   f"{', '.join(self.map.shards):.200}: their number is fixed", kind=OTHER_MAP)
+                raise Refused(409, f"the map has the shards {', '.join(offered.shards):.200}, and the shard {self.name} "
+                                   f"knows {', '.join(self.map.shards):.200}: their number is fixed", kind=OTHER_MAP)
             if offered.version < self.map.version or (offered.version == self.map.version and offered != self.map):
                 raise Refused(409, f"the shard {self.name} has version {self.map.version} of the map, and another version "
                                    f"{offered.version} is offered: somebody else has changed it", kind=OTHER_MAP)

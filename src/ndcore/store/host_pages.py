@@ -120,7 +120,8 @@ def unpack(archive: Path, place: Path) -> None:
         with tarfile.open(archive, "r:") as packed:
             for number, member in enumerate(packed):
                 name = PurePosixPath(member.name)
-                if member.type != tarfile.REGTYPE or member.issparse() or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
+                plain = member.type == tarfile.REGTYPE and not member.issparse()
+                if not plain or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
                     raise ValueError(f"the archive has {member.name!r:.80}, which is not a file of a store")
                 content = packed.extractfile(member)
                 assert content is not None
@@ -129,6 +130,7 @@ def unpack(archive: Path, place: Path) -> None:
                 with content, target.open("xb") as made:
                     shutil.copyfileobj(content, made, 1 << 20)
     except (FileExistsError, NotADirectoryError) as error:
-        raise ValueError(f"the archive has {member.name!r:.80}, which is there twice, or in the way of another file") from error
+        raise ValueError(f"the archive has {member.name!r:.80}, which is there twice, or in the way of another file"
+                         ) from error
     except tarfile.TarError as error:
         raise ValueError(f"the archive cannot be read: {error}") from error
