@@ -257,6 +257,62 @@ def test_another_move_that_is_under_way_is_named(fleet: Fleet) -> None:
     assert move_host(ADDRESSES, host, "b", "x")[0].move is None
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_move_that_cannot_end_is_abandoned(fleet: Fleet, late: bool) -> None:
+    """The new shard takes no copy; who abandons the move is killed at each request, and tries again."""
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host, fleet.host_at("b")], 40, 1)
+        [(_, before)] = content(fleet, host)
+        for kill_at in range(100):
+            def lose(method: str, name: str, path: str) -> None:
+                if path == "/api/shard-map" and method == "POST" and fleet.maps()[1].move is not None:
+                    raise Killed  # what was copied is at both shards
+
+            fleet.before = lambda method, name, path: lose(method, name, path) if name == "b" else None
+            with pytest.raises(Killed):
+                move_host(ADDRESSES, host, "b", "x")
+            left = kill_at
+
+            def kill(method: str, name: str, path: str) -> None:
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise Killed
+
+            fleet.before = lambda *_: None
+            setattr(fleet, "after" if late else "before", kill)
+            with contextlib.suppress(Killed):
+                move_host(ADDRESSES, host, "a", "x")
+            ended = left >= 0
+            fleet.before = fleet.after = lambda *_: None
+            last, moved = move_host(ADDRESSES, host, "a", "x")
+            assert (last.placed, last.move, moved) == ({}, None, None) and fleet.maps() == [last] * 3
+            assert content(fleet, host) == [("a", before)]
+            if ended:
+                break
+        assert kill_at > 8
+        assert store.decide(f"http://{host}/later", "one two three").kept
+    assert fleet.shards["b"].store.check() == []
+
+
+def test_of_an_end_and_an_abandoned_move_one_is_taken(fleet: Fleet) -> None:
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 20, 1)
+    [(_, before)] = content(fleet, host)
+
+    def abandon(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            move_host(ADDRESSES, host, "a", "x")
+
+    fleet.after = abandon
+    with pytest.raises(OtherShardMap, match="somebody else has changed it"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert content(fleet, host) == [("a", before)] and fleet.maps()[0].placed == {}
+
+
 def test_a_shard_with_an_old_map_gets_the_present_one(fleet: Fleet) -> None:
     """An operator restored the file of a shard: clients are refused there until it has the map of the others."""
     host, other = fleet.host_at("a"), fleet.host_at("a", 1)

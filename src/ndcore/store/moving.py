@@ -7,6 +7,8 @@
    shards have it, the old one forgets the pages.
 5. A version ends the move.
 
+A move that is abandoned in step 3 has another version 4: the host stays, and the new shard forgets what it has of it.
+
 All shards have a version before the next step begins, so no two of them ever take pages of one host. The first shard of the
 map gets each version first: of two moves at the same time, one is refused there.
 """
@@ -89,6 +91,8 @@ def move_host(
 ) -> tuple[ShardMap, int | None]:
     """Move the pages of a host to another shard, or go on with this move where it ended early. Nothing, if it is there.
 
+    A move back to the old shard, while the pages are being copied, abandons the move: the new shard forgets them.
+
     Parameters
     ----------
     addresses : str or sequence of str
@@ -140,6 +144,7 @@ def move_host(
             return given
 
         move, copied = known.move, None
+        back = move is not None and (move.host, move.source, move.step) == (host, target, COPY)
         if move is None:
             planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
             here, there = (shards[name].stats()["settings"] for name in (known.owner(host), target))
@@ -154,13 +159,16 @@ def move_host(
                 report("finding the pages of the host", at, 2)
                 shards[name].find_host(host)
             known = give(planned)
-        elif (move.host, move.target) != (host, target):
+        elif (move.host, move.target) != (host, target) and not back:
+            stop = f", and move {move.host} to {move.source} abandons it" if move.step == COPY else ""
             raise ValueError(f"the host {move.host} is being moved to {move.target}; first let that end: if nobody moves it "
-                             f"now, move {move.host} to {move.target} goes on with it")
+                             f"now, move {move.host} to {move.target} goes on with it{stop}")
         else:
             give(known)
         assert known.move is not None
-        if known.move.step == COPY:
+        if back:
+            known = give(known.abandon_copy(), first=known.move.target)
+        elif known.move.step == COPY:
             report("copying the pages of the host", 0, 1)
             copied = shards[known.move.source].copy_host(host, shards[target])
             known = give(known.end_copy(), first=target)  # refuses where its copy is not complete

@@ -176,6 +176,12 @@ class ShardMap:
             placed[self.move.host] = self.move.target
         return replace(self, version=self.version + 1, placed=placed, move=replace(self.move, step=CLEAR))
 
+    def abandon_copy(self) -> Self:
+        """Return the version in which the host stays, and the shard to which it was copied forgets what it has of it."""
+        assert self.move is not None
+        back = HostMove(self.move.host, self.move.target, self.move.source, CLEAR)
+        return replace(self, version=self.version + 1, move=back)
+
     def end_move(self) -> Self:
         """Return the version in which the move has ended."""
         return replace(self, version=self.version + 1, move=None)
