@@ -165,12 +165,13 @@ def move_host(
                              f"now, move {move.host} to {move.target} goes on with it{stop}")
         else:
             give(known)
-        assert known.move is not None
+        begun = known.move
+        assert begun is not None
         if back:
-            known = give(known.abandon_copy(), first=known.move.target)
-        elif known.move.step == COPY:
+            known = give(known.abandon_copy(), first=begun.target)
+        elif begun.step == COPY:
             report("copying the pages of the host", 0, 1)
-            copied = shards[known.move.source].copy_host(host, shards[target])
+            copied = shards[begun.source].copy_host(host, shards[target])
             known = give(known.end_copy(), first=target)  # refuses where its copy is not complete
         assert known.move is not None
         report("forgetting the pages of the host", 0, 1)
