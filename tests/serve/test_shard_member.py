@@ -54,7 +54,8 @@ def test_it_answers_for_its_hosts(member: ShardMember) -> None:
 def test_versions(member: ShardMember) -> None:
     member.check_version(None)
     member.check_version("1")
-    for given in ("0", "2", "1.0", "x" * 100):
+    member.check_version("2")  # this shard gets it next
+    for given in ("0", "3", "1.0", "x" * 100):
         refused(409, OTHER_MAP, "has version 1; ask for it", member.check_version, given)
 
 
@@ -65,8 +66,13 @@ def test_later_maps_are_taken_and_kept(member: ShardMember, tmp_path: Path) -> N
     refused(409, OTHER_MAP, "somebody else has changed it", member.take_map, MAP.as_dict())
     refused(409, OTHER_MAP, "version 2 is offered: somebody else", member.take_map, MAP.begin_move(THERE, "a").as_dict())
     refused(409, OTHER_MAP, "its secret is another", member.take_map, replace(begun, version=9, secret="00" * 16).as_dict())
-    refused(400, None, "the map lacks shards; there are a, b", member.take_map,
-            ShardMap(9, {"b": "http://b", "c": "http://c"}, MAP.secret).as_dict())
+    for names in ("bc", "abc", "a"):
+        refused(409, OTHER_MAP, f"has the shards {', '.join(names)}, and the shard a knows a, b; a shard joins by",
+                member.take_map, ShardMap(3, {name: f"http://{name}" for name in names}, MAP.secret).as_dict())
+    there = replace(begun, version=3, shards={"a": "http://elsewhere", "b": "http://b.example"})
+    assert member.take_map(there.as_dict()) == there  # an address may be another one
+    member.map = begun
+    begun.write(tmp_path / "map")
     refused(400, None, "this is not a map of shards", member.take_map, {"version": 7})
     assert member.map == begun == ShardMap.read(tmp_path / "map")
 
@@ -87,6 +93,7 @@ def test_a_host_that_moves(member: ShardMember) -> None:
     ):  # fmt: skip
         refused(409, OTHER_MAP, "is not in step", lambda *asked: member.step(*asked).__enter__(), version, host, role, step)
     refused(409, OTHER_MAP, "has version 2", lambda: member.step("1", HERE, "source", "copy").__enter__())
+    refused(409, OTHER_MAP, "is not in step", lambda: member.step("3", HERE, "source", "copy").__enter__())
     member.take_map(begun.end_copy().as_dict())
     refused(409, OTHER_MAP, "are at the shard b", member.check_word, f"http://{HERE}/")
     member.take_map(begun.end_copy().end_move().as_dict())
@@ -119,6 +126,8 @@ def test_stores_and_maps_that_do_not_fit(store: nd.Store, tmp_path: Path) -> Non
     store.decide(f"http://{THERE}/1", "one two three")
     with pytest.raises(ValueError, match=f"http://{THERE}/1.*is this the store of another shard"):
         ShardMember("a", tmp_path / "map", store)
+    with pytest.raises(ValueError, match="Or is the map an old one: take the file of another shard"):
+        ShardMember("a", tmp_path / "map", store)
     begun = MAP.begin_move(THERE, "a")  # a copy that ended early has left it
     begun.write(tmp_path / "map")
     ShardMember("a", tmp_path / "map", store)
@@ -146,6 +155,29 @@ def test_hosts_that_a_joining_shard_would_get(member: ShardMember, store: nd.Sto
     assert member.map.owner(away) == "a"
     assert member.map.owner(next(host for host in hosts[60:] if joined.owner(host) == "c")) == "c"
     member.check_write(away)
+
+
+def test_a_map_that_cannot_be_written_is_refused_at_the_start(
+    store: nd.Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise, a move would find it when other shards have the next version already."""
+    def fail(self: ShardMap, path: Path) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr(ShardMap, "write", fail)
+    with pytest.raises(OSError, match=r"Read-only file system.*map"):
+        ShardMember("a", tmp_path / "map", store)
+
+
+def test_a_key_is_normalised_before_decisions_wait(member: ShardMember, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes seconds where a stranger has made a long one."""
+    def normalise(word: str) -> str:
+        assert not member._lock.locked()
+        return word
+
+    monkeypatch.setattr("ndcore.serve.shard_member.normalise_url", normalise)
+    with member.writing(f"http://{HERE}/"):
+        assert member._lock.locked()
 
 
 def test_what_was_found_of_a_host_is_remembered(member: ShardMember) -> None:

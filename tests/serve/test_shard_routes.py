@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,14 +58,27 @@ def test_pages_of_other_shards_and_other_versions_are_refused(fleet: Fleet) -> N
         lambda **given: a.ask("compare", params={"a": here, "b": there}, **given),
     ):
         problem(ask(), 409, "are at the shard b, by version 1", OTHER_MAP)
-        problem(ask(headers={"ndcore-shard-map": "2"}), 409, "the client has version 2", OTHER_MAP)
+        problem(ask(headers={"ndcore-shard-map": "3"}), 409, "the client has version 3", OTHER_MAP)
         problem(ask(headers={"ndcore-shard-map": "1"}), 409, "are at the shard b", OTHER_MAP)
-    problem(a.ask("about", headers={"ndcore-shard-map": "2"}), 409, "the client has version 2", OTHER_MAP)
+    problem(a.ask("about", headers={"ndcore-shard-map": "3"}), 409, "the client has version 3", OTHER_MAP)
     lines = a.ask("decide-many", [{"key": here, "text": "four five six"}, {"key": there, "text": "one two three"}])
     problem(lines, 409, "are at the shard b", OTHER_MAP)  # a part is kept as a whole or not at all
     assert len(a.store) == 1 and a.store.text(here) == "one two three"
-    stale = a.ask("decide-many", [{"key": here, "text": "x"}], headers={"ndcore-shard-map": "2"})
-    problem(stale, 409, "has version 2", OTHER_MAP)
+    stale = a.ask("decide-many", [{"key": here, "text": "x"}], headers={"ndcore-shard-map": "3"})
+    problem(stale, 409, "has version 3", OTHER_MAP)
+
+
+def test_a_key_is_normalised_on_a_thread(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes seconds where a stranger has made a long one, and other requests go on."""
+    a, threads = fleet.shards["a"], []
+    member = a.source.member
+    assert member is not None
+    inner = member.check_word
+    monkeypatch.setattr(member, "check_word", lambda word: threads.append(threading.current_thread().name) or inner(word))
+    page = {"key": f"http://{fleet.host_at('a')}/", "text": "one two three"}
+    assert a.ask("peek", page).status_code == 200
+    assert a.ask("history", params={"key": page["key"]}).status_code == 404
+    assert len(threads) == 2 and all(name.startswith("ndcore-serve") for name in threads), threads
 
 
 def test_an_answer_that_was_lost_is_told_again_while_the_host_moves(fleet: Fleet) -> None:

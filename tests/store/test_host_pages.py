@@ -84,6 +84,17 @@ def test_no_page_gets_another_representative_while_a_host_is_forgotten(
     assert changed == []
 
 
+def test_decisions_go_on_while_a_host_is_forgotten(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two parts, the thread lets another one have the lock."""
+    rests: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: rests.append(seconds) or store.decide(OTHER, "one two"))
+    pages = HostPages(store, HOST)
+    pages.find()
+    rests.clear()
+    pages.forget()
+    assert len(rests) >= 3
+
+
 def _archive(place: Path, *members: tuple[str, bytes, Any]) -> Path:
     with tarfile.open(place, "w") as made:
         for name, kind, content in members:
@@ -111,13 +122,33 @@ def test_archives_have_plain_files_only(tmp_path: Path, member: Any) -> None:
     assert [path.name for path in (tmp_path / "place").rglob("*") if path.name != "a"] == ["store.json"]
 
 
+def test_files_with_holes_are_refused(tmp_path: Path) -> None:
+    """A kilobyte of an archive would take a terabyte of disk."""
+    with tarfile.open(tmp_path / "archive", "w", format=tarfile.PAX_FORMAT) as made:
+        info = tarfile.TarInfo("GNUSparseFile.0/store.json")
+        info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "store.json",
+                            "GNU.sparse.realsize": str(1 << 20)}
+        table = b"0\n".ljust(512, b"\0")
+        info.size = len(table)
+        made.addfile(info, io.BytesIO(table))
+    with pytest.raises(ValueError, match="which is not a file of a store"):
+        unpack(tmp_path / "archive", tmp_path / "place")
+
+
+def test_files_in_the_way_of_others_are_refused(tmp_path: Path) -> None:
+    for name, second in enumerate(["a", "a/b", "./a"]):
+        archive = _archive(tmp_path / "archive", ("a", tarfile.REGTYPE, b""), (second, tarfile.REGTYPE, b""))
+        with pytest.raises(ValueError, match="is there twice, or in the way of another file"):
+            unpack(archive, tmp_path / f"place {name}")
+
+
 def test_archives_that_are_cut_or_none(tmp_path: Path, store: nd.Store) -> None:
     HostPages(store, HOST).copy(tmp_path / "copy")
     pack(tmp_path / "copy", tmp_path / "archive")
     whole, before = (tmp_path / "archive").read_bytes(), content(store, HOST)
     for number, cut in enumerate([b"", b"x" * 2000, whole[:1000], whole[: len(whole) // 2]]):
         (tmp_path / "cut").write_bytes(cut)
-        with pytest.raises((ValueError, FileNotFoundError)):
+        with pytest.raises(ValueError):
             take_host(HostPages(store, HOST), tmp_path / "cut", tmp_path / f"unpacked {number}")
         assert content(store, HOST) == before
     with pytest.raises(ValueError, match=r"15 of the 15 pages in the archive are not of the host 'b.example'"):

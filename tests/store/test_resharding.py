@@ -168,6 +168,59 @@ def test_a_shard_that_fails_in_the_middle_of_a_step(
     assert content(fleet, host) == [("b", before)]
 
 
+def test_a_suspended_move_does_not_end_a_copy_that_another_try_left_undone(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A move is suspended when its copy is complete; a second try begins to copy again and fails; then the first goes on."""
+    host, target = fleet.host_at("a"), fleet.shards["b"].store
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 60, 1)
+    [(_, before)] = content(fleet, host)
+    inner = nd.Store._take
+
+    def fail(self: nd.Store, other: nd.Store, numbers: list[int]) -> int:
+        if self is target:
+            inner(self, other, numbers[:3])
+            raise OSError(28, "no space left on device")
+        return inner(self, other, numbers)
+
+    def try_again(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            with monkeypatch.context() as patched:
+                patched.setattr(nd.Store, "_take", fail)
+                with pytest.raises(OSError, match="no space left"):
+                    move_host(ADDRESSES, host, "b", "x")
+
+    fleet.after = try_again
+    with pytest.raises(OtherShardMap, match=f"the shard b has no complete copy of the host '{host}'"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert dict(content(fleet, host))["a"] == before
+    assert move_host(ADDRESSES, host, "b", "x")[1] == len(before)
+    assert content(fleet, host) == [("b", before)]
+
+
+def test_a_copy_counts_until_its_shard_starts_again(fleet: Fleet) -> None:
+    """The new shard is started again when the copy is complete: it is copied again, and nothing is stuck."""
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 20, 1)
+    [(_, before)] = content(fleet, host)
+    member = fleet.shards["b"].source.member
+    assert member is not None
+
+    def start_again(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            member.__init__("b", member._path, fleet.shards["b"].store)  # type: ignore[misc]
+
+    fleet.after = start_again
+    with pytest.raises(OtherShardMap, match="no complete copy"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert move_host(ADDRESSES, host, "b", "x")[1] == len(before)
+    assert content(fleet, host) == [("b", before)]
+
+
 def test_of_two_moves_at_the_same_time_one_is_refused(fleet: Fleet) -> None:
     host, other = fleet.host_at("a"), fleet.host_at("b")
     moving = False
@@ -204,6 +257,62 @@ def test_another_move_that_is_under_way_is_named(fleet: Fleet) -> None:
     assert move_host(ADDRESSES, host, "b", "x")[0].move is None
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_move_that_cannot_end_is_abandoned(fleet: Fleet, late: bool) -> None:
+    """The new shard takes no copy; who abandons the move is killed at each request, and tries again."""
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host, fleet.host_at("b")], 40, 1)
+        [(_, before)] = content(fleet, host)
+        for kill_at in range(100):
+            def lose(method: str, name: str, path: str) -> None:
+                if path == "/api/shard-map" and method == "POST" and fleet.maps()[1].move is not None:
+                    raise Killed  # what was copied is at both shards
+
+            fleet.before = lambda method, name, path: lose(method, name, path) if name == "b" else None
+            with pytest.raises(Killed):
+                move_host(ADDRESSES, host, "b", "x")
+            left = kill_at
+
+            def kill(method: str, name: str, path: str) -> None:
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise Killed
+
+            fleet.before = lambda *_: None
+            setattr(fleet, "after" if late else "before", kill)
+            with contextlib.suppress(Killed):
+                move_host(ADDRESSES, host, "a", "x")
+            ended = left >= 0
+            fleet.before = fleet.after = lambda *_: None
+            last, moved = move_host(ADDRESSES, host, "a", "x")
+            assert (last.placed, last.move, moved) == ({}, None, None) and fleet.maps() == [last] * 3
+            assert content(fleet, host) == [("a", before)]
+            if ended:
+                break
+        assert kill_at > 8
+        assert store.decide(f"http://{host}/later", "one two three").kept
+    assert fleet.shards["b"].store.check() == []
+
+
+def test_of_an_end_and_an_abandoned_move_one_is_taken(fleet: Fleet) -> None:
+    host = fleet.host_at("a")
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        crawl(store, [host], 20, 1)
+    [(_, before)] = content(fleet, host)
+
+    def abandon(method: str, name: str, path: str) -> None:
+        if method == "PUT":
+            fleet.after = lambda *_: None
+            move_host(ADDRESSES, host, "a", "x")
+
+    fleet.after = abandon
+    with pytest.raises(OtherShardMap, match="somebody else has changed it"):
+        move_host(ADDRESSES, host, "b", "x")
+    assert content(fleet, host) == [("a", before)] and fleet.maps()[0].placed == {}
+
+
 def test_a_shard_with_an_old_map_gets_the_present_one(fleet: Fleet) -> None:
     """An operator restored the file of a shard: clients are refused there until it has the map of the others."""
     host, other = fleet.host_at("a"), fleet.host_at("a", 1)
@@ -215,8 +324,50 @@ def test_a_shard_with_an_old_map_gets_the_present_one(fleet: Fleet) -> None:
     assert len({each.version for each in fleet.maps()}) == 1
 
 
+def test_hosts_that_no_key_has_are_refused(fleet: Fleet) -> None:
+    """A move of them would move nothing, and say that it is done."""
+    with pytest.raises(ValueError, match="could not be sent"):
+        move_host(ADDRESSES, "\ud800.example", "b", "x")
+    for host in ("H1.example", "h1.example:80", "http://h1.example/", "u@h1.example", "h1/a", "[::1]", "h1\n.example"):
+        with pytest.raises(ValueError, match=r"the host .* is not a host as the shards write it"):
+            move_host(ADDRESSES, host, "b", "x")
+    for shard in fleet.shards.values():
+        object.__setattr__(shard.store.settings, "keys", "url")
+    with pytest.raises(ValueError, match=r"'mü.example' is not a host as the shards write it; they have 'xn--m-eha"):
+        move_host(ADDRESSES, "mü.example", "b", "x")
+    assert fleet.maps() == [fleet.map] * 3
+    for host in ("::1", "127.0.0.1", "", "a.example.", "a_b", "xn--m-eha.example"):
+        other = next(name for name in "abc" if name != fleet.maps()[0].owner(host))
+        assert move_host(ADDRESSES, host, other, "x")[1] == 0
+
+
+def test_shards_with_other_settings_are_refused_before_writes_wait(fleet: Fleet) -> None:
+    """The new shard would refuse each copy."""
+    object.__setattr__(fleet.shards["b"].store.settings, "threshold", 0.75)
+    with pytest.raises(ValueError, match=r"the shard b has threshold=0\.75, and another one 0\.5"):
+        move_host(ADDRESSES, fleet.host_at("a"), "b", "x")
+    assert fleet.maps() == [fleet.map] * 3
+
+
 def test_a_host_without_pages_moves(fleet: Fleet) -> None:
     assert move_host(ADDRESSES, "new.example", next(n for n in "abc" if n != fleet.map.owner("new.example")), "x")[1] == 0
+
+
+def test_a_shard_that_is_busy_with_a_step_is_an_error_of_connections(fleet: Fleet) -> None:
+    """Another try holds the step."""
+    host, busy = fleet.host_at("a"), contextlib.ExitStack()
+    member = fleet.shards["a"].source.member
+    assert member is not None
+
+    def hold(method: str, name: str, path: str) -> None:
+        if (method, path) == ("GET", "/api/host"):
+            busy.enter_context(member._moves())
+
+    fleet.before = hold
+    with busy, pytest.raises(ConnectionError, match="the shard a is busy with a step of a move; ask again"):
+        move_host(ADDRESSES, host, "b", "x")
+    fleet.before = lambda *_: None
+    assert move_host(ADDRESSES, host, "b", "x")[0].move is None
 
 
 def test_writes_wait_for_a_host_that_is_copied(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +397,33 @@ def test_writes_wait_for_a_host_that_is_copied(fleet: Fleet, monkeypatch: pytest
     fleet.before = write
     move_host(ADDRESSES, host, "b", "x")
     assert waits.count(1.0) >= 5 * 3 and fleet.maps()[0].owner(host) == "b"
+
+
+@pytest.mark.parametrize("step", [2, 3, 4])
+def test_other_hosts_go_on_while_one_shard_lacks_a_step(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Who moves is killed when the first shard has a version, and the others have the one before."""
+    host = fleet.host_at("a")
+    monkeypatch.setattr(sharded, "PATIENCE", 0.0)
+    given = 0
+
+    def kill(method: str, name: str, path: str) -> None:
+        nonlocal given
+        given += (method, path) == ("POST", "/api/shard-map")
+        if given == 3 * (step - 1) + 1:
+            raise Killed
+
+    fleet.after = kill
+    with pytest.raises(Killed):
+        move_host(ADDRESSES, host, "b", "x")
+    fleet.after = lambda *_: None
+    assert sorted(each.version for each in fleet.maps()) == [step - 1, step - 1, step]
+    for versions in (ADDRESSES, ADDRESSES[:1], ADDRESSES[1:2]):
+        with nd.ShardedStore(versions, token="x") as store:
+            for name in "abc":
+                assert store.decide(f"http://{fleet.host_at(name, 1)}/", "one two three").kept
+            assert len(store.clusters()) == 3
 
 
 def test_a_client_waits_until_all_shards_have_a_version(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,12 +144,12 @@ def test_a_server_that_is_busy_or_stops_is_asked_again(
 def test_answers_that_are_cut(content: bytes, words: str | None) -> None:
     call = Call("decide-many", {}, [{}, {}])
     if words is None:
-        assert module._answer(call, Reply(200, None, content)) == [{}, {}]
+        assert module.answer_of(call, Reply(200, None, content)) == [{}, {}]
     else:
         with pytest.raises(RuntimeError, match=words):
-            module._answer(call, Reply(200, None, content))
+            module.answer_of(call, Reply(200, None, content))
     with pytest.raises(module._Cut):
-        module._answer(call, Reply(200, None, b"{}\n"))
+        module.answer_of(call, Reply(200, None, b"{}\n"))
 
 
 def test_the_token_is_in_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_what_would_be_done_twice_is_not_asked_again(asked: Written, tmp_path: P
 )  # fmt: skip
 def test_answers_of_something_else(status: int, content: bytes, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        module._answer(Call("decide-many", {}, [{}, {}]), Reply(status, None, content))
+        module.answer_of(Call("decide-many", {}, [{}, {}]), Reply(status, None, content))
 
 
 @pytest.mark.parametrize("content", [b"{}", b"[]", b'"x"', b'{"documents": "many"}'])
@@ -312,7 +312,7 @@ def test_an_answer_without_its_fields_is_not_an_error_of_the_caller(
     asked: Written, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     client = Direct(asked)
-    monkeypatch.setattr(module, "_reply", lambda _: Reply(200, None, content))
+    monkeypatch.setattr(module, "reply_of", lambda _: Reply(200, None, content))
     for call in (lambda: len(client), lambda: client.decide("a", "b"), lambda: client.locate("a")):
         with pytest.raises(RuntimeError, match="ndcore serve --write does not"):
             call()
@@ -321,7 +321,7 @@ def test_an_answer_without_its_fields_is_not_an_error_of_the_caller(
 def test_a_server_cannot_let_a_client_wait_for_long(asked: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
-    monkeypatch.setattr(module, "_reply", lambda _: Reply(503, 1e20, b""))
+    monkeypatch.setattr(module, "reply_of", lambda _: Reply(503, 1e20, b""))
     with pytest.raises(ConnectionError):
         Direct(asked, tries=2).stats()
     assert waits == [module.LONGEST_WAIT]

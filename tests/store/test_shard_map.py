@@ -149,3 +149,20 @@ def test_what_is_no_map_is_refused(given: Any) -> None:
 def test_maps_of_moves_are_accepted() -> None:
     assert ShardMap.from_dict(_with(placed={"h": "a"}, move=MOVE)).owner("h") == "a"
     assert ShardMap.from_dict(_with(placed={"h": "b"}, move={**MOVE, "step": "clear"})).owner("h") == "b"
+
+
+def test_long_hosts_are_not_remembered() -> None:
+    """Strangers make hosts of a mebibyte, and 65,536 are remembered."""
+    made = ShardMap.create({"a": "http://a", "b": "http://b"})
+    assert made.rank("x" * 253) in "ab" and made.rank("x" * 254) in "ab"
+    assert [*made._ranked] == ["x" * 253]
+
+
+def test_a_move_does_not_begin_that_could_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ShardMap.create({"a": "http://a", "b": "http://b"})
+    monkeypatch.setattr("ndcore.store.shard_map.MOST_PLACED", 1)
+    hosts = [host for host in map(str, range(99)) if made.owner(host) == "a"]
+    full = made.begin_move(hosts[0], "b").end_copy().end_move()
+    with pytest.raises(ValueError, match="1 hosts were moved, and no more are accepted; move some back"):
+        full.begin_move(hosts[1], "b")
+    assert full.begin_move(hosts[0], "a").end_copy().placed == {}

@@ -148,6 +148,19 @@ def test_the_first_shard_that_answers_knows_the_others(fleet: Fleet, monkeypatch
         nd.ShardedStore(ADDRESSES[:1], token="x")
 
 
+def test_a_client_that_begins_at_a_shard_with_an_old_map(fleet: Fleet) -> None:
+    """An operator restored the file of a shard, from which a host has moved: its pages are at one shard all the same."""
+    host = fleet.host_at("a")
+    move_host(ADDRESSES, host, "b", "x")
+    member = fleet.shards["a"].source.member
+    assert member is not None
+    member.map = fleet.map
+    with nd.ShardedStore(ADDRESSES[0], token="x") as store:
+        assert store.map == fleet.maps()[1]
+        assert store.decide(f"http://{host}/", "one two three").kept
+    assert len(fleet.shards["b"].store) == 1 and not len(fleet.shards["a"].store)
+
+
 def test_clients_say_their_version() -> None:
     client = ShardClient("http://x", "t")
     client.set_version(7)

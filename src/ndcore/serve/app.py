@@ -123,12 +123,15 @@ def _allow(request: Request, access: Access | None, scope: str) -> None:
         note_of(request.scope).token = access.check(request.scope, scope)
 
 
-def _check_shard(source: ServedSource, request: Request, route: Route, asked: dict[str, Any] | None = None) -> None:
-    """Raise Refused where a client has another map of shards, or asks for the page of another shard."""
-    if not isinstance(source, WrittenSource) or source.member is None:
-        return
-    source.member.check_version(request.headers.get(MAP_VERSION))
-    if route.scope == READ and asked is not None:
+def _check_version(source: ServedSource, request: Request) -> None:
+    """Raise Refused where a client has another map of shards."""
+    if isinstance(source, WrittenSource) and source.member is not None:
+        source.member.check_version(request.headers.get(MAP_VERSION))
+
+
+def _check_words(source: ServedSource, route: Route, asked: dict[str, Any]) -> None:
+    """Raise Refused where a page of another shard is looked up. Normalises keys, which may take long."""
+    if isinstance(source, WrittenSource) and source.member is not None and route.scope == READ:
         for name in ("key", "a", "b"):
             if name in asked:
                 source.member.check_word(asked[name])
@@ -143,6 +146,7 @@ def _make_endpoint(
         return SHOW[route.name](answer, asked).encode("utf-8", "replace") if as_page else encode(answer)
 
     def answered(route: Route, asked: dict[str, Any]) -> bytes:
+        _check_words(source, route, asked)
         return shown(route, getattr(source, route.name)(asked), asked)
 
     async def endpoint(request: Request) -> Response:
@@ -156,7 +160,7 @@ def _make_endpoint(
             given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
         asked = route.values(given)
         check_texts(asked, limits.text)
-        _check_shard(source, request, route, asked)
+        _check_version(source, request)
         try:
             if iscoroutinefunction(getattr(source, route.name)):
                 content = shown(route, await getattr(source, route.name)(asked), asked)
@@ -198,7 +202,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
 
     async def endpoint(request: Request) -> Response:
         _allow(request, access, route.scope)
-        _check_shard(source, request, route)
+        _check_version(source, request)
         check_coding(request.headers.get("content-encoding"))
         sent = is_arrow(request.headers.get("content-type", ""))
         rows = ArrowRows(request.stream(), limits.text, limits.seconds) if sent else None

@@ -41,6 +41,8 @@ class ShardMember:
     ValueError
         The store compares pages of several hosts, or has pages of another shard.
         CorruptFile: the file holds no map.
+    OSError
+        The file cannot be read, or not be written.
     """
 
     def __init__(self, name: str, path: AnyPath, store: Store) -> None:
@@ -50,10 +52,12 @@ class ShardMember:
         self._copying = threading.Lock()  # around the coming or going of a host, and a change of the map
         self._found: HostPages | None = None
         self._joining: tuple[object, JoiningHosts] | None = None
+        self._arrived: HostMove | None = None  # the move whose copy is here as a whole
         if store.settings.scope != "host":
             raise ValueError(f"{store.path} compares pages of all hosts with one another, and a shard has some hosts only: "
                              "make stores for shards with ndcore store create --scope host")
         self._check_pages()
+        self.map.write(path)  # a file that cannot be written would be found when other shards have the next version
 
     def _check_pages(self) -> None:
         """Raise ValueError where the first pages of the store are of another shard."""
@@ -64,13 +68,17 @@ class ShardMember:
             left_over = move is not None and move.host == host and self.name in (move.source, move.target)
             if self.map.owner(host) != self.name and not left_over:
                 raise ValueError(f"{self._store.path} has the page {key!r:.200}, whose host is not at the shard {self.name} "
-                                 f"by version {self.map.version} of the map: is this the store of another shard?")
+                                 f"by version {self.map.version} of the map: is this the store of another shard, or a "
+                                 "backup of before a move? Or is the map an old one: take the file of another shard")
 
     # ---- requests
 
     def check_version(self, given: str | None) -> None:
-        """Raise Refused where a client has another version of the map than the server. given: the header, or None."""
-        if given is not None and given != str(self.map.version):
+        """Raise Refused where a client has another version of the map than the server, or the next one. given: the header.
+
+        While all shards get the next version, some have it already. It lets no two shards write pages of one host.
+        """
+        if given is not None and given not in (str(self.map.version), str(self.map.version + 1)):
             raise Refused(409, f"the client has version {given:.20} of the map of shards, and the shard {self.name} has "
                                f"version {self.map.version}; ask for it (/api/shard-map)", kind=OTHER_MAP)
 
@@ -81,8 +89,9 @@ class ShardMember:
     @contextmanager
     def writing(self, word: Any) -> Iterator[None]:
         """Hold the map still while a page is written. Raises Refused where that is done elsewhere, or later."""
+        host = self._host(word)
         with self._lock:
-            self.check_write(self._host(word))
+            self.check_write(host)
             yield
 
     @contextmanager
@@ -138,19 +147,37 @@ class ShardMember:
         except ValueError as error:
             raise Refused(400, str(error)) from error
         with self._moves(), self._lock:
-            if self.map.shards.keys() - offered.shards.keys():
-                raise Refused(400, f"the map lacks shards; there are {', '.join(self.map.shards)}")
             if offered.secret != self.map.secret:
                 raise Refused(409, "the map is of other shards: its secret is another one", kind=OTHER_MAP)
+            self._check_names(offered)
             if offered.version < self.map.version or (offered.version == self.map.version and offered != self.map):
                 raise Refused(409, f"the shard {self.name} has version {self.map.version} of the map, and another version "
                                    f"{offered.version} is offered: somebody else has changed it", kind=OTHER_MAP)
             if offered.version > self.map.version:
+                self._check_copy(offered)
                 offered.write(self._path)
                 self.map = offered
                 if offered.joining is None:
                     self._joining = None
         return self.map
+
+    def _check_names(self, offered: ShardMap) -> None:
+        """Raise Refused where the shards of a map would get hosts whose pages are elsewhere: one joins after the other."""
+        more, fewer = (offered.shards.keys() - self.map.shards.keys(), self.map.shards.keys() - offered.shards.keys())
+        if fewer or (more and offered.version <= self.map.version + 1 and more != {offered.joining}):
+            raise Refused(409, f"the map has the shards {', '.join(offered.shards):.200}, and the shard {self.name} knows "
+                               f"{', '.join(self.map.shards):.200}; a shard joins by ndcore store join", kind=OTHER_MAP)
+
+    def _check_copy(self, offered: ShardMap) -> None:
+        """Raise Refused where a map gives a host to this shard whose copy is not complete.
+
+        Another try may have begun to copy again: what is here counts only since the last copy has ended.
+        """
+        move = self.map.move
+        if (move is not None and move.target == self.name and move.step == COPY and move != self._arrived
+                and offered.owner(move.host) == self.name):
+            raise Refused(409, f"the shard {self.name} has no complete copy of the host {move.host!r:.200}: another try has "
+                               "begun it anew, or the server was started again; run ndcore store move again", kind=OTHER_MAP)
 
     def pages_of(self, host: str) -> HostPages:
         """Return the pages of a host; what was found of them before is remembered until another host is asked for."""
@@ -175,11 +202,15 @@ class ShardMember:
         """
         with self._moves():
             self.check_version(version)
-            move = self.map.move
-            if version is None or move is None or (move.host, move.step, getattr(move, role)) != (host, step, self.name):
+            move, present = self.map.move, version == str(self.map.version)
+            if not present or move is None or (move.host, move.step, getattr(move, role)) != (host, step, self.name):
                 raise Refused(409, f"by version {self.map.version} of the map, the host {host!r:.200} is not in step "
                                    f"{step!r} of a move with {self.name} as its {role}", kind=OTHER_MAP)
+            if role == "target":
+                self._arrived = None
             yield self.pages_of(host)
+            if role == "target":
+                self._arrived = move
 
     @contextmanager
     def _moves(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from ndcore.store import versions
 from ndcore.store.keys import host_of
-from ndcore.store.manifest import Manifest
+from ndcore.store.manifest import Manifest, is_store
 from ndcore.store.store import READ, Store
 
 MOST_FILES = 100_000  # of a store in an archive
@@ -126,6 +126,7 @@ class HostPages:
         for end in range(len(numbers), 0, -READ):
             with self.store._lock:
                 self.store._remove(numbers[max(0, end - READ) : end], expired=False)
+            time.sleep(0.001)  # pages that wait are decided on
         self.store.flush()
         return len(numbers)
 
@@ -147,6 +148,8 @@ def take_host(pages: HostPages, archive: Path, place: Path) -> int:
         The archive holds something else, or the settings differ. Nothing is kept then.
     """
     unpack(archive, place)
+    if not is_store(place):
+        raise ValueError("the archive holds no store")
     with Store.open(place, read_only=True) as other:
         pages.store.settings.check_mergeable(other.settings)
         arrived = HostPages(other, pages.host).find()
@@ -172,7 +175,8 @@ def unpack(archive: Path, place: Path) -> None:
         with tarfile.open(archive, "r:") as packed:
             for number, member in enumerate(packed):
                 name = PurePosixPath(member.name)
-                if member.type != tarfile.REGTYPE or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
+                plain = member.type == tarfile.REGTYPE and not member.issparse()
+                if not plain or name.is_absolute() or ".." in name.parts or number >= MOST_FILES:
                     raise ValueError(f"the archive has {member.name!r:.80}, which is not a file of a store")
                 content = packed.extractfile(member)
                 assert content is not None
@@ -180,5 +184,8 @@ def unpack(archive: Path, place: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with content, target.open("xb") as made:
                     shutil.copyfileobj(content, made, 1 << 20)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"the archive has {member.name!r:.80}, which is there twice, or in the way of another file"
+                         ) from error
     except tarfile.TarError as error:
         raise ValueError(f"the archive cannot be read: {error}") from error

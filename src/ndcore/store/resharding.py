@@ -5,8 +5,11 @@ A host moves like this.
 1. Both shards find the pages of the host that they have, while pages are decided on.
 2. A version of the map says that the host is being copied. When all shards have it, writes to the host wait.
 3. Its pages are copied to the new shard, in place of what a try before has left there.
-4. A version gives the host to the new shard. When all shards have it, the old one forgets the pages.
+4. A version gives the host to the new shard, which gets it first and refuses it where the copy is not complete. When all
+   shards have it, the old one forgets the pages.
 5. A version ends the move.
+
+A move that is abandoned in step 3 has another version 4: the host stays, and the new shard forgets what it has of it.
 
 A shard joins like this.
 
@@ -27,6 +30,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ndcore.progress import Progress, reporting
+from ndcore.store.keys import host_of, normalise_url
 from ndcore.store.service_client import Call, Conversation, answer_of, reply_of
 from ndcore.store.shard_map import COPY, ShardMap
 from ndcore.store.sharded import ShardClient, check_settings, latest_map
@@ -106,10 +110,10 @@ class ShardAdmins:
         """Open a client of a further shard."""
         self.shards[name] = self._open(url)
 
-    def give(self, given: ShardMap) -> None:
-        """Give all shards a version of the map, the first one first."""
-        for shard in self.shards.values():
-            shard.give_map(given)
+    def give(self, given: ShardMap, first: str | None = None) -> None:
+        """Give all shards a version of the map: the one that is named first, then in their order."""
+        for name in sorted(self.shards, key=lambda name: name != first):
+            self.shards[name].give_map(given)
         self.map = given
 
     def __enter__(self) -> Self:
@@ -120,18 +124,34 @@ class ShardAdmins:
             shard.close()
 
 
+def _check_name(host: str, keys: str) -> None:
+    """Raise ValueError unless URLs have a host, as keys of a store write it. keys: its setting."""
+    url = f"http://[{host}]/" if ":" in host else f"http://{host}/"
+    written = host_of(normalise_url(url) if keys == "url" else url)
+    if written != host:
+        raise ValueError(f"the host {host!r:.200} is not a host as the shards write it; they have {written!r:.200} for "
+                         f"{url!r:.200}. Give it in lower case, without a port")
+    try:
+        host.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the host {host!r:.200} has a surrogate, and could not be sent: its pages stay where they are"
+                         ) from error
+
+
 def move_host(
     addresses: str | Sequence[str], host: str, target: str, token: str | None = None, *, verify: Any = True,
     progress: bool | Progress | None = None,
 ) -> tuple[ShardMap, int | None]:
     """Move the pages of a host to another shard, or go on with this move where it ended early. Nothing, if it is there.
 
+    A move back to the old shard, while the pages are being copied, abandons the move: the new shard forgets them.
+
     Parameters
     ----------
     addresses : str or sequence of str
         Addresses of shards, one at least.
     host : str
-        In lower case, without a port.
+        As keys of pages have it: in lower case, without a port. With keys="url", in Punycode (RFC 3492).
     target : str
         Name of the shard that gets it.
     token : str, optional
@@ -148,7 +168,8 @@ def move_host(
     Raises
     ------
     ValueError
-        There is no shard of this name; another host is being moved, or a shard joins.
+        There is no shard of this name; another host is being moved, or a shard joins; no key of a page can have this host;
+        the settings of the shards differ.
     ConnectionError
         A shard does not answer. Where the move has begun, writes to the host wait until it is called again.
     OtherShardMap
@@ -163,8 +184,13 @@ def move_host(
     """
     with ShardAdmins(addresses, token, verify) as fleet, reporting(progress) as report:
         known, copied = fleet.map, None
-        if known.move is None:
+        begun = known.move
+        back = begun is not None and (begun.host, begun.source, begun.step) == (host, target, COPY)
+        if begun is None:
             planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
+            here, there = (fleet.shards[name].stats()["settings"] for name in (known.owner(host), target))
+            check_settings(f"the shard {target}", there, here)
+            _check_name(host, here["keys"])
             fleet.give(known)  # a shard that was restored from an old copy may lack it
             if planned.move is None:
                 return known, None
@@ -172,20 +198,22 @@ def move_host(
                 report("finding the pages of the host", at, 2)
                 fleet.shards[name].find_host(host)
             fleet.give(planned)
-        elif (known.move.host, known.move.target) != (host, target):
-            other = known.move
-            raise ValueError(f"the host {other.host} is being moved to {other.target}; first let that end: if nobody moves "
-                             f"it now, ndcore store move URL {other.host} {other.target} goes on with it")
+            begun = planned.move
+        elif (begun.host, begun.target) != (host, target) and not back:
+            stop = f", and move {begun.host} to {begun.source} abandons it" if begun.step == COPY else ""
+            raise ValueError(f"the host {begun.host} is being moved to {begun.target}; first let that end: if nobody moves "
+                             f"it now, move {begun.host} to {begun.target} goes on with it{stop}")
         else:
             fleet.give(known)
-        move = fleet.map.move
-        assert move is not None
-        if move.step == COPY:
+        if back:
+            fleet.give(fleet.map.abandon_copy(), first=begun.target)
+        elif begun.step == COPY:
             report("copying the pages of the host", 0, 1)
-            copied = fleet.shards[move.source].copy_host(host, fleet.shards[target])
-            fleet.give(fleet.map.end_copy())
+            copied = fleet.shards[begun.source].copy_host(host, fleet.shards[target])
+            fleet.give(fleet.map.end_copy(), first=target)  # refuses where its copy is not complete
         report("forgetting the pages of the host", 0, 1)
-        fleet.shards[move.source].forget_host(host)
+        assert fleet.map.move is not None
+        fleet.shards[fleet.map.move.source].forget_host(host)
         fleet.give(fleet.map.end_move())
         return fleet.map, copied
 

@@ -296,7 +296,7 @@ def _exchange(call: Call, tries: int) -> Steps[Any]:
         yield max(wait, waits.pop(0))
 
 
-class _Cut(Exception):
+class _Cut(ConnectionError):
     """No answer, or one that ended early: the request is sent again. kind: the type of the problem, if it has one."""
 
     def __init__(self, detail: str, kind: str | None = None) -> None:

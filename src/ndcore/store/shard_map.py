@@ -25,7 +25,7 @@ from ndcore.storage.container import CorruptFile, replacing
 
 FORMAT = "ndcore shards 1"
 MOST_SHARDS, MOST_PLACED = 1000, 1_000_000
-REMEMBERED = 1 << 16  # hosts whose shard is remembered
+REMEMBERED, LONGEST = 1 << 16, 253  # hosts whose shard is remembered, and their characters, as of DNS (RFC 1035, 2.3.4)
 COPY, CLEAR = "copy", "clear"  # steps of a move: pages are copied and writes wait; the old shard forgets the pages
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -154,7 +154,8 @@ class ShardMap:
             known = max((name for name in self.shards if name != self.joining), key=lambda name: self._weigh(name, host))
             if len(self._ranked) >= REMEMBERED:
                 self._ranked.clear()
-            self._ranked[host] = known
+            if len(host) <= LONGEST:  # strangers make longer ones
+                self._ranked[host] = known
         return known
 
     def _weigh(self, name: str, host: str) -> bytes:
@@ -195,6 +196,8 @@ class ShardMap:
         source = self.owner(host)
         if source == target:
             raise ValueError(f"the host {host} is at {target} already")
+        if len(self.placed) >= MOST_PLACED and host not in self.placed:
+            raise ValueError(f"{len(self.placed):,} hosts were moved, and no more are accepted; move some back")
         return replace(self, version=self.version + 1, move=HostMove(host, source, target))
 
     def end_copy(self) -> Self:
@@ -204,6 +207,12 @@ class ShardMap:
         if self.rank(self.move.host) != self.move.target:
             placed[self.move.host] = self.move.target
         return replace(self, version=self.version + 1, placed=placed, move=replace(self.move, step=CLEAR))
+
+    def abandon_copy(self) -> Self:
+        """Return the version in which the host stays, and the shard to which it was copied forgets what it has of it."""
+        assert self.move is not None
+        back = HostMove(self.move.host, self.move.target, self.move.source, CLEAR)
+        return replace(self, version=self.version + 1, move=back)
 
     def end_move(self) -> Self:
         """Return the version in which the move has ended."""

@@ -134,7 +134,8 @@ class ShardedStore:
         self._lock = threading.Lock()
         self._shards: dict[str, ShardClient] = {}
         try:
-            self._map = latest_map(given, self._open)
+            first = latest_map(given, self._open)
+            self._map = latest_map(list(first.shards.values()), self._open)  # the file of one may be an old copy
             self._settings: dict[str, Any] = {}
             self._connect()
         except BaseException:
