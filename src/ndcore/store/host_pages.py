@@ -29,7 +29,7 @@ class HostScan:
 
     Notes
     -----
-    A store has no index of hosts. A page takes 15 μs.
+    A store has no index of hosts. A page takes about 20 μs.
     """
 
     def __init__(self, store: Store, see: Callable[[int, str], None], begin: Callable[[], None]) -> None:
