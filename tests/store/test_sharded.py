@@ -161,6 +161,46 @@ def test_a_client_that_begins_at_a_shard_with_an_old_map(fleet: Fleet) -> None:
     assert len(fleet.shards["b"].store) == 1 and not len(fleet.shards["a"].store)
 
 
+def test_all_shards_are_asked_by_one_version_of_the_map(fleet: Fleet) -> None:
+    """A host moves from a shard that was not asked yet to one that was: its pages are counted, and expire, once."""
+    host = fleet.host_at("c")
+    given = [(f"http://{host}/{i}", f"{i} b c d", float(i)) for i in range(20)]
+    for ask, expected in ((len, 20), (lambda store: sum(map(len, store.clusters())), 20), (lambda store: store.expire(10.0), 10)):
+        with nd.ShardedStore(ADDRESSES, token="x") as store:
+            list(store.decide_many(given))
+            asked = 0
+
+            def move(method: str, name: str, path: str) -> None:
+                nonlocal asked
+                asked += name == "b" and path != "/api/shard-map"
+                if asked == 1 and name == "b":
+                    asked += 1
+                    fleet.before = lambda *_: None
+                    move_host(ADDRESSES, host, "a", "x")
+
+            fleet.before = move
+            assert ask(store) == expected  # type: ignore[operator]
+            assert asked == 2 and store.shard(given[0][0]) == "a"
+            move_host(ADDRESSES, host, "c", "x")
+
+
+def test_a_shard_that_hangs_does_not_keep_others_from_the_next_version(fleet: Fleet) -> None:
+    host, hanging, tries = fleet.host_at("c"), False, 0
+
+    def hang(method: str, name: str, path: str) -> None:
+        nonlocal tries
+        if hanging and name == "a":
+            tries += 1
+            raise httpx.ReadTimeout("no answer")
+
+    fleet.before = hang
+    with nd.ShardedStore(ADDRESSES, token="x") as store:
+        move_host(ADDRESSES, host, "b", "x")
+        hanging = True
+        assert store.decide(f"http://{host}/", "one two three").kept
+        assert tries == 1  # of six
+
+
 def test_clients_say_their_version() -> None:
     client = ShardClient("http://x", "t")
     client.set_version(7)

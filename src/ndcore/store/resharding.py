@@ -48,15 +48,15 @@ class ShardAdmin(ShardClient):
 
     def find_host(self, host: str) -> None:
         """Let the shard find the pages of a host, so that it need not do so while writes wait."""
-        self._talk(_post("find-host", {"host": host}))
+        self._talk(_post("find-host", {"host": host}, SECONDS))
 
     def forget_host(self, host: str) -> None:
         """Let the shard forget the pages of a host that was moved away."""
-        self._talk(_post("forget-host", {"host": host}))
+        self._talk(_post("forget-host", {"host": host}, SECONDS))
 
     def list_hosts(self, joining: str) -> list[str]:
         """Return the hosts with pages at the shard that a joining one would get."""
-        hosts: list[str] = self._talk(_post("joining-hosts", {"shard": joining}))["hosts"]
+        hosts: list[str] = self._talk(_post("joining-hosts", {"shard": joining}, SECONDS))["hosts"]
         return hosts
 
     def copy_host(self, host: str, target: ShardAdmin) -> int:
@@ -83,8 +83,8 @@ class ShardAdmin(ShardClient):
         return int(answer["pages"])
 
 
-def _post(route: str, body: dict[str, Any]) -> Conversation[Any]:
-    return (yield Call(route, {}, body))
+def _post(route: str, body: dict[str, Any], seconds: float | None = None) -> Conversation[Any]:
+    return (yield Call(route, {}, body, seconds=seconds))
 
 
 class ShardAdmins:
@@ -97,7 +97,7 @@ class ShardAdmins:
     """
 
     def __init__(self, addresses: str | Sequence[str], token: str | None, verify: Any) -> None:
-        self._open = partial(ShardAdmin, token=token, seconds=SECONDS, verify=verify)
+        self._open = partial(ShardAdmin, token=token, verify=verify)
         self.shards: dict[str, ShardAdmin] = {}
         first = latest_map([addresses] if isinstance(addresses, str) else addresses, self._open)
         for name, url in first.shards.items():

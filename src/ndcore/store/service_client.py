@@ -47,13 +47,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Call(NamedTuple):
     """A request: its route, the values of its query, and its body; a list is lines of JSON. None: GET, without a body.
 
-    once: it is not sent again where its answer is lost, since it would do its work again.
+    once: it is not sent again where its answer is lost, since it would do its work again. seconds: in which the answer must
+    come; None: as of the client.
     """
 
     route: str
     query: dict[str, Any]
     body: dict[str, Any] | list[dict[str, Any]] | None = None
     once: bool = False
+    seconds: float | None = None
 
 
 class Reply(NamedTuple):
@@ -384,10 +386,11 @@ def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
 
 def _request(call: Call) -> dict[str, Any]:
     """Return what httpx is told of a call."""
+    timeout = {} if call.seconds is None else {"timeout": call.seconds}
     if call.body is None:
-        return {"method": "GET", "url": call.route, "params": call.query}
+        return {"method": "GET", "url": call.route, "params": call.query, **timeout}
     content, kind = _content(call.body)
-    return {"method": "POST", "url": call.route, "content": content, "headers": {"content-type": kind}}
+    return {"method": "POST", "url": call.route, "content": content, "headers": {"content-type": kind}, **timeout}
 
 
 def reply_of(response: Any) -> Reply:
@@ -513,9 +516,9 @@ class ServiceClient(_Service):
     def _open(httpx: Any) -> Any:
         return httpx.Client
 
-    def _talk(self, talk: Conversation[T]) -> T:
-        """Send the requests of a conversation, and return its value."""
-        steps, reply = _converse(talk, self._tries), None
+    def _talk(self, talk: Conversation[T], tries: int | None = None) -> T:
+        """Send the requests of a conversation, and return its value. tries: None: as of the client."""
+        steps, reply = _converse(talk, tries or self._tries), None
         while True:
             try:
                 step = steps.send(reply)

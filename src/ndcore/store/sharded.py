@@ -31,14 +31,15 @@ from ndcore.store.shard_map import ShardMap
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, given_key
 
 AHEAD = 4  # parts of a stream that wait for a shard
+SOON = 5.0  # seconds in which a shard tells its map, where another one may tell it
 PATIENCE = 60.0  # seconds in which all shards get a new version of the map
 
 T = TypeVar("T")
 
 
-def _ask_map() -> Conversation[ShardMap]:
+def _ask_map(seconds: float | None) -> Conversation[ShardMap]:
     """Ask a shard for its map."""
-    answer = yield Call("shard-map", {})
+    answer = yield Call("shard-map", {}, seconds=seconds)
     return ShardMap.from_dict(answer)
 
 
@@ -51,7 +52,14 @@ class ShardClient(ServiceClient):
 
     def shard_map(self) -> ShardMap:
         """Ask for the map of the shard."""
-        return self._talk(_ask_map())
+        return self._talk(_ask_map(None))
+
+    def glance(self) -> ShardMap | None:
+        """Ask for the map of the shard once; None where it does not answer soon."""
+        try:
+            return self._talk(_ask_map(SOON), tries=1)
+        except ConnectionError:
+            return None
 
 
 def check_settings(name: str, settings: dict[str, Any], others: dict[str, Any]) -> None:
@@ -182,24 +190,24 @@ class ShardedStore:
             try:
                 return ask()
             except OtherShardMap:
-                self._refresh()
+                self._refresh(before)
                 if self._map.version == before.version:  # the shard has not got it yet
                     if time.monotonic() > end:
                         raise
                     time.sleep(wait)
                     wait = min(2 * wait, 1.0)
 
-    def _refresh(self) -> None:
-        """Take the latest map that a shard has."""
+    def _refresh(self, before: ShardMap) -> None:
+        """Take a later map than `before`, if a shard has one."""
         with self._lock:
+            if self._map is not before:  # another thread has taken it
+                return
             for client in [*self._shards.values()]:
-                try:
-                    other = client.shard_map()
-                except ConnectionError:
-                    continue
-                if other.version > self._map.version and other.secret == self._map.secret:
+                other = client.glance()
+                if other is not None and other.version > before.version and other.secret == before.secret:
                     self._map = other
-            self._connect()
+                    self._connect()
+                    return
 
     # ---- deciding
 
@@ -271,7 +279,7 @@ class ShardedStore:
 
     def expire(self, before: Date) -> int:
         """Forget the pages of all shards whose last version is older than a date, and return how many."""
-        return sum(self._all(lambda shard: shard.expire(before)).values())
+        return sum(sum(answers.values()) for answers in self._rounds(lambda shard: shard.expire(before)))
 
     # ---- asking
 
@@ -308,12 +316,19 @@ class ShardedStore:
 
     def backup(self) -> dict[str, str]:
         """Copy each shard to the directory of backups of its server, and return the names of the copies by shards."""
-        return self._all(lambda shard: shard.backup())
+        return next(self._rounds(lambda shard: shard.backup()))
 
     def _all(self, question: Callable[[ShardClient], T]) -> dict[str, T]:
-        """Ask all shards, one after the other."""
-        return {name: self._insist(lambda name=name: question(self._shards[name]))  # type: ignore[misc]
-                for name in self._map.shards}
+        """Ask all shards, by one version of the map."""
+        return deque(self._rounds(question), 1)[0]
+
+    def _rounds(self, question: Callable[[ShardClient], T]) -> Iterator[dict[str, T]]:
+        """Ask all shards, one after the other, and again where a host has moved meanwhile."""
+        known = None
+        while known is not self._map:
+            known = self._map
+            yield {name: self._insist(lambda name=name: question(self._shards[name]))  # type: ignore[misc]
+                   for name in known.shards}
 
     # ---- ends
 
