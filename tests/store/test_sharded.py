@@ -165,7 +165,8 @@ def test_all_shards_are_asked_by_one_version_of_the_map(fleet: Fleet) -> None:
     """A host moves from a shard that was not asked yet to one that was: its pages are counted, and expire, once."""
     host = fleet.host_at("c")
     given = [(f"http://{host}/{i}", f"{i} b c d", float(i)) for i in range(20)]
-    for ask, expected in ((len, 20), (lambda store: sum(map(len, store.clusters())), 20), (lambda store: store.expire(10.0), 10)):
+    counts = (len, lambda store: sum(map(len, store.clusters())), lambda store: store.expire(10.0))
+    for ask, expected in zip(counts, (20, 20, 10), strict=True):
         with nd.ShardedStore(ADDRESSES, token="x") as store:
             list(store.decide_many(given))
             asked = 0
