@@ -137,8 +137,9 @@ def test_hostile_calls_end_in_errors_and_the_store_goes_on(store):
 
 
 def test_all_calls_are_methods_of_a_client():
-    local = {"adecide", "backup", "check", "checkpoint_problem", "compact", "decide_requests", "export", "failure", "listen",
-             "merge", "pages", "path", "prepare_requests", "refresh", "repaired", "settings"}  # fmt: skip
+    local = {"adecide", "backup", "check", "checkpoint_problem", "classes", "compact", "decide_requests", "export",
+             "failure", "listen", "merge", "pages", "path", "prepare_requests", "refresh", "repaired",
+             "settings"}  # fmt: skip
     for here, there in ((nd.Store, nd.StoreClient), (StoreSession, ClientSession)):
         public = {name for name in dir(here) if not name.startswith("_")} - local - {"open"}
         assert public == {name for name in dir(there) if not name.startswith("_")}
