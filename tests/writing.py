@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import signal
+import socket
 import subprocess
 import sys
 import warnings
@@ -81,6 +82,10 @@ def written(place: Path, **options: Any) -> Iterator[Written]:
         made.source.close()
 
 
+class Killed(BaseException):
+    """Who asks the shards is killed."""
+
+
 class Fleet:
     """Applications that serve the shards of a store, a, b and c, which clients reach without a socket.
 
@@ -119,6 +124,23 @@ class Fleet:
     def maps(self) -> list[ShardMap]:
         """The maps of the shards."""
         return [shard.source.member.map for shard in self.shards.values() if shard.source.member is not None]
+
+    @contextlib.contextmanager
+    def killing(self, number: int, *, late: bool) -> Iterator[None]:
+        """Raise `Killed` at the request of a number, from 0 on, and at all behind it: before it, or `late`, after it."""
+        left = number
+
+        def kill(method: str, name: str, path: str) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+
+        setattr(self, "after" if late else "before", kill)
+        try:
+            yield
+        finally:
+            self.before = self.after = lambda *_: None
 
     def close(self) -> None:
         """Close the stores."""
@@ -167,6 +189,26 @@ class Serving:
     def pid(self) -> int:
         """The process."""
         return self._process.pid
+
+
+def serve_shards(place: Path, ports: dict[str, int], names: Iterable[str]) -> dict[str, Serving]:
+    """Start processes that serve shards, each with the map in a file of its own, ``map-NAME``; `place` has the tokens."""
+    return {name: Serving(place / name, place / "tokens", "--shard", name, "--shard-map", str(place / f"map-{name}"),
+                          port=ports[name]) for name in names}  # fmt: skip
+
+
+def make_shards(place: Path, names: str) -> tuple[ShardMap, dict[str, int]]:
+    """Make the stores of shards on free ports of this computer, and their map; return the map and the ports."""
+    ports = {}
+    for name in names:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            ports[name] = free.getsockname()[1]
+    made = ShardMap(1, {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, "5a" * 16)
+    for name in names:
+        make_store(place / name, scope="host")
+        made.write(place / f"map-{name}")
+    return made, ports
 
 
 def make_store(place: Path, **other: Any) -> Path:

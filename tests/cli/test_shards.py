@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 from commands import refused, run
-from writing import Serving, make_store, make_tokens
+from writing import make_shards, make_store, make_tokens, serve_shards
 
 import ndcore as nd
 from ndcore.store.shard_map import ShardMap
@@ -37,19 +36,8 @@ def test_a_host_moves_between_two_servers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens = make_tokens(tmp_path / "tokens")
-    ports = []
-    for _ in "ab":
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(free.getsockname()[1])
-    addresses = {name: f"http://127.0.0.1:{port}" for name, port in zip("ab", ports, strict=True)}
-    made = ShardMap.create(addresses)
-    servers = []
-    for name, port in zip("ab", ports, strict=True):
-        made.write(tmp_path / f"map-{name}")
-        store = make_store(tmp_path / name, scope="host")
-        servers.append(Serving(store, tmp_path / "tokens", "--shard", name, "--shard-map", str(tmp_path / f"map-{name}"),
-                               port=port))
+    made, ports = make_shards(tmp_path, "ab")
+    addresses, servers = made.shards, serve_shards(tmp_path, ports, "ab")
     host = next(f"h{i}.example" for i in range(99) if made.owner(f"h{i}.example") == "a")
     try:
         with nd.ShardedStore(addresses["b"], token=tokens["all"]) as fleet:
@@ -66,17 +54,17 @@ def test_a_host_moves_between_two_servers(
         assert run("store", "move", addresses["b"], host, "b", "--json") == 0
         assert json.loads(capsys.readouterr().out) == {"host": host, "shard": "b", "pages": None, "version": 4}
         made.write(tmp_path / "map-c")
-        servers.append(Serving(make_store(tmp_path / "c", scope="host"), tmp_path / "tokens", "--shard", "c", "--shard-map",
-                               str(tmp_path / "map-c")))
+        make_store(tmp_path / "c", scope="host")
+        servers |= serve_shards(tmp_path, {"c": 0}, "c")
         assert "is not NAME=URL" in refused(capsys, 2, "store", "join", addresses["a"], "c")
-        assert run("store", "join", addresses["a"], f"c={servers[2].url}") == 0
+        assert run("store", "join", addresses["a"], f"c={servers['c'].url}") == 0
         assert capsys.readouterr().out == "c is one of 3 shards, by version 6 of the map\n"
-        assert run("store", "join", addresses["b"], f"c={servers[2].url}", "--json") == 0
+        assert run("store", "join", addresses["b"], f"c={servers['c'].url}", "--json") == 0
         assert json.loads(capsys.readouterr().out) == ShardMap.read(tmp_path / "map-c").as_dict()
         monkeypatch.delenv("NDCORE_TOKEN")
         assert "NDCORE_TOKEN" in refused(capsys, 2, "store", "move", addresses["a"], host, "a")
     finally:
-        for server in servers:
+        for server in servers.values():
             assert "Traceback" not in server.end()
     with nd.Store.open(tmp_path / "a") as a, nd.Store.open(tmp_path / "b") as b:
         assert (len(a), len(b)) == (0, 300)

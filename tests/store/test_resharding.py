@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from stores import FIELDS
 from stores import host as host_of
-from writing import Fleet
+from writing import Fleet, Killed
 
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
@@ -22,10 +22,6 @@ from ndcore.store.service_client import OtherShardMap
 from ndcore.store.shard_map import ShardMap
 
 ADDRESSES = [f"http://{name}.example" for name in "abc"]
-
-
-class Killed(BaseException):
-    """Who moves a host is killed."""
 
 
 @pytest.fixture
@@ -95,28 +91,17 @@ def test_a_move_goes_on_where_it_was_killed(fleet: Fleet, monkeypatch: pytest.Mo
         crawl(store, [host, fleet.host_at("a", 1)], 60, 1)
     [(_, before)] = content(fleet, host)
     for kill_at in range(100):
-        left = kill_at
-
-        def maybe_kill(method: str, name: str, path: str) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Killed
-
-        setattr(fleet, "after" if late else "before", maybe_kill)
         target = "ca"[kill_at % 2]
         try:
-            move_host(ADDRESSES, host, target, "x")
+            with fleet.killing(kill_at, late=late):
+                move_host(ADDRESSES, host, target, "x")
+            break
         except Killed:
             steps += 1
-        else:
-            break
-        finally:
-            fleet.before = fleet.after = lambda *_: None
         held = [name for name, shard in fleet.shards.items() if _writes(shard, host)]
         assert len(held) <= 1
         if held:
-            with nd.ShardedStore(ADDRESSES, token="x") as store, contextlib.suppress(OtherShardMap):
+            with nd.ShardedStore(ADDRESSES, token="x") as store:
                 assert store.history(before[0][0]) == before[0][2]
         move_host(ADDRESSES, host, target, "x")
         assert content(fleet, host) == [(target, before)]
@@ -489,23 +474,12 @@ def test_a_shard_goes_on_joining_where_that_was_killed(
     name = next(names)
     fleet.serve(name)
     for kill_at in range(60):
-        left = kill_at
-
-        def maybe_kill(method: str, shard: str, path: str) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Killed
-
-        setattr(fleet, "after" if late else "before", maybe_kill)
         try:
-            add_shard(ADDRESSES[kill_at % 3], name, f"http://{name}.example", "x")
+            with fleet.killing(kill_at, late=late):
+                add_shard(ADDRESSES[kill_at % 3], name, f"http://{name}.example", "x")
+            break
         except Killed:
             kills += 1
-        else:
-            break
-        finally:
-            fleet.before = fleet.after = lambda *_: None
         asked = f"new{kill_at}.example"
         held = [each for each, shard in fleet.shards.items() if _writes(shard, asked)]
         assert len(held) <= 1

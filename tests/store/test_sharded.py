@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ import httpx
 import pytest
 from stores import FIELDS
 from stores import host as host_of
-from writing import Fleet, Serving, make_store, make_tokens, written
+from writing import Fleet, make_shards, make_store, make_tokens, serve_shards, written
 
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
@@ -236,21 +235,8 @@ def test_four_processes_two_shards_kills_and_a_move(tmp_path: Path, monkeypatch:
     token = make_tokens(tmp_path / "tokens")["all"]
     monkeypatch.setenv("NDCORE_TOKEN", token)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent) + ":" + str(Path(__file__).parents[1]), prepend=":")
-    ports = {}
-    for name in "ab":
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports[name] = free.getsockname()[1]
-    made = ShardMap(1, {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}, "5a" * 16)
-
-    def start(name: str) -> Serving:
-        return Serving(tmp_path / name, tmp_path / "tokens", "--shard", name, "--shard-map", str(tmp_path / f"map-{name}"),
-                       port=ports[name])
-
-    for name in "ab":
-        made.write(tmp_path / f"map-{name}")
-        make_store(tmp_path / name, scope="host")
-    servers = {name: start(name) for name in "ab"}
+    made, ports = make_shards(tmp_path, "ab")
+    servers = serve_shards(tmp_path, ports, "ab")
     crawlers = {name: subprocess.Popen([sys.executable, "-c", CRAWL, name, servers["a"].url, str(tmp_path / f"told-{name}")],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for name in "wxyz"}
 
@@ -265,7 +251,7 @@ def test_four_processes_two_shards_kills_and_a_move(tmp_path: Path, monkeypatch:
     crawlers["w"].send_signal(signal.SIGKILL)
     wait_for(300, "x")
     servers["a"].end(signal.SIGKILL)
-    servers["a"] = start("a")
+    servers |= serve_shards(tmp_path, ports, "a")
     wait_for(500, "y")
     moved = next(f"h{i}.example" for i in range(12) if made.owner(f"h{i}.example") == "a")
     _, count = move_host([server.url for server in servers.values()], moved, "b", token)

@@ -18,12 +18,13 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from ndcore._types import AnyPath
 from ndcore._version import __version__
 from ndcore.checks import imported
+from ndcore.files.capture_index import parse_digest
 from ndcore.files.compression import DamagedData, read_frames
 from ndcore.storage.disk_space import naming, sync
 from ndcore.storage.lock import Lock
@@ -310,8 +311,8 @@ class ArchiveFolder:
             name = named["filename"]
             if name not in sizes:
                 sizes[name] = _size_of(self._path, name)
-            sha1 = _sha1_of(record.digest)
-            if sha1 is None or int(named["offset"]) + int(named["length"]) > sizes[name]:
+            sha1 = parse_digest(record.digest)
+            if sha1 is None or len(sha1) != len(_EMPTY) or int(named["offset"]) + int(named["length"]) > sizes[name]:
                 passed_over += 1
             elif sha1 != _EMPTY:
                 self._known.setdefault(int.from_bytes(sha1[:8], "big"), offset)
@@ -328,7 +329,8 @@ class ArchiveFolder:
         if offset is None:
             return None
         self._index.seek(offset)
-        read = _read_line(io.BufferedReader(_Kept(self._index)).readline())
+        with open(self._index.fileno(), "rb", closefd=False) as index:
+            read = _read_line(index.readline())
         return read[1] if read is not None and read[1].digest == digest else None
 
     def _append_line(self, url: str, date: str, fields: dict[str, str]) -> int:
@@ -338,21 +340,6 @@ class ArchiveFolder:
         with naming(self._path / INDEX):
             append(self._index, f"{make_key(url)} {stamp} {json.dumps(fields)}\n".encode(), at)
         return at
-
-
-class _Kept(io.RawIOBase):
-    """A file to read from, which stays open when the reader is gone."""
-
-    def __init__(self, file: io.FileIO) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def readinto(self, target: Any) -> int:
-        """Read the next bytes."""
-        return self._file.readinto(target) or 0
 
 
 _EMPTY = hashlib.sha1(b"", usedforsecurity=False).digest()
@@ -389,9 +376,10 @@ def _iterate_lines(file: io.FileIO) -> Iterator[tuple[int, bytes]]:
     """Yield offset and bytes of each line."""
     file.seek(0)
     offset = 0
-    for line in io.BufferedReader(_Kept(file), 1 << 16):
-        yield offset, line
-        offset += len(line)
+    with open(file.fileno(), "rb", 1 << 16, closefd=False) as lines:
+        for line in lines:
+            yield offset, line
+            offset += len(line)
 
 
 def _read_line(line: bytes) -> tuple[dict[str, str], _Record] | None:
@@ -404,16 +392,6 @@ def _read_line(line: bytes) -> tuple[dict[str, str], _Record] | None:
         return named, _Record(named["digest"] + "", named["url"] + "", date)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _sha1_of(digest: str) -> bytes | None:
-    """Return the bytes of a digest sha1:BASE32; None where it is none."""
-    name, _, value = digest.partition(":")
-    try:
-        sha1 = base64.b32decode(value) if name == "sha1" else b""
-    except ValueError:
-        return None
-    return sha1 if len(sha1) == 20 else None
 
 
 def _size_of(folder: Path, name: str) -> int:

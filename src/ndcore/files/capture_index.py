@@ -275,8 +275,8 @@ def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
         if capture.url and head.url and unquote(capture.url) != unquote(head.url):
             raise RecordError(f"it is of {head.url[:200]}, and the index says {capture.url[:200]}")
         return
-    wanted, stated = _digest_bytes(capture.digest), head.fields.get("warc-payload-digest", "")
-    if stated and wanted == _digest_bytes(stated):
+    wanted, stated = parse_digest(capture.digest), head.fields.get("warc-payload-digest", "")
+    if stated and wanted == parse_digest(stated):
         return
     if (head.kind == "revisit" and not stated) or len(entry.content) < head.length:  # the payload is not at hand
         return
@@ -289,7 +289,7 @@ def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
         raise RecordError(f"it has another digest than the index says, {capture.digest[:80]!r}")
 
 
-def _digest_bytes(text: str) -> bytes | None:
+def parse_digest(text: str) -> bytes | None:
     """Return the bytes of a digest in base32 or hex, after the name of its algorithm; None where it is neither."""
     value = text.rpartition(":")[2].strip()
     try:

@@ -22,6 +22,7 @@ from ndcore.store.receipts import Receipt, encode_verdict, wrap
 from ndcore.store.records import DIGESTED, GONE, STR, VALID, Document, Sighting, encode, encode_new
 from ndcore.store.state import State
 from ndcore.store.verdict import Key, Verdict, Version
+from ndcore.store.version_change import judge_change
 
 
 class Decision(NamedTuple):
@@ -96,18 +97,18 @@ def _flags_of(state: State, valid: bool, text: Text) -> int:
 def _compare(state: State, known: int, page: Page) -> VersionComparison:
     """Compare a page with the last version of its key."""
     last, document = state.last(known), state.document(known)
-    both = document.valid and page.valid
-    if state.whole(last) == page.whole and document.valid == page.valid:
-        version = page.version("unchanged", 1.0 if both else None)
-    elif not both:
-        version = page.version("other")
-    else:
-        agree = state.scope(document) == page.scope
-        if agree and state.is_class(document, page):
-            version = page.version("lexical", 1.0)
-        else:
-            measured = state.evidence.measure(page, document.number, document.evidence)
-            version = page.version("near" if agree and measured.near else "other", measured.resemblance)
+
+    def agree() -> bool:  # which may read the text of the document
+        return state.scope(document) == page.scope
+
+    def measure() -> tuple[float, bool]:
+        measured = state.evidence.measure(page, document.number, document.evidence)
+        return measured.resemblance, measured.near and agree()
+
+    change = judge_change(same=state.whole(last) == page.whole and document.valid == page.valid,
+                          both=document.valid and page.valid,
+                          words=lambda: agree() and state.is_class(document, page), measure=measure)
+    version = page.version(*change)
     return VersionComparison(version, last, document, state.columns.get("last", known))
 
 

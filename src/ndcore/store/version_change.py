@@ -1,10 +1,8 @@
-"""How a version of a page changed against the one before, without a store (Broder et al. 1997, section 6.5).
-
-A store gives the same answer in `Store.history`, for pages that it keeps.
-"""
+"""How a version of a page changed against the one before (Broder et al. 1997, section 6.5): in a store, and of two texts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from ndcore._types import Text, UInts
@@ -14,8 +12,34 @@ from ndcore.text.inputs import as_bytes, digest, original_digest
 from ndcore.text.shingling import Shingling
 
 
+def judge_change(
+    *, same: bool, both: bool, words: Callable[[], bool], measure: Callable[[], tuple[float, bool]]
+) -> tuple[Change, float | None]:
+    """Name the change of a version, and return the resemblance to the one before, or None.
+
+    Parameters
+    ----------
+    same : bool
+        Both have the same bytes.
+    both : bool
+        Both have shingles.
+    words : callable
+        Tells whether both have the same tokens in the same order. Called where it decides, as `measure`.
+    measure : callable
+        Returns the resemblance, and whether that makes them near.
+    """
+    if same:
+        return "unchanged", 1.0 if both else None
+    if not both:
+        return "other", None
+    if words():
+        return "lexical", 1.0
+    resemblance, near = measure()
+    return "near" if near else "other", resemblance
+
+
 class TextVersion:
-    """The text of a version, and what it is compared by, made once.
+    """The text of a version without a store, and what it is compared by, made once.
 
     Parameters
     ----------
@@ -58,13 +82,11 @@ class TextVersion:
             Of both texts; None where one of them has no shingles.
         """
         a, b = self.shingles, before.shingles
-        both = bool(len(a) and len(b))
-        if bool(len(a)) == bool(len(b)) and self.whole == before.whole:
-            return "unchanged", 1.0 if both else None
-        if not both:
-            return "other", None
-        if self.tokens == before.tokens:
-            return "lexical", 1.0
-        common = count_common(a, b)
-        resemblance = common / (len(a) + len(b) - common)
-        return ("near" if resemblance >= threshold else "other"), resemblance
+
+        def measure() -> tuple[float, bool]:
+            common = count_common(a, b)
+            resemblance = common / (len(a) + len(b) - common)
+            return resemblance, resemblance >= threshold
+
+        return judge_change(same=bool(len(a)) == bool(len(b)) and self.whole == before.whole, both=bool(len(a) and len(b)),
+                            words=lambda: self.tokens == before.tokens, measure=measure)
