@@ -290,7 +290,7 @@ def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
 
 
 def parse_digest(text: str) -> bytes | None:
-    """Return the bytes of a digest in base32 or hex, after the name of its algorithm; None where it is neither."""
+    """Return the bytes of a digest in base32 or hex, behind the name of its algorithm or alone; None for another form."""
     value = text.rpartition(":")[2].strip()
     try:
         if _HEX.fullmatch(value) and len(value) // 2 in _ALGORITHMS.values():

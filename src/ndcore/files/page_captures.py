@@ -7,7 +7,6 @@ texts.
 
 from __future__ import annotations
 
-import base64
 import datetime
 import hashlib
 from array import array
@@ -21,7 +20,7 @@ import numpy as np
 from ndcore._types import Ints, Text
 from ndcore.files.archive_records import ArchiveRecords, RecordPlace
 from ndcore.files.archived_pages import ArchivedPage, decode_payload, examine, read_status, split_payload
-from ndcore.files.capture_index import iterate_placed
+from ndcore.files.capture_index import iterate_placed, parse_digest
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.formats import ARCHIVED
 from ndcore.files.html_text import decode_plain_text
@@ -281,9 +280,12 @@ def _place_of(path: str, span: tuple[int, int] | None) -> RecordPlace | None:
 
 
 def _hash_payload(head: RecordHead, entry: ArchiveEntry) -> int:
-    """Hash the digest that a record states of its payload; without one, the SHA-1 of the payload as it would be stated."""
-    stated = head.fields.get("warc-payload-digest", "").rpartition(":")[2].strip().upper()
-    if not stated and head.kind != "revisit":
-        stated = base64.b32encode(hashlib.sha1(split_payload(entry)[-1], usedforsecurity=False).digest()).decode()
-    key = stated or f"\0{head.url}\0{head.date}"  # a revisit without a digest is like no other
-    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
+    """Hash the digest that a record states of its payload, in whatever form; without one, the SHA-1 of the payload."""
+    stated = head.fields.get("warc-payload-digest", "")
+    if stated:
+        key = parse_digest(stated) or stated.encode("utf-8", "surrogatepass")
+    elif head.kind == "revisit":  # it is like no other
+        key = f"\0{head.url}\0{head.date}".encode("utf-8", "surrogatepass")
+    else:
+        key = hashlib.sha1(split_payload(entry)[-1], usedforsecurity=False).digest()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ndcore.human import counted
 from ndcore.report.elements import (
     show_grid,
     show_making,
@@ -16,8 +17,10 @@ from ndcore.report.elements import (
     show_tables,
     show_text,
 )
-from ndcore.report.html import REPORT_STYLE
+from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
+
+STYLE = REPORT_STYLE + read_beside(__file__, "calendar.css")
 
 YEARS = 50  # drawn, the last ones
 DAYS = 300  # with a list of their pages, the ones that changed most
@@ -25,19 +28,6 @@ PAGES = 12  # in the list of a day, the ones that changed most
 LEVELS = (0.0, 0.05, 0.2, 0.5)  # upper bounds of the colours, but for the last
 CELL, GAP = 13, 3
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-CALENDAR = """
-.nd-years { display: grid; gap: 1.2rem; } .nd-year { display: block; width: 100%; max-width: 60rem; height: auto; }
-.nd-year text { font: 10px system-ui, sans-serif; fill: var(--faint); } .nd-none { fill: var(--line); opacity: .45; }
-.nd-c { fill: var(--line); } .nd-c0 { fill: var(--shared); opacity: .22; } .nd-c1 { fill: var(--shared); opacity: .45; }
-.nd-c2 { fill: var(--shared); opacity: .8; } .nd-c3 { fill: var(--alone); opacity: .75; } .nd-c4 { fill: var(--alone); }
-.nd-new { fill: none; stroke: var(--moved); stroke-width: 1.5; } .nd-year a:focus-visible rect { stroke: var(--ink); }
-.nd-year a:hover rect { stroke: var(--ink); stroke-width: 1; }
-.nd-legend { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; margin: .8rem 0 0; padding: 0; list-style: none;
-  color: var(--faint); font-size: .87em; } .nd-legend svg { width: 1em; height: 1em; margin-right: .4em;
-  vertical-align: -.1em; }
-.nd-day { margin: .25rem 0; padding: .35rem 1rem; scroll-margin: 1rem; border-radius: 8px; }
-.nd-day:target { background: var(--shared-back); }
-"""
 
 
 class DayCapture(NamedTuple):
@@ -95,7 +85,7 @@ def calendar_page(
         show_section("days", "Day by day", _show_days(days, listed)),
         show_section("making", "How this was made", show_making([*parameters, *versions()])),
     ]
-    return show_page(title, subtitle, figures, sections, REPORT_STYLE + CALENDAR)
+    return show_page(title, subtitle, figures, sections, STYLE)
 
 
 def _or(value: float, otherwise: float) -> float:
@@ -160,7 +150,7 @@ def _describe(day: CalendarDay) -> str:
     """Describe a day in words."""
     share = "" if math.isnan(day.amount) else f", by {day.amount:.0%} on average"
     known = f"{day.changed:,} of {day.compared:,} changed{share}" if day.compared else "all seen for the first time"
-    return f"{day.date}: {day.captures:,} capture{'s' if day.captures != 1 else ''}, {known}"
+    return f"{day.date}: {counted(day.captures, 'capture')}, {known}"
 
 
 def _show_legend() -> str:
