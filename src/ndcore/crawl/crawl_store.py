@@ -243,11 +243,6 @@ class CrawlStore:
 
     # ---- rules of URLs
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether rules of URLs are sought and used."""
-        return self.settings.rules
-
     async def drop_by_rules(self, request: Request) -> bool:
         """Tell whether a link is dropped because rules say that the crawl has its page.
 
@@ -326,7 +321,7 @@ class CrawlStore:
         if self.settings.held == "drop" and (self._held.followed or self._held.waiting):
             waiting = 0 if reason == "finished" else len(self._held.waiting)
             self._tell_unseen("links", self._held.account(waiting), self._held.unseen())
-        if self.has_rules:
+        if self.settings.rules:
             self._count_rules()
             self._tell_unseen("rules", self.rules.account(), self.rules.unseen())
             for origin, trial in islice(self.rules.iterate_trials(), LISTED):

@@ -93,7 +93,7 @@ class NearDuplicateMiddleware(Component):
     def __init__(self, store: CrawlStore) -> None:
         super().__init__(store)
         self.archive: CrawlArchive | None = None
-        needed = store.settings.held == "drop" or store.has_rules
+        needed = store.settings.held == "drop" or store.settings.rules
         if needed and not store.has_turns:  # Scrapy makes middlewares of the downloader first
             logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
                            "are all requested in the end, and rules of URLs drop none; name it there, or use the add-on "
@@ -122,7 +122,7 @@ class NearDuplicateMiddleware(Component):
         depth = int(response.meta.get("depth", 0))
         if response.request is not None and 200 <= response.status < 300:
             self.store.learn(response.request, decided)
-            if self.store.has_rules:
+            if self.store.settings.rules:
                 await self.store.learn_rules(response, decided, depth)
         holds = decided is not None and self.store.holds_links(decided, depth)
         if holds:
@@ -145,7 +145,7 @@ class NearDuplicateMiddleware(Component):
         for mark in (WAITS, TURN, LINK, USE):  # a spider may hand the meta of its response on
             request.meta.pop(mark, None)
         is_link = request.method == "GET" and request.url != response.url and not request.meta.get(FOLLOW)
-        if is_link and self.store.has_rules and not request.dont_filter:
+        if is_link and self.store.settings.rules and not request.dont_filter:
             request.meta[LINK] = True
         if not (is_link and holds):
             self.store.let_go(request)
