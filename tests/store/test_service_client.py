@@ -294,6 +294,18 @@ def test_what_would_be_done_twice_is_not_asked_again(asked: Written, tmp_path: P
     assert len(list((tmp_path / "backups").iterdir())) == 1
 
 
+def test_where_nobody_answers_the_address_is_named(asked: Written) -> None:
+    client = Direct(asked, tries=2)
+    for ask, words in (
+        (client.stats, r"http://x gave no answer to about in 2 tries: lost$"),
+        (lambda: client.decide("a", "b"), "http://x gave no answer to decide in 2 tries: lost; what was sent may be kept"),
+        (lambda: client.expire(5.0), r"the answer of http://x to expire was lost \(lost\); it may have been done"),
+    ):
+        client.lost = 2
+        with pytest.raises(ConnectionError, match=words):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("status", "content", "kind"),
     [

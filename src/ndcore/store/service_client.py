@@ -22,6 +22,7 @@ from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, Type
 
 from ndcore._types import Text
 from ndcore.checks import imported
+from ndcore.human import counted
 from ndcore.store.keys import key_as_json, key_of_json
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds, moment
 
@@ -252,8 +253,8 @@ def _verdict(answer: dict[str, Any]) -> Verdict:
 Steps: TypeAlias = Generator[Call | float, Reply | Exception | None, T]
 
 
-def _converse(talk: Conversation[T], tries: int) -> Steps[T]:
-    """Yield the requests of a conversation as `_exchange` does, and return its value."""
+def _converse(talk: Conversation[T], tries: int, server: str) -> Steps[T]:
+    """Yield the requests of a conversation as `_exchange` does, and return its value. server: its address, for messages."""
     answer: Any = None
     raised: Exception | None = None
     while True:
@@ -267,12 +268,12 @@ def _converse(talk: Conversation[T], tries: int) -> Steps[T]:
             raise RuntimeError(f"the server answers what ndcore serve --write does not: {answer!r:.200}") from error
         answer, raised = None, None
         try:
-            answer = yield from _exchange(call, tries)
+            answer = yield from _exchange(call, tries, server)
         except Exception as error:  # the conversation may know what it means
             raised = error
 
 
-def _exchange(call: Call, tries: int) -> Steps[Any]:
+def _exchange(call: Call, tries: int, server: str) -> Steps[Any]:
     """Yield a request, get its reply or what went wrong, and return the answer; yield seconds to wait before another try."""
     waits = [0.1 * 2**i for i in range(tries - 1)]
     moves = MOVES
@@ -291,10 +292,13 @@ def _exchange(call: Call, tries: int) -> Steps[Any]:
             yield max(wait, 1.0)
             continue
         if call.once and lost:
-            raise ConnectionError(f"the answer to {call.route} was lost ({reply}); it may have been done") from None
+            lost_answer = f"the answer of {server} to {call.route} was lost ({reply})"
+            raise ConnectionError(f"{lost_answer}; it may have been done") from None
         if not waits:
-            raise ConnectionError(f"{call.route} got no answer in {tries} tries: {reply}; what was sent may be kept or not: "
-                                  "send it again with the same idempotency key")
+            kept = ("; what was sent may be kept or not: send it again with the same idempotency key"
+                    if call.route in ("decide", "decide-many") else "")
+            tried = counted(tries, "try", "tries")
+            raise ConnectionError(f"{server} gave no answer to {call.route} in {tried}: {reply}{kept}")
         yield max(wait, waits.pop(0))
 
 
@@ -518,7 +522,7 @@ class ServiceClient(_Service):
 
     def _talk(self, talk: Conversation[T], tries: int | None = None) -> T:
         """Send the requests of a conversation, and return its value. tries: None: as of the client."""
-        steps, reply = _converse(talk, tries or self._tries), None
+        steps, reply = _converse(talk, tries or self._tries, self.url), None
         while True:
             try:
                 step = steps.send(reply)
@@ -603,7 +607,7 @@ class AsyncServiceClient(_Service):
 
     async def _talk(self, talk: Conversation[T]) -> T:
         """Send the requests of a conversation, and return its value."""
-        steps, reply = _converse(talk, self._tries), None
+        steps, reply = _converse(talk, self._tries, self.url), None
         while True:
             try:
                 step = steps.send(reply)
