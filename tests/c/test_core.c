@@ -120,6 +120,7 @@ int main(int argc, char **argv)
     test_nfkc();
     test_scan();
     test_lines_of_json();
+    test_strings_of_json();
     test_work_of_tags();
     test_text_between_tags();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);

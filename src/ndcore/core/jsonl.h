@@ -5,7 +5,6 @@
 #include "nd.h"
 
 enum {
-    ND_JSONL_SPARE = 8, /* bytes that may be written behind the strings */
     ND_JSONL_DEPTH = 64 /* of objects and arrays in each other; deeper lines are ND_JSONL_UNUSUAL */
 };
 
@@ -30,8 +29,8 @@ struct nd_jsonl_record {
     int id_kind;
 };
 
-/* Reads one line, `line` to `end`, with its line end or without. `strings` has room for end − line + ND_JSONL_SPARE bytes and
- * overlaps neither the line nor the names. Of a field that stands twice the last one counts. All of the line is checked:
+/* Reads one line, `line` to `end`, with its line end or without. `strings` has room for end − line bytes and overlaps neither
+ * the line nor the names. Of a field that stands twice the last one counts. All of the line is checked:
  * the grammar, UTF-8, escapes. Unusual are lines whose text is not a string or has a lone surrogate; whose id is another
  * one of these, or a number other than a short integer; with an escape in a name at the top level; and damaged ones.
  * O(end − line). */
