@@ -7,6 +7,7 @@ byte strings begin at a random offset.
 from __future__ import annotations
 
 import ctypes
+import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -131,6 +132,21 @@ class Bench:
             return list(reference_text.encode(reference_text.nfkc(reference_text.fold(kept))))
 
         return Kernel("", f"NFKC, {name}", "byte", len(data), len(data), run, expected)
+
+    def line_of_json(self, name: str, text: str, size: int, escaped: bool) -> Kernel:
+        """A line of JSON with a text of about so many bytes to this text."""
+        text = (text * (1 + size // len(text)))[: size // (6 if escaped else 1)]
+        data = self.placed(json.dumps({"text": text}, ensure_ascii=escaped).encode())
+        fields, record = native.LineFields(b"text", b"id", None, 4, 2, 0), native.LineRecord()
+        out = np.empty(len(data), np.uint8)
+        at, to, names, found = self.at(data), self.at(out), self.of(fields), self.of(record)
+
+        def run() -> NDArray[np.uint8]:
+            self.c.nd_jsonl_line(at, at + len(data), names, to, found)
+            return out[: record.text_size]
+
+        form = "escaped" if escaped else "UTF-8"
+        return Kernel("", f"line of JSON, {name}, {form}", "byte", len(data), len(data), run, lambda: list(text.encode()))
 
     def encode(self, name: str, text: str, size: int) -> Kernel:
         """str, in units of 1, 2 or 4 bytes as Python has it, to UTF-8."""
@@ -383,6 +399,8 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
                 yield bench.tokenise(name, text, size, unit)
     for name, text in {**scripts, "typeset English": bench.text}.items():
         yield bench.encode(name, text, 4_000 if quick else 300_000)
+        for escaped in (False,) if text.isascii() else (False, True):
+            yield bench.line_of_json(name, text, 4_000 if quick else 300_000, escaped)
     for n in (1_000,) if quick else (1_000, 100_000):
         yield bench.windows(n)
         yield bench.sliding(n)

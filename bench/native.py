@@ -110,6 +110,19 @@ class Winnow(Structure):
     )
 
 
+class LineFields(Structure):
+    """nd_jsonl_fields of jsonl.h."""
+
+    _fields_ = (("text", c_char_p), ("id", c_char_p), ("refused", c_char_p), ("text_size", c_size_t), ("id_size", c_size_t),
+                ("refused_size", c_size_t))
+
+
+class LineRecord(Structure):
+    """nd_jsonl_record of jsonl.h."""
+
+    _fields_ = (("text", c_void_p), ("id", c_void_p), ("text_size", c_size_t), ("id_size", c_size_t), ("id_kind", c_int))
+
+
 class Choice(ctypes.Structure):
     """nd_choice of nd.h."""
 
@@ -123,6 +136,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_nfkc": (c_size_t, [c_void_p, c_size_t, c_int, c_void_p, c_void_p]),
     "nd_utf8": (c_size_t, [ctypes.c_uint, c_void_p, c_size_t, c_void_p]),
     "nd_utf8_size": (c_size_t, [ctypes.c_uint, c_void_p, c_size_t]),
+    "nd_jsonl_line": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "nd_rabin_init": (None, [c_void_p, c_uint64, ctypes.c_uint]),
     "nd_rabin_bytes": (c_uint64, [c_void_p, c_uint64, c_void_p, c_size_t]),
     "nd_rabin_byte_window_init": (None, [c_void_p, c_void_p, c_size_t]),
