@@ -29,6 +29,8 @@ AGREEMENTS: Final = {
     "negations": "the sequence of its words of negation",
 }
 
+ORDERS = ("common", "larger", "mean")  # of ranked pairs: by the number in common, by the larger share, by the mean share
+
 COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}  # of files, by suffix
 
 HTML_PARTS = ("page", "main")  # what is text in HTML
