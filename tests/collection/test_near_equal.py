@@ -14,7 +14,10 @@ from ndcore.reference.collection import group_nearly_equal as reference
 def grouped(sets: list[list[int]], threshold: float) -> list[int]:
     values = np.array([value for own in sets for value in own], np.uint64)
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in sets])]).astype(np.int64)
-    return group_nearly_equal(values, offsets, threshold).tolist()
+    labels, resemblances = group_nearly_equal(values, offsets, threshold)
+    for own, first, resemblance in zip(sets, labels.tolist(), resemblances.tolist(), strict=True):
+        assert resemblance == (len(set(own) & set(sets[first])) / len(set(own) | set(sets[first])) if own else 1.0)
+    return labels.tolist()
 
 
 @settings(max_examples=200)

@@ -58,9 +58,7 @@ def test_a_ring_is_a_group_and_counts_once():
     assert found.labels.tolist() == [0] * 13 + [13, 14]
     assert found.pairs.a.tolist() == [0] and found.pairs.b.tolist() == [13]
     assert repr(found) == "<Ranking of 15 documents: 1 pair, 1 group>"
-    overlaps = found.overlaps(np.array([0, 0]), np.array([1, 13]))
-    assert overlaps.in_a.tolist() == [int(found.pairs.overlaps.in_a[0])] * 2
-    assert overlaps.common.tolist() == [overlaps.in_a[0], found.pairs.overlaps.common[0]]
+    assert found.resemblances[[0, 13, 14]].tolist() == [1.0] * 3 and 0.9 < found.resemblances[1] < 1
 
 
 def test_what_only_one_of_a_group_has_is_not_lost():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ndcore._sets import common
-from ndcore._types import Ints, UInts
+from ndcore._types import Floats, Ints, UInts
 from ndcore.filters.prefix import PrefixFilter
 
 
-def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> Ints:
+def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> tuple[Ints, Floats]:
     """Group documents by the resemblance of their sets of values.
 
     Each document joins the earlier first document of a group that it resembles most (the first of several), if the
@@ -27,8 +27,10 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> Ints:
 
     Returns
     -------
-    ndarray of int64 (n,)
+    labels : ndarray of int64 (n,)
         The first document of the group of each.
+    resemblances : ndarray of float64 (n,)
+        Of each to this document; 1.0 of the first ones.
 
     Notes
     -----
@@ -41,7 +43,7 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> Ints:
     Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", 2007, §3. DOI 10.1145/1242572.1242591.
     """
     sizes = np.diff(offsets)
-    labels = np.arange(len(sizes))
+    labels, resemblances = np.arange(len(sizes)), np.ones(len(sizes))
     _, number, holders = np.unique(values, return_inverse=True, return_counts=True)
     documents = np.repeat(labels, sizes)
     number = number[np.lexsort((number, holders[number], documents))]  # of each set the rarest first
@@ -57,8 +59,8 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> Ints:
             resemblance = shared / (sizes[near] + sizes[document] - shared)
             best = int(np.argmax(resemblance))
             if resemblance[best] >= threshold:
-                labels[document] = near[best]
+                labels[document], resemblances[document] = near[best], resemblance[best]
                 continue
         for value in looked_up:
             firsts.setdefault(value, []).append(document)
-    return labels
+    return labels, resemblances

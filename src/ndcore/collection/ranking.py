@@ -50,6 +50,8 @@ class Ranking(Frozen):
     max_holders : int
     labels : ndarray of int64 (n,)
         The first document of the group of each document; its own position where it is alone.
+    resemblances : ndarray of float64 (n,)
+        Of the fingerprints of each document to those of this first one, without exceptions; 1.0 where it is alone.
     left_out : ndarray of uint64
         All fingerprints that do not count, ascending: those of exceptions, and those in `common`.
     by : "common", "larger" or "mean"
@@ -60,6 +62,7 @@ class Ranking(Frozen):
     sketches: Winnowed
     max_holders: int
     labels: Ints
+    resemblances: Floats
     left_out: UInts
     by: str
 
@@ -77,13 +80,6 @@ class Ranking(Frozen):
         order = np.argsort(self.labels, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(self.labels[order])) + 1)
         return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
-
-    def overlaps(self, a: Ints, b: Ints) -> Overlaps:
-        """Return what any documents a[i] and b[i] have in common, of the fingerprints that count."""
-        values, documents = _distinct(self.sketches, self.left_out)
-        offsets = _offsets(documents, len(self.sketches))
-        sizes = np.diff(offsets)
-        return Overlaps(common(values, offsets, a, b), sizes[a], sizes[b])
 
     def blocks(self, a: int, b: int) -> Blocks:
         """Find the blocks of tokens that two documents have in common, by the fingerprints that count.
@@ -205,16 +201,16 @@ def rank_pairs(
         known = np.unique(_winnowed("exceptions", exceptions, winnower or sketches.recipe, threads, None).values)
     values, documents = _distinct(sketches, known)
     n = len(sketches)
-    labels, standing = np.arange(n), np.arange(len(values))
+    labels, resemblances, standing = np.arange(n), np.ones(n), np.arange(len(values))
     if threshold is not None:
-        labels = group_nearly_equal(values, _offsets(documents, n), threshold)
+        labels, resemblances = group_nearly_equal(values, _offsets(documents, n), threshold)
         standing = _find_standing(values, labels[documents])
     holders = Holders(values[standing], documents[standing], n, most)
     counting = ~np.isin(values, holders.common[:, 0])
     values, documents = values[counting], documents[counting]
     left_out = np.union1d(known, holders.common[:, 0])
     pairs = _ranked(holders, values, _offsets(documents, n), by)
-    return Ranking(pairs, CommonValues.sorted(holders.common), sketches, most, labels, left_out, by)
+    return Ranking(pairs, CommonValues.sorted(holders.common), sketches, most, labels, resemblances, left_out, by)
 
 
 def _winnowed(
