@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 
 SUFFIXES = {"python": "py", "java": "java", "c": "c"}
-_WORDS = "sum count left right total index width height score limit value rate level depth price share step".split()
+_WORDS = ("sum", "count", "left", "right", "total", "index", "width", "height", "score", "limit", "value", "rate", "level")
 _OPERATORS = ("+", "-", "*", "%", "&", "|", "^", "<<")
 
 

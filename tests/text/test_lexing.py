@@ -44,7 +44,8 @@ def test_a_change_of_the_program_changes_symbols():
     assert symbols("while x: pass", "python") != symbols("if x: pass", "python")
 
 
-@given(st.text(alphabet="ab1'\"#/*{}()[];=<>\\ \n\t\r\x85\u2028é\u0000@$:.,", max_size=60), st.sampled_from(sorted(LANGUAGES)))
+@given(st.text(alphabet="ab1'\"#/*{}()[];=<>\\ \n\t\r\x85\u2028é\u0000@$:.,", max_size=60),
+       st.sampled_from(sorted(LANGUAGES)))
 def test_places_and_lines_of_any_program(program, language):
     """Tokens stand apart and in order; each is one token of unit line."""
     lexed = lex(program, language)
@@ -63,7 +64,7 @@ def test_every_language_has_a_lexer_and_suffixes_are_of_one():
 
 
 def test_refusals(monkeypatch):
-    with pytest.raises(ValueError, match="language must be one of python, java, .*got 'text'"):
+    with pytest.raises(ValueError, match=r"language must be one of python, java, .*got 'text'"):
         lex("a", "text")
     with pytest.raises(TypeError, match="a program is a str, got bytes"):
         lex(b"a", "python")  # type: ignore[arg-type]

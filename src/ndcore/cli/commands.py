@@ -287,9 +287,8 @@ class SourcesOptions(DocumentOptions):
 
 
 @command("rank", "rank pairs of programs or essays by what they have in common", "rank.run_rank", reads=DOCUMENTS,
-         epilog="OUTDIR gets index.html, the page of the ranking; views/, pages that show the first pairs and groups side by "
-                "side; pairs.csv, groups.csv and summary.json. Programs need the extra code. ndcore compare shows any two "
-                "files.")
+         epilog="OUTDIR gets index.html, the page of the ranking; views/, pages that show the first pairs and groups side "
+                "by side; pairs.csv, groups.csv and summary.json. Programs need the extra code.")
 class RankOptions(ReadingOptions):
     """Rank the pairs of submissions by the passages that they have in common, for people to look at: copied programs,
     essays, answers. Equal or nearly equal ones are groups. Of one directory each file and each folder is a submission, of
@@ -321,8 +320,8 @@ class RankOptions(ReadingOptions):
     width: int | None = option("ranking",
         "tokens of a fingerprint (default 5 words, or 12 tokens of a program)", metavar="W", parse=values.window)
     window: int | None = option("ranking",
-        "fingerprints of which one is kept, at most W: common runs of N + W - 1 tokens are seen for certain (default 4, of "
-        "programs 8)", metavar="N", parse=values.window)
+        "fingerprints of which one is kept, at most W: common runs of N + W - 1 tokens are seen for certain (default 4, or "
+        "8 of programs)", metavar="N", parse=values.window)
     max_program: int = option("ranking",
         "a longer program is an error, or with --on-error skip left out (default 1M)", metavar="SIZE", parse=values.memory,
         default=1 << 20)

@@ -46,8 +46,8 @@ GROUP = (Column("group", "integer"), Column("submission", "string"), Column("fir
 class RankedSubmissions:
     """The result of a run.
 
-    `languages` are sorted; `lexer` is the version of Pygments, None for text. `pairs` are listed of the ranking, which may have
-    more. `pages` are those of pairs and of groups, by their place.
+    `languages` are sorted; `lexer` is the version of Pygments, None for text. `pairs` counts those that are listed.
+    `pages` counts the pages of pairs and of groups.
     """
 
     submissions: Submissions
@@ -117,8 +117,8 @@ def notes_of(data: dict[str, Any], groups: Sequence[Ints]) -> Iterator[Note]:
     counts = data["counts"]
     largest = len(groups[0]) if groups else 0
     most = largest > max(data["max_holders"], counts["submissions"] / 2)
-    yield Note(largest if most else 0, "submission", f"of {counts['submissions']:,} are one group: if this text was given to "
-               "them, name it with --template")
+    yield Note(largest if most else 0, "submission", f"of {counts['submissions']:,} are one group: if this text was given "
+               "to them, name it with --template")
     yield Note(counts["common_fingerprints"], "fingerprint", f"of more than {data['max_holders']} submissions or groups: "
                "not counted")
     yield Note(counts["pairs"] - counts["listed"], "pair", "left out of the list; --pairs lists more")
@@ -130,8 +130,8 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
     """Tell people the first pairs and groups, and where the pages are."""
     counts = data["counts"]
     what = "essays, by words" if ranked.lexer is None else f"programs ({enumerated(ranked.languages, 'and')})"
-    yield (f"{counted(counts['submissions'], 'submission')} of {what}: {counted(counts['pairs'], 'pair')} with fingerprints in "
-           f"common, {counted(counts['groups'], 'group')} of equal or nearly equal ones")
+    yield (f"{counted(counts['submissions'], 'submission')} of {what}: {counted(counts['pairs'], 'pair')} with fingerprints "
+           f"in common, {counted(counts['groups'], 'group')} of equal or nearly equal ones")
     if data["groups"]:
         yield "Groups, the largest first"
         yield Listing([f"{len(group['submissions']):6,}  {printable(', '.join(group['submissions'][:MEMBERS]), 90)}"
@@ -139,8 +139,8 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
     if data["pairs"]:
         yield f"Pairs by the {options.by} share of fingerprints that both have: of the first, of the second, {options.by}"
         yield Listing([
-            f"{three_decimals(pair['a_in_b'])}  {three_decimals(pair['b_in_a'])}  {three_decimals(pair[options.by])}  "
-            f"{printable(pair['a'], 40)}  {printable(pair['b'], 40)}" for pair in data["pairs"][:LISTED]
+            "  ".join([*(three_decimals(pair[name]) for name in ("a_in_b", "b_in_a", options.by)),
+                       printable(pair["a"], 40), printable(pair["b"], 40)]) for pair in data["pairs"][:LISTED]
         ], counts["listed"] - LISTED, "pair", "; pairs.csv has them")
     yield Notes(notes_of(data, ranked.ranking.groups))
     yield f"Output in {printable(options.output)}: index.html (for a browser), views/, pairs.csv, groups.csv, summary.json"
@@ -150,16 +150,18 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
 
 
 def write_pages(output: OutputDirectory, ranked: RankedSubmissions, account: Account, options: RankOptions) -> None:
-    """Write the page of the ranking, and those of the first pairs and groups. Their texts are read again, one page a time."""
+    """Write the page of the ranking, and those of the first pairs and groups. Their texts are read again."""
     names, groups = ranked.submissions.names, ranked.ranking.groups
     shown = [RankedPair(a, b, in_b, in_a, common, page or "")
              for a, b, in_b, in_a, _, _, common, _, _, page in ranked.list_pairs()]
-    listed = [NearlyEqual(len(group), [names[i] for i in group[:MEMBERS].tolist()],
-                          float(ranked.ranking.resemblances[group].min()), _name_page("group", place, ranked.pages[1]) or "")
-              for place, group in enumerate(groups[:GROUPS])]
+    lowest = [float(ranked.ranking.resemblances[group].min()) for group in groups[:GROUPS]]
+    listed = [NearlyEqual(len(group), [names[i] for i in group[:MEMBERS].tolist()], least,
+                          _name_page("group", place, ranked.pages[1]) or "")
+              for place, (group, least) in enumerate(zip(groups, lowest, strict=False))]
     counts = account.data["counts"]
     parameters = [
-        ("command", options.command_line), *((name, str(account.data[name])) for name in ("by", "max_holders", "group_threshold")),
+        ("command", options.command_line),
+        *((name, str(account.data[name])) for name in ("by", "max_holders", "group_threshold")),
         ("languages", ", ".join(ranked.languages)), *([("Pygments", ranked.lexer)] if ranked.lexer else []),
         ("tokens of a run that is seen for certain", str(ranked.winnower.guaranteed)),
         ("recipe", ranked.winnower.recipe.to_json()),
@@ -172,10 +174,10 @@ def write_pages(output: OutputDirectory, ranked: RankedSubmissions, account: Acc
     ).encode())
     for place in range(ranked.pages[0]):
         a, b = (int(side[place]) for side in (ranked.ranking.pairs.a, ranked.ranking.pairs.b))
-        pair = shown[place]
         _write_view(output, f"views/pair-{place + 1}.html", ranked, a, b,
-                    f"Place {place + 1:,}: {counted(pair.common, 'fingerprint')} in common",
-                    (f"{pair.share_a:.1%} of its fingerprints are in B.", f"{pair.share_b:.1%} of its fingerprints are in A."))
+                    f"Place {place + 1:,}: {counted(shown[place].common, 'fingerprint')} in common",
+                    (f"{shown[place].share_a:.1%} of its fingerprints are in B.",
+                     f"{shown[place].share_b:.1%} of its fingerprints are in A."))
     for place in range(ranked.pages[1]):
         group = groups[place]
         member = ranked.lowest(group)
@@ -190,10 +192,10 @@ def _write_view(
 ) -> None:
     """Write the page of two submissions."""
     loaded = ranked.submissions.load([a, b])
-    sides = [_match(loaded[number], blocks, ranked.winnower.shingling, note)
-             for number, blocks, note in zip((a, b), ranked.ranking.blocks(a, b), notes, strict=True)]
-    title = f"{sides[0].name} and {sides[1].name}"
-    output.below(path).write_bytes(matched_page(title, subtitle, *sides, "../index.html").encode())
+    left, right = (_match(loaded[number], blocks, ranked.winnower.shingling, note)
+                   for number, blocks, note in zip((a, b), ranked.ranking.blocks(a, b), notes, strict=True))
+    page = matched_page(f"{left.name} and {right.name}", subtitle, left, right, "../index.html")
+    output.below(path).write_bytes(page.encode())
 
 
 def _match(submission: Submission, blocks: Sequence[Block], shingling: Shingling, note: str) -> MatchedText:
@@ -235,8 +237,9 @@ def run_rank(options: RankOptions) -> int:
         ranking = _rank(submissions, template, winnower, options, report)
         pairs = min(options.pairs, len(ranking))
         pages = min(options.views, pairs), min(options.views, len(ranking.groups))
-        ranked = RankedSubmissions(submissions, ranking, winnower, sorted(languages), lexers and lexers.version, pairs, pages)
-        account = rank_account(ranked, options, template and template.documents)
+        ranked = RankedSubmissions(submissions, ranking, winnower, sorted(languages),
+                                   None if lexers is None else lexers.version, pairs, pages)
+        account = rank_account(ranked, options, None if template is None else template.documents)
         for name, columns, rows in (("pairs.csv", PAIR, ranked.list_pairs()), ("groups.csv", GROUP, ranked.list_groups())):
             WRITERS[".csv"](output.below(name), Table(list(columns), rows))
         write_pages(output, ranked, account, options)

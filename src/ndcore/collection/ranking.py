@@ -25,7 +25,6 @@ from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 
-
 _LEADING: dict[str, Callable[[Overlaps], Ints | Floats]] = {  # what decides the place of a pair, by the names of ORDERS
     "common": lambda overlaps: overlaps.common, "larger": lambda overlaps: overlaps.contained,
     "mean": lambda overlaps: overlaps.mean,
@@ -112,7 +111,7 @@ class Ranking(Frozen):
             own = slice(*self.sketches.offsets[position : position + 2].tolist())
             counting = ~np.isin(self.sketches.values[own], self.left_out)
             sides.append(PlacedValues(self.sketches.values[own][counting], self.sketches.positions[own][counting]))
-        return find_blocks(*sides, self.sketches.recipe["shingling"]["width"])
+        return find_blocks(sides[0], sides[1], self.sketches.recipe["shingling"]["width"])
 
 
 def rank_pairs(

@@ -233,8 +233,8 @@ def check_languages(sources: Sequence[Source], chosen: str | None, skip: bool) -
                 raise
     programs = [language for language in first if language != TEXT]
     if TEXT in first and programs:
-        raise UsageError(f"{first[TEXT]} is text, and {first[programs[0]]} is a program ({programs[0]}): they are not compared; "
-                         "choose with --include or --exclude, or name the language of all files with --language")
+        raise UsageError(f"{first[TEXT]} is text, and {first[programs[0]]} is a program ({programs[0]}): they are not "
+                         "compared; choose with --include or --exclude, or name the language of all files with --language")
     return set(first)
 
 

@@ -50,7 +50,7 @@ class _Line(NamedTuple):
 
 
 def matched_page(title: str, subtitle: str, a: MatchedText, b: MatchedText, back: str) -> str:
-    """Render a page of two texts, which loads nothing. All text is escaped; of long texts a part is shown, and the page says so.
+    """Render a page of two texts, which loads nothing. All text is escaped. Of long texts a part is shown; the page says so.
 
     Parameters
     ----------

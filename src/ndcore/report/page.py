@@ -165,7 +165,8 @@ def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | 
     link = f'<p class="small"><a href="#view-{number}">side by side</a></p>' if cluster.view else ""
     lowest = -1.0 if math.isnan(cluster.lowest) else cluster.lowest
     return (
-        f'<tr id="cluster-{number}"><td class="number" data-value="{cluster.documents}" data-unit="documents">{cluster.documents:,}</td>'
+        f'<tr id="cluster-{number}"><td class="number" data-value="{cluster.documents}" data-unit="documents">'
+        f'{cluster.documents:,}</td>'
         f'<td class="representative"><strong>{show_name(cluster.name)}</strong>{note}{snippet}'
         f"{_members(cluster, score)}</td>"
         f'<td data-value="{sum(cluster.verdicts.values())}">{bar}<span class="small">{classes}</span>{link}</td>'

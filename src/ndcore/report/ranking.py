@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ndcore.report.elements import (
     right_class,
-    show_grid,
     show_making,
     show_name,
     show_page,
@@ -87,11 +86,14 @@ def _show_groups(groups: Sequence[NearlyEqual], total: int) -> str:
         more = group.documents - min(MEMBERS, len(group.names))
         link = f' <a href="{group.page}">side by side</a>' if group.page else ""
         lines.append(
-            f'<tr><td class="number">{group.documents:,}</td><td class="representative">{names}'
-            f'{f" and {more:,} more" if more else ""}</td><td class="number">{three_decimals(group.lowest)}{link}</td></tr>'
+            f'<tr><td{right_class(True)} data-value="{group.documents}" data-unit="submissions">{group.documents:,}</td>'
+            f'<td class="representative">{names}{f" and {more:,} more" if more else ""}</td>'
+            f'<td{right_class(True)} data-value="{group.lowest:.6f}" data-name="lowest resemblance">'
+            f"{three_decimals(group.lowest)}{link}</td></tr>"
         )
-    heads = ("Submissions", True), ("Names, the first one first", False), ("Lowest resemblance to the first", True)
-    return f'<div class="card wide">{show_grid(f"Groups: {_extent(len(groups), total)}", heads, "".join(lines))}</div>'
+    heads = ("Submissions", True), ("Names", False), ("Lowest resemblance to the first", True)
+    caption = f"Groups: {_extent(len(groups), total)}. Names: the first submission, which the others resemble, first."
+    return show_sortable(caption, heads, "".join(lines), "groups", "words of a name")
 
 
 def _show_pairs(pairs: Sequence[RankedPair], total: int) -> str:
@@ -101,8 +103,8 @@ def _show_pairs(pairs: Sequence[RankedPair], total: int) -> str:
     heads = (("Place", True), ("A", False), ("B", False), ("Of A", True), ("Of B", True), ("Larger", True), ("Mean", True),
              ("In common", True))
     lines = "".join(_show_pair(place, pair) for place, pair in enumerate(pairs, 1))
-    caption = (f"Pairs: {_extent(len(pairs), total)}. Of A: the share of A's fingerprints that B has too. Larger, mean: of both "
-               "shares. Links show both side by side.")
+    caption = (f"Pairs: {_extent(len(pairs), total)}. Of A: the share of A's fingerprints that B has too. Larger, mean: of "
+               "both shares. Links show both side by side.")
     return show_sortable(caption, heads, lines, "pairs", "words of a name")
 
 
@@ -112,7 +114,8 @@ def _show_pair(place: int, pair: RankedPair) -> str:
               ("mean", (pair.share_a + pair.share_b) / 2))
     number = f'<a href="{pair.page}">{place:,}</a>' if pair.page else f"{place:,}"
     return (
-        f'<tr><td{right_class(True)} data-value="{place}">{number}</td><td>{show_name(pair.a)}</td><td>{show_name(pair.b)}</td>'
+        f'<tr><td{right_class(True)} data-value="{place}">{number}</td><td>{show_name(pair.a)}</td>'
+        f"<td>{show_name(pair.b)}</td>"
         + "".join(f'<td{right_class(True)} data-value="{share:.6f}" data-name="{name}">{three_decimals(share)}</td>'
                   for name, share in shares)
         + f'<td{right_class(True)} data-value="{pair.common}" data-name="in common">{pair.common:,}</td></tr>'

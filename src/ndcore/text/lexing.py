@@ -34,9 +34,9 @@ class LexedProgram(NamedTuple):
 def lex(program: str, language: str) -> LexedProgram:
     """Read a program as tokens, so that it can be compared although names, literals, comments and layout were changed.
 
-    Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of directives of a preprocessor is one
-    P. Keywords (in lower case) and operators are their own symbols, and each sign of punctuation is one. What the lexer does
-    not know is ?. Comments, strings of documentation and white space are left out.
+    Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of directives of a preprocessor is
+    one P. Keywords (in lower case) and operators are their own symbols, and each sign of punctuation is one. What the lexer
+    does not know is ?. Comments, strings of documentation and white space are left out.
 
     Parameters
     ----------
