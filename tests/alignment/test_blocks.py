@@ -1,4 +1,4 @@
-"""Blocks of two documents: what they cover, and that equal numbers are equal tokens."""
+"""TokenBlocks of two documents: what they cover, and that equal numbers are equal tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.alignment.blocks import Block, PlacedValues, find_blocks
+from ndcore.alignment.blocks import PlacedValues, TokenBlock, find_blocks
 
 WIDTH = 4
 
@@ -49,8 +49,8 @@ def test_random_documents(seed, vocabulary, window):
 def test_moved_and_repeated_parts():
     first, second = ([f"{name}{i}" for i in range(6)] for name in "xy")
     blocks = find_blocks(placed([*first, *second], 1), placed([*second, "between", *first, "again", *second], 1), WIDTH)
-    assert blocks.a == [Block(0, 6, 1, False), Block(6, 12, 2, False)]
-    assert blocks.b == [Block(0, 6, 2, False), Block(7, 13, 1, False), Block(14, 20, 2, True)]
+    assert blocks.a == [TokenBlock(0, 6, 1, False), TokenBlock(6, 12, 2, False)]
+    assert blocks.b == [TokenBlock(0, 6, 2, False), TokenBlock(7, 13, 1, False), TokenBlock(14, 20, 2, True)]
 
 
 def test_a_token_between_ends_a_block():

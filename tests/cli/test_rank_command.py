@@ -165,8 +165,8 @@ def test_what_cannot_be_read_is_named(capsys, monkeypatch):
     assert "in/long.py: has 12,000 bytes, and a program may have 10,240 bytes; raise --max-program" in capsys.readouterr().err
     put({"in/what.xyz": "a b c"})
     found = account(capsys, "in", "--max-program", "10K", "--on-error", "skip")
-    assert [(row["path"], row["reason"][:9]) for row in found["rejected"]] == [("in/long.py", "has 12,00"),
-                                                                               ("in/what.xyz", "its name ")]
+    assert [(row["path"], row["reason"][:9]) for row in found["rejected"]] == [
+        ("in/long.py", "has 12,00"), ("in/what.xyz", "its name ")]
     assert found["counts"]["submissions"] == 2 and names(found) == [("0.py", "1.py")]
     monkeypatch.setattr("ndcore.files.lexer_processes._SERVE", "raise SystemExit(3)")
     assert run("rank", "in/0.py", "in/1.py", "-o", "new") == 1

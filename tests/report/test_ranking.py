@@ -18,7 +18,7 @@ def page(pairs=PAIRS, groups=(), ranked=4, grouped=0) -> str:
 def test_pairs_with_both_shares_their_larger_and_their_mean():
     grids = Grids(page())
     assert grids.table("Pairs: all 4")[0] == ["1", "a0", "b0", "0.500", "0.250", "0.500", "0.375", "9"]
-    assert [href for href in grids.values("href")] == ["views/pair-1.html"]
+    assert grids.values("href") == ["views/pair-1.html"]
     assert "A note." in "".join(grids.text)
 
 

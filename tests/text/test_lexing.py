@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ndcore as nd
-from ndcore.choices import LANGUAGES
+from ndcore.choices import LANGUAGES, TEXT_SUFFIXES
 from ndcore.text.lexing import lex, lexer_version
 
 pytest.importorskip("pygments", reason="the extra code is not installed")
@@ -72,3 +73,11 @@ def test_refusals(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygments", None)
     with pytest.raises(ImportError, match=r"reading programs needs pygments: pip install 'ndcore\[code\]'"):
         lexer_version()
+
+
+def test_the_page_lists_all_languages():
+    page = (Path(__file__).parents[2] / "docs" / "ranking.md").read_text("utf-8")
+    table = page.partition("<!-- languages -->")[2].partition("<!-- /languages -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()[2:]]
+    assert rows[0][0] == "text" and rows[0][1].startswith(" ".join(f".{suffix}" for suffix in TEXT_SUFFIXES))
+    assert rows[1:] == [[name, " ".join(f".{suffix}" for suffix in suffixes)] for name, suffixes in LANGUAGES.items()]

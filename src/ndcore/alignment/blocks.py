@@ -10,14 +10,14 @@ from ndcore._types import Ints, UInts
 from ndcore.alignment.tiling import TilePiece, tile
 
 
-class Block(NamedTuple):
+class TokenBlock(NamedTuple):
     """The tokens first … last − 1 of a document, which the other document has too.
 
     Attributes
     ----------
     first, last : int
     number : int
-        Blocks with the same number, 1 or more, have equal tokens.
+        TokenBlocks with the same number, 1 or more, have equal tokens.
     repeat : bool
         True: the tokens of this number, or a part of them, in a further place.
     """
@@ -28,11 +28,11 @@ class Block(NamedTuple):
     repeat: bool
 
 
-class Blocks(NamedTuple):
+class TokenBlocks(NamedTuple):
     """The blocks of two documents, each in the order of its tokens, and apart."""
 
-    a: list[Block]
-    b: list[Block]
+    a: list[TokenBlock]
+    b: list[TokenBlock]
 
 
 class PlacedValues(NamedTuple):
@@ -42,11 +42,11 @@ class PlacedValues(NamedTuple):
     positions: Ints
 
 
-def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> Blocks:
+def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
     """Find the blocks of two documents, given the fingerprints of them that count.
 
     A fingerprint that both have stands for `width` tokens in each. Fingerprints that follow one another in both documents,
-    at the same distances and without a token between them, make one block. Blocks are numbered 1, 2, … in the order of a.
+    at the same distances and without a token between them, make one block. TokenBlocks are numbered 1, 2, … in the order of a.
     Each number occurs once in each document with equal tokens, and again, with ``repeat``, where these or a part of them
     are repeated. Of two blocks that would overlap the earlier one keeps the tokens.
 
@@ -66,7 +66,7 @@ def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> Blocks:
     found = [_cover(own, side, runs, run_of, number, width)
              for own, side, number in zip(pieces, sides, numbers, strict=True)]
     order = {old: new for new, old in enumerate((block.number for block in found[0] if not block.repeat), 1)}
-    return Blocks(*([block._replace(number=order[block.number]) for block in own] for own in found))
+    return TokenBlocks(*([block._replace(number=order[block.number]) for block in own] for own in found))
 
 
 def _cut_tiles(
@@ -95,9 +95,9 @@ def _cut_tiles(
 def _cover(
     pieces: list[TilePiece], side: PlacedValues, runs: dict[int, list[int]], run_of: dict[int, int], numbers: Ints,
     width: int,
-) -> list[Block]:
+) -> list[TokenBlock]:
     """Return the blocks of one document, numbered by their runs."""
-    blocks: list[Block] = []
+    blocks: list[TokenBlock] = []
     for piece in pieces:
         of_tile = [run_of[int(numbers[at])] for at in range(piece.start, piece.end)] if piece.repeat else runs[piece.number]
         begun = -1  # the run of the block that goes on
@@ -106,6 +106,6 @@ def _cover(
                 blocks[-1] = blocks[-1]._replace(last=position + width)
                 continue
             first = max(position, blocks[-1].last) if blocks else position
-            blocks.append(Block(first, position + width, run, piece.repeat))  # not empty: positions ascend
+            blocks.append(TokenBlock(first, position + width, run, piece.repeat))  # not empty: positions ascend
             begun = run
     return blocks

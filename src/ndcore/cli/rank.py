@@ -11,7 +11,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore._version import __version__
-from ndcore.alignment.blocks import Block
+from ndcore.alignment.blocks import TokenBlock
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Note, Notes, TextBlock, present, recipe_data
 from ndcore.cli.commands import RankOptions
@@ -131,7 +131,7 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
     counts = data["counts"]
     what = "essays, by words" if ranked.lexer is None else f"programs ({enumerated(ranked.languages, 'and')})"
     yield (f"{counted(counts['submissions'], 'submission')} of {what}: {counted(counts['pairs'], 'pair')} with fingerprints "
-           f"in common, {counted(counts['groups'], 'group')} of equal or nearly equal ones")
+           f"in common, {counted(counts['groups'], 'group')} of copies or near copies")
     if data["groups"]:
         yield "Groups, the largest first"
         yield Listing([f"{len(group['submissions']):6,}  {printable(', '.join(group['submissions'][:MEMBERS]), 90)}"
@@ -150,7 +150,7 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
 
 
 def write_pages(output: OutputDirectory, ranked: RankedSubmissions, account: Account, options: RankOptions) -> None:
-    """Write the page of the ranking, and those of the first pairs and groups. Their texts are read again."""
+    """Write the page of the ranking, and pages of the first pairs and groups. Their texts are read again."""
     names, groups = ranked.submissions.names, ranked.ranking.groups
     shown = [RankedPair(a, b, in_b, in_a, common, page or "")
              for a, b, in_b, in_a, _, _, common, _, _, page in ranked.list_pairs()]
@@ -198,7 +198,7 @@ def _write_view(
     output.below(path).write_bytes(page.encode())
 
 
-def _match(submission: Submission, blocks: Sequence[Block], shingling: Shingling, note: str) -> MatchedText:
+def _match(submission: Submission, blocks: Sequence[TokenBlock], shingling: Shingling, note: str) -> MatchedText:
     """Find the characters of blocks of tokens."""
     size = len(shingling.tokens(submission.compared))
     firsts, lasts = (np.array([min(bound, size) for bound in bounds], np.int64)

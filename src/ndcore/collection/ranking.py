@@ -10,7 +10,7 @@ import numpy as np
 
 from ndcore._sets import common, distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
-from ndcore.alignment.blocks import Blocks, PlacedValues, find_blocks
+from ndcore.alignment.blocks import PlacedValues, TokenBlocks, find_blocks
 from ndcore.checks import check_choice, checked_int, checked_threshold
 from ndcore.choices import ORDERS
 from ndcore.collection.cluster import PAIR_BYTES, RANGE, ROOM, cut_into_parts
@@ -50,9 +50,9 @@ class Ranking(Frozen):
     labels : ndarray of int64 (n,)
         The first document of the group of each document; its own position where it is alone.
     resemblances : ndarray of float64 (n,)
-        Of the fingerprints of each document to those of this first one, without exceptions; 1.0 where it is alone.
+        Of each document to this first one, by the fingerprints that no exception has; 1.0 where it is alone.
     left_out : ndarray of uint64
-        All fingerprints that do not count, ascending: those of exceptions, and those in `common`.
+        All fingerprints that do not count, ascending: the exceptions have them, or they are in `common`.
     by : "common", "larger" or "mean"
     """
 
@@ -80,7 +80,7 @@ class Ranking(Frozen):
         groups = np.split(order, np.flatnonzero(np.diff(self.labels[order])) + 1)
         return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
 
-    def blocks(self, a: int, b: int) -> Blocks:
+    def blocks(self, a: int, b: int) -> TokenBlocks:
         """Find the blocks of tokens that two documents have in common, by the fingerprints that count.
 
         Parameters
@@ -90,8 +90,8 @@ class Ranking(Frozen):
 
         Returns
         -------
-        Blocks
-            ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. Blocks with
+        TokenBlocks
+            ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. TokenBlocks with
             the same number have equal tokens. Of a document that is shorter than a shingle, last is the width of a shingle.
 
         Raises
@@ -187,7 +187,7 @@ def rank_pairs(
     >>> ranking.pairs.a, ranking.pairs.b
     (array([0]), array([2]))
     >>> ranking.blocks(0, 2)
-    Blocks(a=[Block(first=0, last=5, number=1, repeat=False)], b=[Block(first=1, last=6, number=1, repeat=False)])
+    TokenBlocks(a=[TokenBlock(first=0, last=5, number=1, repeat=False)], b=[TokenBlock(first=1, last=6, number=1, repeat=False)])
     """
     most = checked_int("max_holders", max_holders, 2, 2**32 - 1)
     check_choice("by", by, ORDERS)

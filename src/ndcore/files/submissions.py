@@ -24,7 +24,7 @@ _LANGUAGE_OF = {suffix: language for language, suffixes in LANGUAGES.items() for
 
 
 class SubmittedFile(NamedTuple):
-    """A file, or a record, of a submission: its place as the user knows it, and where its text begins in that of all."""
+    """A file, or a record, of a submission: its place as the user knows it, and where its text begins."""
 
     place: str
     start: int

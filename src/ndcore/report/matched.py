@@ -39,7 +39,7 @@ class MatchedText(NamedTuple):
     blocks: Sequence[MatchedBlock]
 
 
-class _Line(NamedTuple):
+class _SourceLine(NamedTuple):
     """A line: its number in its file, its bounds in the text, the file where one begins, whether a block is near."""
 
     number: int
@@ -80,7 +80,7 @@ def _show_text(text: MatchedText, own: str, other: str) -> str:
     )
 
 
-def _lines(text: MatchedText) -> Iterator[_Line]:
+def _lines(text: MatchedText) -> Iterator[_SourceLine]:
     """Yield the lines of a text. A line that is near no block may be left out or folded."""
     starts = [0]
     while (end := text.text.find("\n", starts[-1])) >= 0:
@@ -97,10 +97,10 @@ def _lines(text: MatchedText) -> Iterator[_Line]:
     begins, number = {start: name for name, start in text.files}, 0
     for at, (start, end) in enumerate(bounds):
         number = 1 if start in begins else number + 1
-        yield _Line(number, start, end - 1, begins.get(start, ""), at in touched)
+        yield _SourceLine(number, start, end - 1, begins.get(start, ""), at in touched)
 
 
-def _show_lines(text: MatchedText, lines: Sequence[_Line], own: str, other: str) -> Iterator[str]:
+def _show_lines(text: MatchedText, lines: Sequence[_SourceLine], own: str, other: str) -> Iterator[str]:
     """Yield the HTML of the lines; far from blocks they are folded or, of a long text, left out."""
     several, shown, block, at = len(text.files) > 1, 0, 0, 0
     while at < len(lines) and shown < LINES:
@@ -123,8 +123,8 @@ def _show_lines(text: MatchedText, lines: Sequence[_Line], own: str, other: str)
         yield f'<p class="cut">… {counted(len(lines) - at, "more line")} …</p>'
 
 
-def _show_line(text: MatchedText, line: _Line, block: int, own: str, other: str, several: bool) -> tuple[str, int]:
-    """Render a line, and return the number of the first block that ends behind it; `block` is at most that of this one."""
+def _show_line(text: MatchedText, line: _SourceLine, block: int, own: str, other: str, several: bool) -> tuple[str, int]:
+    """Render a line, and return the number of the first block that ends behind it; `block` is at most the first of this one."""
     pieces, place = list[str](), line.start
     while block < len(text.blocks) and text.blocks[block].start <= line.end:
         each = text.blocks[block]

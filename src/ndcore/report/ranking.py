@@ -64,7 +64,7 @@ def ranking_page(
     told = "".join(f"<li>{show_text(note)}</li>" for note in notes)
     sections = [
         *([f'<ul class="notes">{told}</ul>'] if told else []),
-        show_section("groups", "Groups of equal or nearly equal submissions", _show_groups(groups[:GROUPS], grouped)),
+        show_section("groups", "Groups of copies and near copies", _show_groups(groups[:GROUPS], grouped)),
         show_section("pairs", "Pairs", _show_pairs(pairs[:ROWS], ranked)),
         show_section("making", "How this was made", show_making([*parameters, *versions()])),
     ]
