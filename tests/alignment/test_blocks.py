@@ -1,4 +1,4 @@
-"""TokenBlocks of two documents: what they cover, and that equal numbers are equal tokens."""
+"""Blocks of two documents: what they cover, and that equal numbers are equal tokens."""
 
 from __future__ import annotations
 

@@ -162,7 +162,8 @@ def test_what_cannot_be_read_is_named(capsys, monkeypatch):
     Path("in/what.xyz").unlink()
     put({"in/long.py": "x = 1\n" * 2000})
     assert run("rank", "in", "-o", "out", "--max-program", "10K") == 1
-    assert "in/long.py: has 12,000 bytes, and a program may have 10,240 bytes; raise --max-program" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "in/long.py: has 12,000 bytes, and a program may have 10,240 bytes; raise --max-program" in told
     put({"in/what.xyz": "a b c"})
     found = account(capsys, "in", "--max-program", "10K", "--on-error", "skip")
     assert [(row["path"], row["reason"][:9]) for row in found["rejected"]] == [

@@ -1,12 +1,12 @@
 """Exercise: count the words of a text, and print the most frequent ones."""
 
 import sys
+from pathlib import Path
 
 
 def read_text(path):
     """Read a file."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    return Path(path).read_text(encoding="utf-8")
 
 
 def main():

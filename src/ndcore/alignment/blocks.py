@@ -17,7 +17,7 @@ class TokenBlock(NamedTuple):
     ----------
     first, last : int
     number : int
-        TokenBlocks with the same number, 1 or more, have equal tokens.
+        Blocks with the same number, 1 or more, have equal tokens.
     repeat : bool
         True: the tokens of this number, or a part of them, in a further place.
     """
@@ -46,7 +46,7 @@ def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
     """Find the blocks of two documents, given the fingerprints of them that count.
 
     A fingerprint that both have stands for `width` tokens in each. Fingerprints that follow one another in both documents,
-    at the same distances and without a token between them, make one block. TokenBlocks are numbered 1, 2, … in the order of a.
+    at the same distances and without a token between them, make one block. Blocks are numbered 1, 2, … in the order of a.
     Each number occurs once in each document with equal tokens, and again, with ``repeat``, where these or a part of them
     are repeated. Of two blocks that would overlap the earlier one keeps the tokens.
 

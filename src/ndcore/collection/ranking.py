@@ -91,7 +91,7 @@ class Ranking(Frozen):
         Returns
         -------
         TokenBlocks
-            ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. TokenBlocks with
+            ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. Blocks with
             the same number have equal tokens. Of a document that is shorter than a shingle, last is the width of a shingle.
 
         Raises
@@ -186,8 +186,8 @@ def rank_pairs(
     >>> ranking = rank_pairs(answers, Winnower(window=2, shingling=Shingling(width=3)))
     >>> ranking.pairs.a, ranking.pairs.b
     (array([0]), array([2]))
-    >>> ranking.blocks(0, 2)
-    TokenBlocks(a=[TokenBlock(first=0, last=5, number=1, repeat=False)], b=[TokenBlock(first=1, last=6, number=1, repeat=False)])
+    >>> ranking.blocks(0, 2).b
+    [TokenBlock(first=1, last=6, number=1, repeat=False)]
     """
     most = checked_int("max_holders", max_holders, 2, 2**32 - 1)
     check_choice("by", by, ORDERS)

@@ -124,7 +124,7 @@ def _show_lines(text: MatchedText, lines: Sequence[_SourceLine], own: str, other
 
 
 def _show_line(text: MatchedText, line: _SourceLine, block: int, own: str, other: str, several: bool) -> tuple[str, int]:
-    """Render a line, and return the number of the first block that ends behind it; `block` is at most the first of this one."""
+    """Render a line, and return the place of the first block that ends behind it. `block`: no block before ends here."""
     pieces, place = list[str](), line.start
     while block < len(text.blocks) and text.blocks[block].start <= line.end:
         each = text.blocks[block]

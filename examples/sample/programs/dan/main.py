@@ -2,14 +2,14 @@
 
 import heapq
 import sys
+from pathlib import Path
 
 from words import split_words
 
 
 def read_text(path):
     """Read a file."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    return Path(path).read_text(encoding="utf-8")
 
 
 def main():
