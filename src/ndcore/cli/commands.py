@@ -318,7 +318,8 @@ class RankOptions(ReadingOptions):
         "resemblance of the fingerprints from which submissions are a group (default 0.9)", metavar="T",
         parse=values.threshold, default=0.9)
     width: int | None = option(SHINGLES,
-        "tokens per shingle, of which a fingerprint is made (default 5 words, or 12 tokens of a program)", metavar="W", parse=values.window)
+        "tokens per shingle, of which a fingerprint is made (default 5 words, or 12 tokens of a program)", metavar="W",
+        parse=values.window)
     window: int | None = option(SHINGLES,
         "fingerprints of which one is kept, at most W: common runs of N + W - 1 tokens are seen for certain (default 4, or "
         "8 of programs)", metavar="N", parse=values.window)
