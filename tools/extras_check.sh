@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-all=(cli client metrics parquet plot remote scrapy serve spark stem store web)
+all=(cli client code metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
 
 first_example() {    # of an extra; Python, run in an empty folder beside notices.jsonl
@@ -45,6 +45,14 @@ class Answer(http.server.BaseHTTPRequestHandler):
 server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 assert len(nd.ServiceClient(f"http://127.0.0.1:{server.server_port}", "token")) == 3
+PYTHON
+        ;;
+        code) cat << 'PYTHON'
+import pathlib
+for name, program in (("a.py", "def area(w, h): return w * h + w - h"), ("b.py", "def f(a, b): return a * b + a - b  # mine")):
+    pathlib.Path(name).write_text(program)
+command("rank", "a.py", "b.py", "-o", "ranked")
+assert pathlib.Path("ranked/views/group-1.html").exists()
 PYTHON
         ;;
         metrics) cat << 'PYTHON'

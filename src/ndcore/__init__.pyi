@@ -69,6 +69,8 @@ from ndcore.store.sharded import ShardedStore as ShardedStore
 from ndcore.store.store import Store as Store
 from ndcore.store.verdict import Verdict as Verdict
 from ndcore.store.verdict import Version as Version
+from ndcore.text.lexing import LexedProgram as LexedProgram
+from ndcore.text.lexing import lex as lex
 from ndcore.text.resemblance import containment as containment
 from ndcore.text.resemblance import jaccard as jaccard
 from ndcore.text.resemblance import resemblance as resemblance

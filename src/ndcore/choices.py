@@ -29,6 +29,19 @@ AGREEMENTS: Final = {
     "negations": "the sequence of its words of negation",
 }
 
+ORDERS = ("common", "larger", "mean")  # of ranked pairs: by the number in common, by the larger share, by the mean share
+
+# Languages of programs, by their names in Pygments, and the suffixes of their files; suffixes of files of text.
+LANGUAGES: Final = {
+    "python": ("py", "pyw", "pyi"), "java": ("java",), "c": ("c", "h"),
+    "cpp": ("cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx"), "csharp": ("cs",), "javascript": ("js", "mjs", "cjs"),
+    "typescript": ("ts",), "go": ("go",), "rust": ("rs",), "ruby": ("rb",), "php": ("php",), "kotlin": ("kt", "kts"),
+    "swift": ("swift",), "scala": ("scala",), "haskell": ("hs",), "ocaml": ("ml", "mli"), "lua": ("lua",),
+    "perl": ("pl", "pm"), "r": ("r",), "julia": ("jl",), "sql": ("sql",), "bash": ("sh", "bash"), "scheme": ("scm",),
+    "racket": ("rkt",),
+}
+TEXT_SUFFIXES = ("txt", "text", "md", "markdown", "rst", "tex")
+
 COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}  # of files, by suffix
 
 HTML_PARTS = ("page", "main")  # what is text in HTML

@@ -34,7 +34,7 @@ NAMES = [
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
     "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
     "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf", "Winnower", "Winnowed", "contamination",
-    "Contamination", "rank_pairs", "Ranking",
+    "Contamination", "rank_pairs", "Ranking", "lex", "LexedProgram",
     "collapse", "Collapsed", "Resampled",
 ]  # fmt: skip
 MODULES = sorted(

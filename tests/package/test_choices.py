@@ -39,6 +39,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("near_duplicates", "cluster"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("near_duplicates", "verify"): lambda **x: nd.near_duplicates(TEXTS, **x),
         ("repeats", "keep"): lambda **x: nd.repeats(TEXTS, **x),
+        ("rank_pairs", "by"): lambda **x: nd.rank_pairs(TEXTS, **x),
         ("collapse", "drop"): lambda **x: nd.collapse(TEXTS, **x),
         ("cluster", "method"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "policy"): lambda **x: nd.cluster(TEXTS, **x),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, KEYS, SCOPES
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, KEYS, LANGUAGES, ORDERS, SCOPES
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -284,6 +284,48 @@ class SourcesOptions(DocumentOptions):
         "field or column of FILE that holds the text (default: as --text-field; repeatable)", metavar="FIELD")
     item_id_field: str | None = option(INPUT,
         "field or column of FILE that holds the id (default: as --id-field)", metavar="FIELD")
+
+
+@command("rank", "rank pairs of programs or essays by what they have in common", "rank.run_rank", reads=DOCUMENTS,
+         epilog="OUTDIR gets index.html, the page of the ranking; views/, pages that show the first pairs and groups side "
+                "by side; pairs.csv, groups.csv and summary.json. Programs need the extra code.")
+class RankOptions(ReadingOptions):
+    """Rank the pairs of submissions by the passages that they have in common, for people to look at: copied programs,
+    essays, answers. Equal or nearly equal ones are groups. Of one directory each file and each folder is a submission, of
+    several inputs each input; each record of a file is one.
+    """
+
+    inputs: list[str] = argument("IN", "submissions", nargs="+")
+    output: str = option(OUTPUT, "directory to write; it must not exist", "-o", metavar="OUTDIR", required=True)
+    overwrite: bool = option(OUTPUT, "replace OUTDIR if ndcore wrote it")
+    pairs: int = option(OUTPUT, "pairs to list at most, the first ones (default 10000)", metavar="N", parse=values.whole,
+        default=10_000)
+    views: int = option(OUTPUT, "pairs, and groups, that have a page with both side by side (default 20)", metavar="N",
+        parse=values.integer(0, 10_000), default=20)
+    json: bool = option(OUTPUT, "print summary.json instead of the report")
+    language: str | None = option("ranking",
+        "language of all files: text, whose tokens are words, or a language of programs (default: by their suffixes)",
+        choices=("text", *LANGUAGES))
+    template: list[str] = option("ranking",
+        "text or code that was given to all, which does not count", metavar="FILE", nargs="+", many=True)
+    by: Literal["larger", "mean"] = option("ranking",
+        "order of the pairs: by the larger of both shares of fingerprints in common, or by their mean (default mean)",
+        choices=ORDERS[1:], default="mean")
+    max_holders: int = option("ranking",
+        "what more than N submissions have does not count; a group is one of them (default 10)", metavar="N",
+        parse=values.integer(2, 2**32 - 1), default=10)
+    group_threshold: float = option("ranking",
+        "resemblance of the fingerprints from which submissions are a group (default 0.9)", metavar="T",
+        parse=values.threshold, default=0.9)
+    width: int | None = option(SHINGLES,
+        "tokens per shingle, of which a fingerprint is made (default 5 words, or 12 tokens of a program)", metavar="W",
+        parse=values.window)
+    window: int | None = option(SHINGLES,
+        "fingerprints of which one is kept, at most W: common runs of N + W - 1 tokens are seen for certain (default 4, or "
+        "8 of programs)", metavar="N", parse=values.window)
+    max_program: int = option("ranking",
+        "a longer program is an error, or with --on-error skip left out (default 1M)", metavar="SIZE", parse=values.memory,
+        default=1 << 20)
 
 
 @command("compare", "compare two documents side by side", "compare.run_compare")

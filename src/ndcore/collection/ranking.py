@@ -1,16 +1,20 @@
-"""Rank pairs of documents by the passages that they have in common, as MOSS ranks programs."""
+"""Rank pairs of documents by the passages that they have in common, as MOSS ranks programs, and group copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from ndcore._sets import distinct
-from ndcore._types import Bools, Ints, Text, UInts
-from ndcore.checks import checked_int
+from ndcore._sets import common, distinct
+from ndcore._types import Bools, Floats, Ints, Text, UInts
+from ndcore.alignment.blocks import PlacedValues, TokenBlocks, find_blocks
+from ndcore.checks import check_choice, checked_int, checked_threshold
+from ndcore.choices import ORDERS
 from ndcore.collection.cluster import PAIR_BYTES, RANGE, ROOM, cut_into_parts
+from ndcore.collection.near_equal import group_nearly_equal
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps
 from ndcore.human import counted
 from ndcore.pairs.scored import Holders
@@ -21,35 +25,93 @@ from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 
+_LEADING: dict[str, Callable[[Overlaps], Ints | Floats]] = {  # what decides the place of a pair, by the names of ORDERS
+    "common": lambda overlaps: overlaps.common, "larger": lambda overlaps: overlaps.contained,
+    "mean": lambda overlaps: overlaps.mean,
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Frozen):
-    """Pairs of documents with fingerprints in common, the most in common first.
+    """Pairs of documents with fingerprints in common, the most in common first, and groups of nearly equal documents.
 
     Attributes
     ----------
     pairs : CountedPairs
         ``a`` < ``b``, the positions of two documents, and ``overlaps``: ``common``, ``in_a`` and ``in_b``, numbers of
-        distinct fingerprints that count, with their shares ``a_in_b``, ``b_in_a`` and ``resemblance``. Descending by
-        ``common``, then ascending by a and b.
+        distinct fingerprints that count, with their shares ``a_in_b``, ``b_in_a``, ``mean`` and ``resemblance``. Descending
+        by `by`, then by ``common``, then ascending by a and b.
     common : CommonValues
-        ``value``, ``holders`` and ``example`` (a document) of the fingerprints that do not count because more than
-        `max_holders` documents have them, most holders first.
+        ``value``, ``holders`` (groups) and ``example`` (a document) of the fingerprints that do not count because more than
+        `max_holders` groups have them, most holders first.
     sketches : Winnowed
         All fingerprints of the documents, and where they stand.
     max_holders : int
+    labels : ndarray of int64 (n,)
+        The first document of the group of each document; its own position where it is alone.
+    resemblances : ndarray of float64 (n,)
+        Of each document to this first one, by the fingerprints that no exception has; 1.0 where it is alone.
+    left_out : ndarray of uint64
+        All fingerprints that do not count, ascending: the exceptions have them, or they are in `common`.
+    by : "common", "larger" or "mean"
     """
 
     pairs: CountedPairs
     common: CommonValues
     sketches: Winnowed
     max_holders: int
+    labels: Ints
+    resemblances: Floats
+    left_out: UInts
+    by: str
 
     def __len__(self) -> int:
         return len(self.pairs.a)
 
     def __repr__(self) -> str:
-        return f"<Ranking of {counted(len(self.sketches), 'document')}: {counted(len(self), 'pair')}>"
+        groups = len(self.groups)
+        grouped = f", {counted(groups, 'group')}" if groups else ""
+        return f"<Ranking of {counted(len(self.sketches), 'document')}: {counted(len(self), 'pair')}{grouped}>"
+
+    @property
+    def groups(self) -> list[Ints]:
+        """The positions of the documents of each group of at least two, ascending; the largest group first."""
+        order = np.argsort(self.labels, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(self.labels[order])) + 1)
+        return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
+
+    def blocks(self, a: int, b: int) -> TokenBlocks:
+        """Find the blocks of tokens that two documents have in common, by the fingerprints that count.
+
+        Parameters
+        ----------
+        a, b : int
+            Positions of documents.
+
+        Returns
+        -------
+        TokenBlocks
+            ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. Blocks with
+            the same number have equal tokens. Of a document that is shorter than a shingle, last is the width of a shingle.
+
+        Raises
+        ------
+        IndexError, TypeError
+            There is no such document.
+
+        Notes
+        -----
+        O(n log n) for n fingerprints. At each end of a common run up to ``window`` − 1 tokens may be in no block. A
+        fingerprint that repeats in a document is found where it was selected.
+        """
+        sides = []
+        for name, at in (("a", a), ("b", b)):
+            position = checked_int(name, at, 0, len(self.sketches) - 1)
+            assert self.sketches.offsets is not None
+            own = slice(*self.sketches.offsets[position : position + 2].tolist())
+            counting = ~np.isin(self.sketches.values[own], self.left_out)
+            sides.append(PlacedValues(self.sketches.values[own][counting], self.sketches.positions[own][counting]))
+        return find_blocks(sides[0], sides[1], self.sketches.recipe["shingling"]["width"])
 
 
 def rank_pairs(
@@ -58,6 +120,8 @@ def rank_pairs(
     *,
     max_holders: int = 10,
     exceptions: Iterable[Text] | Winnowed | None = None,
+    group_threshold: float | None = None,
+    by: Literal["common", "larger", "mean"] = "common",
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Ranking:
@@ -72,12 +136,22 @@ def rank_pairs(
         The documents, or their fingerprints.
     winnower : Winnower, optional
         None: ``Winnower()``, or what made the fingerprints. For programs, a shingling whose unit is a lexer sees through
-        new names and comments; one of characters needs no lexer.
+        new names and comments (`lex`); one of characters needs no lexer.
     max_holders : int
-        A fingerprint of more documents does not count: what many write was given to them, or is how the language is written.
-        At least 2.
+        A fingerprint of more documents, or groups, does not count: what many write was given to them, or is how the language
+        is written. At least 2.
     exceptions : iterable of str or bytes, or Winnowed, optional
-        Documents whose fingerprints do not count, such as the exercise and the code that came with it.
+        Documents whose fingerprints do not count, such as the exercise and the code that came with it. Where their text ends
+        in a document, windows reach beyond it, and other shingles may be selected than in the exception alone: fingerprints
+        of a Winnower with ``window=1``, which are all shingles, leave all of it out.
+    group_threshold : float, optional
+        Documents whose sets of fingerprints, without exceptions, have at least this resemblance to the first document of
+        a group are of this group. A group counts as one holder; of its documents the first that has a fingerprint stands for
+        it, and pairs are of documents that stand for one, of two groups. Without it each document is a group, so
+        more than `max_holders` copies of one text are not listed.
+    by : "common", "larger" or "mean"
+        What decides the order: the number in common, the larger of both shares, or their mean. Equal pairs follow by the
+        number in common.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -96,8 +170,9 @@ def rank_pairs(
 
     Notes
     -----
-    O(f log f) for f fingerprints, and O(f · max_holders) for pairs. A share is of fingerprints, not an estimate of the
-    resemblance (see `Winnowed`).
+    O(f log f) for f fingerprints, O(f · max_holders) for pairs, and for groups as many comparisons as `PrefixFilter` leaves
+    between documents and the first ones of groups. A share is of fingerprints, not an estimate of the resemblance (see
+    `Winnowed`).
 
     References
     ----------
@@ -111,20 +186,30 @@ def rank_pairs(
     >>> ranking = rank_pairs(answers, Winnower(window=2, shingling=Shingling(width=3)))
     >>> ranking.pairs.a, ranking.pairs.b
     (array([0]), array([2]))
+    >>> ranking.blocks(0, 2).b
+    [TokenBlock(first=1, last=6, number=1, repeat=False)]
     """
     most = checked_int("max_holders", max_holders, 2, 2**32 - 1)
+    check_choice("by", by, ORDERS)
+    threshold = None if group_threshold is None else checked_threshold(group_threshold)
     if winnower is not None and not isinstance(winnower, Winnower):
         raise TypeError(f"winnower must be a Winnower or None, got {type(winnower).__name__}")
     sketches = _winnowed("texts", texts, winnower, threads, progress)
     known = np.empty(0, np.uint64)
     if exceptions is not None:
-        known = _winnowed("exceptions", exceptions, winnower or sketches.recipe, threads, None).values
+        known = np.unique(_winnowed("exceptions", exceptions, winnower or sketches.recipe, threads, None).values)
     values, documents = _distinct(sketches, known)
     n = len(sketches)
-    holders = Holders(values, documents, n, most)
-    counting = documents[~np.isin(values, holders.common[:, 0])]
-    sizes = np.bincount(counting, minlength=n)
-    return Ranking(_ranked(holders, sizes), CommonValues.sorted(holders.common), sketches, most)
+    labels, resemblances, standing = np.arange(n), np.ones(n), np.arange(len(values))
+    if threshold is not None:
+        labels, resemblances = group_nearly_equal(values, _offsets(documents, n), threshold)
+        standing = _find_standing(values, labels[documents])
+    holders = Holders(values[standing], documents[standing], n, most)
+    counting = ~np.isin(values, holders.common[:, 0])
+    values, documents = values[counting], documents[counting]
+    left_out = np.union1d(known, holders.common[:, 0])
+    pairs = _ranked(holders, values, _offsets(documents, n), by)
+    return Ranking(pairs, CommonValues.sorted(holders.common), sketches, most, labels, resemblances, left_out, by)
 
 
 def _winnowed(
@@ -134,7 +219,10 @@ def _winnowed(
     """Return the fingerprints of texts by a winnower, a recipe or the default; or the given ones, if these are of it."""
     if isinstance(texts, Winnowed):
         if winnower is not None:
-            (winnower.recipe if isinstance(winnower, Winnower) else winnower).check(texts.recipe)
+            recipe = winnower.recipe if isinstance(winnower, Winnower) else winnower
+            if name == "exceptions" and texts.recipe["window"] == 1:  # all shingles
+                recipe = Recipe({**recipe.parameters, "window": 1})
+            recipe.check(texts.recipe)
         return texts
     if isinstance(texts, Sketches):
         raise TypeError(f"{name} are {texts.recipe['kind']} sketches; give documents, or Winnowed, which a Winnower makes")
@@ -154,12 +242,25 @@ def _distinct(sketches: Winnowed, known: UInts) -> tuple[UInts, Ints]:
     return values[new], documents[new]
 
 
-def _ranked(holders: Holders, sizes: Ints) -> CountedPairs:
-    """Count all pairs, and sort them."""
+def _offsets(documents: Ints, n: int) -> Ints:
+    """Return where the entries of each of n documents begin and end, given the document of each, ascending."""
+    return np.searchsorted(documents, np.arange(n + 1)).astype(np.int64)
+
+
+def _find_standing(values: UInts, groups: Ints) -> Ints:
+    """Find the entries that stand for their groups: of each value and group the first. Ascending."""
+    order = np.lexsort((groups, values))
+    first: Bools = (np.diff(values[order], prepend=~values[order[:1]]) != 0) | (np.diff(groups[order], prepend=-1) != 0)
+    return np.sort(order[first])
+
+
+def _ranked(holders: Holders, values: UInts, offsets: Ints, by: str) -> CountedPairs:
+    """Count what all pairs have in common, and sort them."""
     cuts = cut_into_parts(holders.volume, RANGE, PAIR_BYTES, None)
     parts = [slice(first, last) for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]
+    sizes = np.diff(offsets)
     pairs = CountedPairs.joined([
-        CountedPairs(a, b, Overlaps(common, sizes[a], sizes[b]))
-        for part in parts for a, b, common in holders.pairs(part, ROOM)
+        CountedPairs(a, b, Overlaps(common(values, offsets, a, b), sizes[a], sizes[b]))
+        for part in parts for a, b, _ in holders.pairs(part, ROOM)
     ])
-    return pairs.where(np.argsort(-pairs.overlaps.common, kind="stable"))
+    return pairs.where(np.lexsort((pairs.b, pairs.a, -pairs.overlaps.common, -_LEADING[by](pairs.overlaps))))

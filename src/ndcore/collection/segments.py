@@ -43,6 +43,11 @@ class Overlaps(NamedTuple):
         return _ratio(self.common, self.in_b)
 
     @property
+    def mean(self) -> Floats:
+        """The mean of both containments; nan where one is."""
+        return (self.a_in_b + self.b_in_a) / 2
+
+    @property
     def contained(self) -> Floats:
         """The larger containment: of the smaller sample in the larger."""
         return _ratio(self.common, np.minimum(self.in_a, self.in_b))

@@ -1,19 +1,11 @@
 """Worker processes that extract the text of HTML, because extraction holds the GIL.
 
-A pool of ``multiprocessing`` would import the main module of the caller again, and one of ``concurrent.futures`` breaks as
-a whole when a worker dies, without naming the page; so these workers are started here and answer over pipes. A worker ends
-when its standard input is closed, also if its parent was killed. The system ends a worker that spends more than SECONDS
-of CPU on one page (`signal.setitimer`, which Windows does not have): this page is refused, and the others are read again.
-CPU and not the clock is counted, so a job that was stopped or a busy machine refuses nothing.
+A page on which a worker spends more than SECONDS of CPU, or crashes, is refused, and the others are read again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import pickle
 import queue
-import signal
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -21,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from ndcore.files.bounded_process import BoundedProcess, ProcessEnded, serve_answers
 from ndcore.files.errors import DocumentError
 from ndcore.files.html_text import make_html_reader
 from ndcore.files.records import Record, RecordError
@@ -34,7 +27,6 @@ SECONDS = 30  # of CPU for a page; the worst page that a parser sees takes about
 _SERVE = "import sys; sys.path[:] = sys.argv[2:]; from ndcore.files.html_workers import serve; serve(sys.argv[1])"
 
 Other = TypeVar("Other")
-Reader = Callable[[str | bytes, str | None], Extracted]
 Page = tuple[str | bytes, str | None]  # HTML, and the charset that its sender named
 Answer = tuple[str, bool, str, bool] | Exception  # what `Extracted.of` needs, or why there is no text
 
@@ -72,8 +64,8 @@ class HtmlWorkers:
         self._part, self._count = part, count if sys.executable and not getattr(sys, "frozen", False) else 0
         self._alone = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
-        self._workers: list[_Worker] = []
+        self._idle: queue.SimpleQueue[BoundedProcess | None] = queue.SimpleQueue()
+        self._workers: list[BoundedProcess] = []
         self._lock, self._closing = threading.Lock(), False  # no worker starts after `close` has killed them
 
     def texts(self, path: str, items: Iterable[Html | Other]) -> Iterator[Any]:
@@ -146,30 +138,30 @@ class HtmlWorkers:
                 worker = worker or self._start(path)
                 try:
                     answers += worker.ask(asked)
-                except _Ended as ended:
+                except ProcessEnded as ended:
                     worker = None
                     if again:
-                        answers.append(RecordError(str(ended)))
+                        answers.append(RecordError(_explain(ended)))
                     else:
                         tries += [([page], True) for page in reversed(asked)]
         finally:
             self._idle.put(worker)
         return answers
 
-    def _start(self, path: str) -> _Worker:
+    def _start(self, path: str) -> BoundedProcess:
         """Start a worker."""
         with self._lock:
             if self._closing:
                 raise DocumentError(path, None, "reading was ended")
             try:
-                worker = _Worker(self._part)
+                worker = BoundedProcess(_SERVE, self._part)
             except OSError as error:
                 raise DocumentError(path, None, f"no process can be started to extract the text of HTML: {error}") from error
             self._workers.append(worker)
         try:
             worker.ask([])
-        except _Ended as ended:
-            raise DocumentError(path, None, f"{ended}, before it had read any page") from ended
+        except ProcessEnded as ended:
+            raise DocumentError(path, None, f"{_explain(ended)}, before it had read any page") from ended
         return worker
 
     def close(self) -> None:
@@ -189,42 +181,9 @@ class HtmlWorkers:
         self._idle = queue.SimpleQueue()
 
 
-class _Ended(Exception):
-    """A worker ended; the message says how."""
-
-    def __init__(self, code: int) -> None:
-        timed_out = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
-        reason = f"it takes more than {SECONDS} seconds of CPU" if timed_out else f"its process ended (exit code {code})"
-        super().__init__(f"the text of HTML could not be extracted: {reason}")
-
-
-class _Worker:
-    """A process that runs `serve`."""
-
-    def __init__(self, part: str) -> None:
-        command = [sys.executable, "-c", _SERVE, part, *sys.path]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def ask(self, pages: list[Page]) -> list[Answer]:
-        """Return the answers for some pages. Raises _Ended."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        try:
-            pickle.dump(pages, self.process.stdin, pickle.HIGHEST_PROTOCOL)
-            self.process.stdin.flush()
-            answers: list[Answer] = pickle.load(self.process.stdout)  # of our own process
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.close()
-            raise _Ended(self.process.returncode) from None
-        return answers
-
-    def close(self) -> None:
-        """End the process, and wait for it."""
-        for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
-        self.process.wait()
+def _explain(ended: ProcessEnded) -> str:
+    """Say why there is no text."""
+    return f"the text of HTML could not be extracted: {ended.explain(SECONDS)}"
 
 
 def _finish_batch(batch: list[Any], answers: Future[list[Answer]] | None) -> Iterator[Any]:
@@ -246,22 +205,11 @@ def _finish_batch(batch: list[Any], answers: Future[list[Answer]] | None) -> Ite
 
 def serve(part: str) -> None:
     """Extract texts, as a worker, until the standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
-    given, answers = sys.stdin.buffer, sys.stdout.buffer
     html = make_html_reader("standard input", part)
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
-            pages = pickle.load(given)  # of the parent
-            pickle.dump([_extract(html, *page) for page in pages], answers, pickle.HIGHEST_PROTOCOL)
-            answers.flush()
 
+    def extract(page: Page) -> Answer:
+        """Extract the text of a page."""
+        text = html(*page)
+        return str(text), text.fell_back, text.page_title, text.by_tags
 
-def _extract(html: Reader, source: str | bytes, charset: str | None) -> Answer:
-    """Extract the text of a page within SECONDS; an error is raised again by the parent."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    try:
-        text = html(source, charset)
-    except Exception as error:
-        return error
-    return str(text), text.fell_back, text.page_title, text.by_tags
+    serve_answers(extract, SECONDS)

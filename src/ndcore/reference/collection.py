@@ -236,18 +236,48 @@ class CommonFingerprints(NamedTuple):
     in_b: int
 
 
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Return the shares of the fingerprints of a, and of b, that both have."""
+        return self.common / self.in_a, self.common / self.in_b
+
+
+ORDERS = {  # how far up a pair stands, before the number in common, a and b decide
+    "common": lambda pair: pair.common,
+    "larger": lambda pair: max(pair.shares),
+    "mean": lambda pair: sum(pair.shares) / 2,
+}
+
+
+def group_nearly_equal(own: Sequence[Collection[int]], threshold: float) -> list[int]:
+    """Group documents by the sets of their fingerprints: a star at each first document, as `clustering.star` has it.
+
+    A document without fingerprints is alone. Return the first document of the group of each.
+    """
+    sets = [set(values) for values in own]
+    near = [(a, b, ratio(len(sets[a] & sets[b]), len(sets[a] | sets[b]))) for a, b in combinations(range(len(sets)), 2)
+            if sets[a] & sets[b]]
+    return clustering.star(len(sets), [pair for pair in near if pair[2] >= threshold])
+
+
 def rank_pairs(
-    documents: Sequence[Selected], max_holders: int, exceptions: Collection[Selected] = ()
+    documents: Sequence[Selected], max_holders: int, exceptions: Collection[Selected] = (),
+    group_threshold: float | None = None, by: Literal["common", "larger", "mean"] = "common",
 ) -> list[CommonFingerprints]:
     """List the pairs that have a fingerprint in common, the most in common first; equal ones by a, then b.
 
-    Fingerprints of the exceptions, and those that more than ``max_holders`` documents have, do not count.
+    Fingerprints of the exceptions, and those that more than ``max_holders`` groups have, do not count. Of each group the
+    first document that has a fingerprint stands for it, and only documents that stand for it are a pair. Without
+    ``group_threshold`` every document is a group.
     """
     excepted = {z for selected in exceptions for z, _ in selected}
     own = [{z for z, _ in selected} - excepted for selected in documents]
-    holders = Counter(z for values in own for z in values)
-    own = [{z for z in values if holders[z] <= max_holders} for values in own]
-    pairs = [
-        CommonFingerprints(a, b, len(own[a] & own[b]), len(own[a]), len(own[b])) for b in range(len(own)) for a in range(b)
-    ]
-    return sorted((pair for pair in pairs if pair.common), key=lambda pair: (-pair.common, pair.a, pair.b))
+    labels = range(len(own)) if group_threshold is None else group_nearly_equal(own, group_threshold)
+    stand: dict[int, dict[int, int]] = {}  # fingerprint -> group -> the first document of the group that has it
+    for i, values in enumerate(own):
+        for z in values:
+            stand.setdefault(z, {}).setdefault(labels[i], i)
+    own = [{z for z in values if len(stand[z]) <= max_holders} for values in own]
+    met = {tuple(sorted(pair)) for at in stand.values() if len(at) <= max_holders for pair in combinations(at.values(), 2)}
+    pairs = [CommonFingerprints(a, b, len(own[a] & own[b]), len(own[a]), len(own[b])) for a, b in met]
+    return sorted(pairs, key=lambda pair: (-ORDERS[by](pair), -pair.common, pair.a, pair.b))

@@ -27,6 +27,19 @@ def show_grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind:
     return f"<table{about}><caption>{caption}</caption><thead><tr>{names}</tr></thead>\n<tbody>{lines}</tbody></table>"
 
 
+def show_sortable(caption: str, heads: Sequence[tuple[str, bool]], lines: str, noun: str, filter: str) -> str:
+    """Render a table that the script of the page sorts, with a filter of its rows.
+
+    `noun` is what a row is, in the plural, and `filter` says what to type. Cells may have ``data-value``, the number to sort
+    by, and for narrow screens, where each row is a block, ``data-name`` or ``data-unit``, shown before and behind the value.
+    """
+    return (
+        f'<div class="card"><p class="filter" hidden><label>Filter <input type="search" autocomplete="off" '
+        f'placeholder="{filter}"></label> <output data-noun="{noun}"></output></p>'
+        f'<div class="wide">{show_grid(caption, heads, lines, "sortable")}</div></div>'
+    )
+
+
 def right_class(right: bool) -> str:
     """Return the attribute of a cell with a number."""
     return ' class="number"' if right else ""

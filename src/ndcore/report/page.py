@@ -21,6 +21,7 @@ from ndcore.report.elements import (
     show_section,
     show_share,
     show_snippet,
+    show_sortable,
     show_tables,
     show_text,
     three_decimals,
@@ -152,11 +153,7 @@ def _clusters(report: Report) -> str:
     lowest = f"Lowest {report.score or 'resemblance'}"
     heads = ("Documents", True), ("Representative", False), ("Members", False), (lowest, True)
     lines = "".join(_cluster(i, cluster, names, report.score) for i, cluster in enumerate(report.clusters, 1))
-    return (
-        '<div class="card"><p class="filter" hidden><label>Filter <input type="search" autocomplete="off" '
-        'placeholder="words of a name or a text"></label> <output></output></p>'
-        f'<div class="wide">{show_grid(caption, heads, lines, "sortable")}</div></div>'
-    )
+    return show_sortable(caption, heads, lines, "clusters", "words of a name or a text")
 
 
 def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | None) -> str:
@@ -168,7 +165,8 @@ def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | 
     link = f'<p class="small"><a href="#view-{number}">side by side</a></p>' if cluster.view else ""
     lowest = -1.0 if math.isnan(cluster.lowest) else cluster.lowest
     return (
-        f'<tr id="cluster-{number}"><td class="number" data-value="{cluster.documents}">{cluster.documents:,}</td>'
+        f'<tr id="cluster-{number}"><td class="number" data-value="{cluster.documents}" data-unit="documents">'
+        f'{cluster.documents:,}</td>'
         f'<td class="representative"><strong>{show_name(cluster.name)}</strong>{note}{snippet}'
         f"{_members(cluster, score)}</td>"
         f'<td data-value="{sum(cluster.verdicts.values())}">{bar}<span class="small">{classes}</span>{link}</td>'

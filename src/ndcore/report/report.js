@@ -31,7 +31,7 @@ for (const table of document.querySelectorAll('table.sortable')) {
       row.hidden = !words.every(word => text.includes(word));
       shown += !row.hidden;
     }
-    output.textContent = words.length ? `${shown} of ${rows.length} clusters` : '';
+    output.textContent = words.length ? `${shown} of ${rows.length} ${output.dataset.noun}` : '';
   });
 }
 const open = () => {

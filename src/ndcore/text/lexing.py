@@ -1,0 +1,122 @@
+"""Programs to tokens that stay when names, literals, comments and layout change, by the lexers of Pygments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ndcore._types import Ints
+from ndcore.checks import check_choice, imported
+from ndcore.choices import LANGUAGES
+
+NAME, NUMBER, STRING, DIRECTIVE, UNKNOWN = "N", "0", "S", "P", "?"  # no keyword is one of these: keywords are in lower case
+
+
+class LexedProgram(NamedTuple):
+    """A program as tokens.
+
+    Attributes
+    ----------
+    text : str
+        The symbol of each token, one a line: the document of ``Shingling("line")``.
+    starts, ends : ndarray of int64 (tokens,)
+        Token i is ``program[starts[i]:ends[i]]``, in characters.
+    """
+
+    text: str
+    starts: Ints
+    ends: Ints
+
+
+def lex(program: str, language: str) -> LexedProgram:
+    """Read a program as tokens, so that it can be compared although names, literals, comments and layout were changed.
+
+    Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of directives of a preprocessor is
+    one P. Keywords (in lower case) and operators are their own symbols, and each sign of punctuation is one. What the lexer
+    does not know is ?. Comments, strings of documentation and white space are left out.
+
+    Parameters
+    ----------
+    program : str
+    language : str
+        A name of `ndcore.choices.LANGUAGES`, as "python" or "java".
+
+    Returns
+    -------
+    LexedProgram
+
+    Raises
+    ------
+    ImportError
+        Pygments, of the extra "code", is not installed.
+    TypeError, ValueError
+        The program is not a str, or there is no such language.
+
+    Notes
+    -----
+    The tokens depend on the version of Pygments, see `lexer_version`. Its expressions can backtrack on hostile programs:
+    ``ndcore rank`` calls this function in a process that ends after some seconds.
+
+    References
+    ----------
+    Pygments, https://pygments.org/docs/tokens/.
+
+    Examples
+    --------
+    >>> lex("def area(width): return 2 * width  # twice", "python").text.split()
+    ['def', 'N', '(', 'N', ')', ':', 'return', '0', '*', 'N']
+    """
+    if not isinstance(program, str):
+        raise TypeError(f"a program is a str, got {type(program).__name__}")
+    check_choice("language", language, LANGUAGES)
+    tokens = list(_symbols(program, language))
+    places = np.array([token[1:] for token in tokens], np.int64).reshape(-1, 2)
+    return LexedProgram("\n".join(token[0] for token in tokens), places[:, 0].copy(), places[:, 1].copy())
+
+
+def lexer_version() -> str:
+    """Return the version of Pygments. Raises ImportError where it is not installed."""
+    return str(imported("pygments", "reading programs").__version__)
+
+
+@cache
+def _lexer(language: str) -> Any:
+    """Return the lexer of a language; making one compiles its expressions."""
+    return imported("pygments.lexers", "reading programs").get_lexer_by_name(language)
+
+
+def _symbols(program: str, language: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the symbol of each token, and where it begins and ends."""
+    joined, begin, end = "", 0, 0  # a run of tokens with one symbol
+    for start, kind, text in _lexer(language).get_tokens_unprocessed(program):
+        names = (*map(str, kind), "", "")
+        stripped = text.strip()
+        directive = names[:2] == ("Comment", "Preproc") or names[:2] == ("Comment", "PreprocFile")
+        if not stripped or (names[0] == "Comment" and not directive) or names[:3] == ("Literal", "String", "Doc"):
+            continue
+        start += text.index(stripped)
+        last = start + len(stripped)
+        run = DIRECTIVE if directive else STRING if names[:2] == ("Literal", "String") and names[2] != "Interpol" else ""
+        if joined and run != joined:
+            yield joined, begin, end
+        if run:
+            begin, end = (begin if run == joined else start), last
+        elif names[0] == "Punctuation":
+            yield from ((sign, at, at + 1) for at, sign in enumerate(stripped, start) if not sign.isspace())
+        else:
+            yield _symbol(names, stripped), start, last
+        joined = run
+    if joined:
+        yield joined, begin, end
+
+
+def _symbol(names: tuple[str, ...], text: str) -> str:
+    """Return the symbol of a token that is not part of a run; one line, and not blank."""
+    if names[0] == "Name":
+        return NAME
+    if names[:2] == ("Literal", "Number"):
+        return NUMBER
+    return UNKNOWN if names[0] == "Error" else "".join(text.lower().split())
