@@ -255,6 +255,15 @@ class ContaminationOptions(DryRunOptions):
         "tokens of a run; a shorter item is one run (default 13, or as of --rule)", metavar="L", parse=values.window)
     item_field: list[str] | None = option("items",
         "field or column of items that holds the text (default text; repeatable, as --text-field)", metavar="FIELD")
+    fields: tuple[str, ...] | None = option("items",
+        "fields of items to look for one by one, separated by commas, such as question,answers. A field holds a text or an "
+        "array of texts, of which one suffices", metavar="FIELDS", parse=values.field_names)
+    require: tuple[str, ...] | None = option("items",
+        "fields of --fields which must be found, all of them, for an item to be contaminated (default: one of any name; "
+        "with --near, all)", metavar="FIELDS", parse=values.field_names)
+    near: int | None = option("items",
+        "tokens, 0 to 65536: required fields must also stand within so many tokens of the first field, in a document",
+        metavar="TOKENS", parse=values.near)
     item_id_field: str | None = option("items",
         "field or column of items that holds the id (default id, or file:line if there is none)", metavar="FIELD")
     benchmark_field: str | None = option("items",

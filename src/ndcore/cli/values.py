@@ -57,6 +57,7 @@ threshold = numbers(0, 1, above=True)  # a resemblance to ask for
 probability = numbers(0, 1, above=True, below=True)
 seconds = numbers(0, 3600, kind="a number of seconds")
 positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
+near = integer(0, 1 << 16)  # tokens
 
 
 def thresholds(text: str) -> tuple[float, ...]:
@@ -190,3 +191,15 @@ def delimiter(text: str) -> str:
     if len(character) != 1 or not character.isascii() or character in '"\r\n\0':
         raise argparse.ArgumentTypeError(f"{text!r} is not one ASCII character, not a quote; examples are ';', '|', tab")
     return character
+
+
+def field_names(text: str) -> tuple[str, ...]:
+    """Parse names of fields, separated by commas."""
+    names = tuple(text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; give names of fields separated by commas, such as "
+                                         "question,answers")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise argparse.ArgumentTypeError(f"{text!r} names {twice!r} twice; give different fields")
+    return names

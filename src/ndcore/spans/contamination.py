@@ -10,7 +10,7 @@ from ndcore._types import Text
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
-from ndcore.spans.contamination_reading import Hits, IdSearch, ItemSearch, TextSearch
+from ndcore.spans.contamination_reading import Hits, HitTaker, IdSearch, ItemSearch, TextSearch
 from ndcore.spans.contamination_result import Contamination
 from ndcore.spans.reading import Ids, are_ids, check_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
@@ -78,21 +78,28 @@ def contamination(
     >>> found.covered, found.contaminated()
     (array([4, 0]), array([ True, False]))
     """
-    length = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH)
-    thread_count(threads)
-    search = _open_search(items, corpus, length, shingling, threads)
-    hits = Hits(search)
+    search = open_search(items, corpus, min_tokens, shingling, threads)
+    return Contamination.of(look_for(search, threads, progress), min_tokens, search.shingling)
+
+
+def look_for(
+    search: ItemSearch, threads: int | None, progress: bool | Progress | None, also: HitTaker | None = None
+) -> Hits:
+    """Look for the items in all documents; return the hits, which `also` gets too."""
+    hits = Hits(search, also)
     with reporting(progress) as report:
         for piece in map_pieces(search.look_up, search.pieces(), threads):
             hits.add(piece)
             report("looking for the items", hits.documents, None)
         hits.settle()
         report("looking for the items", hits.documents, hits.documents)
-    return Contamination.of(hits, length, search.shingling)
+    return hits
 
 
-def _open_search(items: Any, corpus: Any, length: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
-    """Open the search of the items in the corpus."""
+def open_search(items: Any, corpus: Any, min_tokens: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
+    """Open the search of the items in the corpus. Raises TypeError or ValueError as `contamination` does."""
+    length = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH)
+    thread_count(threads)
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:
             raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")

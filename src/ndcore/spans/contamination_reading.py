@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mmap
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -163,11 +163,15 @@ def _differ(symbols: UInts, numbers: AnyArray, count: int) -> bool:
     return len(np.unique(symbol_of)) == count
 
 
+HitTaker: TypeAlias = Callable[[Ints, Ints, Ints, Ints], None]
+"""Gets hits of whole documents, in order: the documents, and of each hit the index of its document, its position, its
+number."""
+
 WAITING = 1 << 18  # hits that are gathered before they are recorded
 
 
 class Hits:
-    """The hits in the documents so far, by window of an item and by document.
+    """The hits in the documents so far, by window of an item and by document; `also` gets all hits.
 
     Attributes
     ----------
@@ -184,8 +188,8 @@ class Hits:
         Document and number of tokens, of documents that have a window.
     """
 
-    def __init__(self, search: ItemSearch) -> None:
-        self.grams, self.offsets = search.grams, search.offsets
+    def __init__(self, search: ItemSearch, also: HitTaker | None = None) -> None:
+        self.grams, self.offsets, self._also = search.grams, search.offsets, also
         self.documents = self.tokens = 0
         count = len(search.grams.places)
         self.document, self.position = _allocate_sparse(count), _allocate_sparse(count)
@@ -217,6 +221,8 @@ class Hits:
             order = np.lexsort((positions, rows))
             rows, positions, numbers = rows[order], positions[order], numbers[order]
         self._note(documents, sizes, rows, positions, numbers)
+        if self._also is not None:
+            self._also(documents, rows, positions, numbers)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
         """Record hits, in order of documents and positions. rows: the index in `documents` of the document of each hit."""
@@ -248,3 +254,8 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1
     return starts[begun], last[finals] - rows[finals] * apart, begun
+
+
+def find_items(offsets: Ints, places: Ints) -> Ints:
+    """Return the items that have the tokens at these places; `offsets` of the tokens of items."""
+    return np.searchsorted(offsets, places, "right") - 1

@@ -12,7 +12,7 @@ from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen, NamedColumns
-from ndcore.spans.contamination_reading import Hits, unite_ranges
+from ndcore.spans.contamination_reading import Hits, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling
@@ -129,10 +129,10 @@ class Contamination(Frozen):
         begins = np.flatnonzero(grams.numbers)
         numbers = grams.numbers[begins].astype(np.int64) - 1
         again = _find_repeated(grams, offsets, begins, numbers)
-        distinct = np.diff(grams.starts) - np.bincount(_find_items(offsets, begins[again]), minlength=n)
+        distinct = np.diff(grams.starts) - np.bincount(find_items(offsets, begins[again]), minlength=n)
         occurring = hits.document[numbers] > 0
         begins, numbers = begins[occurring], numbers[occurring]
-        items = _find_items(offsets, begins)
+        items = find_items(offsets, begins)
         new = np.ones(len(occurring), np.bool_)
         new[again] = False
         starts, ends, first = unite_ranges(items, begins, begins + grams.length_of(numbers))
@@ -195,14 +195,7 @@ class Contamination(Frozen):
         ValueError
             There are more or fewer labels than items, or the rule does not fit.
         """
-        if len(labels) != len(self):
-            raise ValueError(f"there are {len(labels)} labels for {len(self)} items; give one for each")
-        rows: dict[str, list[int]] = {}
-        for row, label in enumerate(labels):
-            rows.setdefault(label, []).append(row)
-        flagged = self.contaminated(rule)
-        return [Benchmark(label, len(of), int(flagged[of].sum()), int(self.tokens[of].sum()), int(self.covered[of].sum()))
-                for label, of in rows.items()]
+        return sum_benchmarks(labels, self.contaminated(rule), self.tokens, self.covered)
 
     def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
         """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
@@ -230,16 +223,22 @@ class Contamination(Frozen):
         return (joined(pieces, of_str) for of_str, pieces in left)
 
 
-def _find_items(offsets: Ints, places: Ints) -> Ints:
-    """Return the items that have the tokens at these places."""
-    return np.searchsorted(offsets, places, "right") - 1
+def sum_benchmarks(labels: Sequence[str], contaminated: Bools, tokens: Ints, covered: Ints) -> list[Benchmark]:
+    """Sum up the items of each label, in the order of their first items. ValueError: there are not as many labels."""
+    if len(labels) != len(tokens):
+        raise ValueError(f"there are {len(labels)} labels for {len(tokens)} items; give one for each")
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return [Benchmark(label, len(of), int(contaminated[of].sum()), int(tokens[of].sum()), int(covered[of].sum()))
+            for label, of in rows.items()]
 
 
 def _find_repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
     """Find the windows, which begin at `begins`, that an earlier window of their item equals."""
     firsts = grams.places[numbers].astype(np.int64)
     others = np.flatnonzero(firsts != begins)
-    items = _find_items(offsets, begins[others])
+    items = find_items(offsets, begins[others])
     inside = firsts[others] >= offsets[items]
     outside, items = others[~inside], items[~inside]  # their first places are in earlier items
     order = np.lexsort((numbers[outside], items))
@@ -265,7 +264,7 @@ def _join_spans(hits: Hits) -> Spans:
     document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
         if hits.spans else (empty,) * 4
     places = hits.grams.places[number].astype(np.int64)
-    items = _find_items(hits.offsets, places)
+    items = find_items(hits.offsets, places)
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 

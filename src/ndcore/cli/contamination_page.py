@@ -1,0 +1,92 @@
+"""The page of ``ndcore contamination``: contaminated items, with their passages marked, and where they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ndcore._types import Ints, Text
+from ndcore.cli.account import Account
+from ndcore.cli.contamination_search import ContaminationSearch
+from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.report.marked_passages import Marked, MarkedText, marked_page
+from ndcore.report.model import Figure
+from ndcore.text.inputs import as_bytes
+
+SHOWN = 100  # items on the page
+PLACES_SHOWN = 3  # of each of them
+
+
+def contamination_page(searched: ContaminationSearch, account: Account, command: str) -> str:
+    """Render the page of a run."""
+    data, shingling = account.data, searched.shingling
+    counts = data["counts"]
+    parameters = [("command", command), ("rule", data["rule"]), ("min_tokens", str(data["min_tokens"])),
+                  ("unit", str(shingling.unit)), ("normalize", str(shingling.normalize)),
+                  ("stop_words", " ".join(shingling.stop_words) or "none")]
+    return marked_page(
+        "Items of benchmarks in a corpus",
+        f"Runs of {data['min_tokens']} {shingling.unit}s, compared exactly. Rule {data['rule']}. Marked is what stands in "
+        "the corpus.",
+        (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
+         Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
+        account.tables, "Contaminated items", _choose_items(searched), counts["contaminated"], parameters,
+    )
+
+
+def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
+    """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
+    places, tokens, covered = searched.result.places, searched.total("tokens"), searched.total("covered")
+    flagged = np.flatnonzero(searched.contaminated)
+    share = searched.total("found")[flagged] / searched.total("grams")[flagged]
+    items = flagged[np.lexsort((-covered[flagged], -share))][:SHOWN]
+    item_of = searched.parts.item[places.item]
+    rows = {item: np.flatnonzero(item_of == item) for item in items.tolist()}
+    longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:PLACES_SHOWN]
+               for item, of in rows.items()}
+    chosen = np.concatenate([np.zeros(0, np.int64), *longest.values()])
+    documents, there = places.document[chosen], places.document_start[chosen]
+    here = searched.place_in_corpus((documents, there, there + places.end[chosen] - places.start[chosen]))
+    excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
+    marks = _mark_parts(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
+    fields = searched.fields
+    reasons = None if fields is None else fields.explain_all(searched.rule, searched.require, items.tolist())
+    return [
+        MarkedText(
+            str(searched.items.ids[item]),
+            f"{searched.labels[item]}: " + (reasons[at] if reasons else f"{covered[item]:,} of {tokens[item]:,} tokens"),
+            _join_parts(searched, item, marks), [excerpts[row] for row in longest[item].tolist()], len(rows[item]),
+        ) for at, item in enumerate(items.tolist())
+    ]
+
+
+def _mark_parts(searched: ContaminationSearch, rows: Ints) -> dict[int, list[tuple[int, int]]]:
+    """Return the ranges of each part that these rows have, united."""
+    places, texts = searched.result.places, searched.parts.texts
+    in_parts = searched.place_in_items((places.item[rows], places.start[rows], places.end[rows]))
+    marks: dict[int, list[tuple[int, int]]] = {}
+    for at, part in enumerate(places.item[rows].tolist()):
+        marks.setdefault(part, []).append(range_in(texts[part], in_parts, at))
+    return {part: unite(ranges) for part, ranges in marks.items()}
+
+
+def _join_parts(searched: ContaminationSearch, item: int, marks: dict[int, list[tuple[int, int]]]) -> Marked:
+    """Return the text of an item with its marks; of an item with fields the parts, each after the name of its field."""
+    parts, fields = searched.parts, searched.fields
+    if fields is None:
+        return Marked(parts.texts[item], marks[item])
+    own = range(*np.searchsorted(parts.item, [item, item + 1]).tolist())
+    in_bytes = any(isinstance(parts.texts[part], bytes) for part in own)
+    pieces: list[Text] = []
+    shifted: list[tuple[int, int]] = []
+    end_of_pieces = 0
+    for part in own:
+        head, text = f"{fields.fields[parts.field[part]]}: ", parts.texts[part]
+        at = end_of_pieces + len(as_bytes(head) if in_bytes else head)
+        of_part = marks.get(part, [])
+        if in_bytes and isinstance(text, str):
+            of_part = [(len(as_bytes(text[:start])), len(as_bytes(text[:end]))) for start, end in of_part]
+        shifted += [(at + start, at + end) for start, end in of_part]
+        pieces += [as_bytes(each) if in_bytes else each for each in (head, text, "\n")]
+        end_of_pieces += sum(map(len, pieces[-3:]))
+    whole: Text = b"".join(map(as_bytes, pieces)) if in_bytes else "".join(map(str, pieces))
+    return Marked(whole, shifted)
