@@ -13,7 +13,8 @@ pytest.importorskip("msgspec")
 BERN = "which river flows through the old town of Bern"
 SPIDER = "how many legs has a spider in the garden of Eden"
 ITEMS = [{"id": "q0", "question": BERN, "answers": ["the Aare", "Aare"]},
-         {"id": "q1", "question": SPIDER, "answers": ["eight", 8]}, {"id": "q2", "question": "nobody asks this", "answers": None}]
+         {"id": "q1", "question": SPIDER, "answers": ["eight", 8]},
+         {"id": "q2", "question": "nobody asks this", "answers": None}]
 CORPUS = ["a page about the Aare", f"Quiz: {BERN.upper()}? The Aare.", f"{SPIDER}? {'So many words. ' * 30} Eight."]
 
 
@@ -51,7 +52,8 @@ def test_required_fields_near_each_other(capsys):
     out = found("--near", 5)
     assert [row["contaminated"] for row in lines(out / "items.jsonl")] == [True, False, False]
     near = [(row["near"], row["document"], row["first_start"], row["start"]) for row in lines(out / "fields.jsonl")]
-    assert near[1][:2] == (True, "d1") and near[1][2] in (1, 2) and near[1][3] in (10, 11) and near[3] == (False, None, None, None)
+    assert near[1][:2] == (True, "d1") and near[1][2] in (1, 2) and near[1][3] in (10, 11)
+    assert near[3] == (False, None, None, None)
     account = json.loads((out / "summary.json").read_bytes())
     assert account["require"] == ["question", "answers"] and account["near"] == 5
     assert account["fields"][1] == {"field": "answers", "items": 2, "near": 1, "tokens": 5, "covered": 4}
@@ -128,3 +130,23 @@ def test_a_text_file_has_no_fields(capsys):
     Path("one.txt").write_text(BERN)
     told = refused(capsys, 1, "contamination", "one.txt", "--in", "corpus.jsonl", "-o", "out", "--fields", "question")
     assert "a text file has no field 'question'; --fields needs records" in told
+
+
+def test_folded_texts_are_cut_and_marked_where_they_stand(capsys):
+    """Places are those of the documents as they are, in characters and in bytes."""
+    disguised = BERN.replace("e", "&eacute;").replace("o", "о")
+    Path("corpus.jsonl").write_bytes(jsonl([{"text": f"Quiz — {disguised}? The Aare."}, {"text": "nothing"}]))
+    arguments = ["contamination", "items.jsonl", "--item-field", "question", "--in", "corpus.jsonl", "--min-tokens", 8, "-q"]
+    assert run(*arguments, "-o", "plain") == 0
+    assert run(*arguments, "-o", "out", "--fold", "all", "--trim", "--report", "page.html") == 0
+    assert lines(Path("plain/places.jsonl")) == []
+    (place,) = lines(Path("out/places.jsonl"))
+    text = f"Quiz — {disguised}? The Aare."
+    assert text[place["start_char"] : place["end_char"]] == disguised
+    assert text.encode()[place["start_byte"] : place["end_byte"]] == disguised.encode()
+    assert lines(Path("out/cleaned.jsonl"))[0]["text"] == "Quiz — ? The Aare."
+    assert f"<mark>{disguised.replace('&', '&amp;')}</mark>" in Path("page.html").read_text(encoding="utf-8")
+    assert json.loads(Path("out/summary.json").read_bytes())["fold"] == ["entities", "letters", "accents"]
+    assert "'case' is none of entities, letters, accents, all" in refused(capsys, 2, *arguments, "-o", "x", "--fold", "case")
+    assert "--fold is for words, and --unit is char" in refused(
+        capsys, 2, *arguments, "-o", "x", "--fold", "all", "--unit", "char")

@@ -53,7 +53,8 @@ def test_reasons(result):
     assert result.explain(0, require=["q", "a"]) == (
         "contaminated; q (required): 4 of 5 tokens (80 %); a (required): 1 of 3 tokens (33 %), within 3 tokens of q")
     assert result.explain(1, require=["q", "a"]) == (
-        "not contaminated; q (required): 4 of 4 tokens (100 %); a (required): 1 of 1 token (100 %), not within 3 tokens of q")
+        "not contaminated; q (required): 4 of 4 tokens (100 %); "
+        "a (required): 1 of 1 token (100 %), not within 3 tokens of q")
     assert result.explain(2) == "not contaminated; q: 0 of 5 tokens; a: empty"
     assert result.explain_all(items=[2]) == [result.explain(2)]
     for item in (-1, 3):

@@ -28,8 +28,8 @@ def test_as_the_reference(monkeypatch, pairs, costly, remembered):
                  for _ in range(rng.randrange(1, 5))]
         items.append([[["w0"]], [["w1"]], [["w1", "w0"]]])  # so that each field has a text
         documents = [words(rng, 25, alphabet) for _ in range(rng.randrange(4))]
-        rows = [{name: [" ".join(part) for part in parts] for name, parts in zip("qab", item, strict=True)} for item in items]
-        result = nd.field_contamination(rows, map(" ".join, documents), "q a b".split(), length, near=near, threads=1)
+        rows = [{name: list(map(" ".join, parts)) for name, parts in zip("qab", item, strict=True)} for item in items]
+        result = nd.field_contamination(rows, map(" ".join, documents), ["q", "a", "b"], length, near=near, threads=1)
         expected = reference.stands_near(items, documents, length, near)
         assert result.near.tolist() == expected
         found += sum(sum(own[1:]) for own in expected)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, KEYS, SCOPES
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, SCOPES
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ndcore.collection.settings import ClusterBy, Method, Policy
     from ndcore.spans.contamination_result import RuleName
     from ndcore.spans.repeats_result import Copies
+    from ndcore.text.folding import Fold
 
 __all__ = ["COMMANDS", "FAMILIES"]
 
@@ -264,6 +265,9 @@ class ContaminationOptions(DryRunOptions):
     near: int | None = option("items",
         "tokens, 0 to 65536: required fields must also stand within so many tokens of the first field, in a document",
         metavar="TOKENS", parse=values.near)
+    fold: tuple[Fold, ...] | None = option("items",
+        "what is folded in items and corpus before words are compared, separated by commas, or all: "
+        + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)
     item_id_field: str | None = option("items",
         "field or column of items that holds the id (default id, or file:line if there is none)", metavar="FIELD")
     benchmark_field: str | None = option("items",

@@ -61,7 +61,7 @@ def write_documents(
     if not options.trim:
         return WrittenContamination()
     ranges = (spans.document, spans.start, spans.end)
-    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges)
+    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges, searched.result.folding)
     empty = holders.document[holders.covered == holders.tokens]
     cleaned = Cleaned(texts, holders.document, empty)
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
@@ -100,6 +100,7 @@ def contamination_account(
         "not_utf8": written.repaired,
         "items": summary.what_was_read(searched.items),
         **summary.what_was_read(searched.corpus, saved),
+        **({} if result.folding is None else {"fold": list(result.folding.kinds)}),
         **_sum_fields(searched),
     }
     table = tabulate_benchmarks(data)
@@ -177,6 +178,8 @@ def run_contamination(options: ContaminationOptions) -> int:
     """Run ``ndcore contamination``, and return the exit code."""
     min_tokens = _choose_min_tokens(options)
     _check_fields(options)
+    if options.fold and options.unit not in (None, "word"):
+        raise UsageError(f"--fold is for words, and --unit is {options.unit}; leave one of them out")
     _refuse_items_in_corpus(options)
     output = OutputDirectory(options.output, options.overwrite)
     items, corpus = find_inputs(options, (options.inputs, ()), (options.corpus, ()))

@@ -23,6 +23,8 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
     parameters = [("command", command), ("rule", data["rule"]), ("min_tokens", str(data["min_tokens"])),
                   ("unit", str(shingling.unit)), ("normalize", str(shingling.normalize)),
                   ("stop_words", " ".join(shingling.stop_words) or "none")]
+    if searched.result.folding is not None:
+        parameters.append(("fold", ", ".join(searched.result.folding.kinds)))
     return marked_page(
         "Items of benchmarks in a corpus",
         f"Runs of {data['min_tokens']} {shingling.unit}s, compared exactly. Rule {data['rule']}. Marked is what stands in "

@@ -72,14 +72,14 @@ class ContaminationSearch:
         wanted = np.zeros(len(self.parts.texts), np.bool_)
         wanted[ranges[0]] = True
         pieces = indexed_texts([TextCorpus(self.parts.texts)], [0], wanted)
-        return place_all(pieces, self.shingling, ranges, self.threads)
+        return place_all(pieces, self.shingling, ranges, self.threads, self.result.folding)
 
     def place_in_corpus(self, ranges: Ranges) -> TokenPlaces:
         """Convert ranges of the tokens of documents to characters and bytes; the documents are read again."""
         wanted = np.zeros(len(self.corpus.ids), np.bool_)
         wanted[ranges[0]] = True
         pieces = indexed_texts([self.corpus], [0], wanted)
-        return place_all(pieces, self.shingling, ranges, self.threads)
+        return place_all(pieces, self.shingling, ranges, self.threads, self.result.folding)
 
 
 def search(
@@ -108,7 +108,8 @@ def search(
     parts = flatten_items(rows, options.fields) if options.fields else _as_parts(texts)
     if not any(map(shingling.tokens, parts.texts)):
         raise DocumentError(options.inputs[0], None, f"holds no items with a token, of {len(texts)} in all")
-    how: dict[str, Any] = {"min_tokens": min_tokens, "shingling": shingling, "threads": options.threads}
+    how: dict[str, Any] = {"min_tokens": min_tokens, "fold": options.fold or (), "shingling": shingling,
+                           "threads": options.threads}
     progress = by_position(report, "looking for the items", documents.position)
     of_fields, require = None, list(options.require or (options.fields or () if options.near is not None else ()))
     if options.fields:

@@ -20,6 +20,7 @@ from ndcore.progress import Progress
 from ndcore.report.marked_passages import DocumentWithPassage, excerpt
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
+from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
 
@@ -39,9 +40,14 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
     return fields[0]
 
 
-def cut_documents(shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges) -> Iterator[Text]:
-    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text."""
-    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
+def cut_documents(
+    shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges, folding: Folding | None = None
+) -> Iterator[Text]:
+    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text.
+
+    folding: the tokens are of the folded text.
+    """
+    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True, folding=folding)
     return (joined(pieces, of_str) for of_str, pieces in rest)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ndcore.choices import HTML_PARTS
+from ndcore.choices import FOLDS, HTML_PARTS
 
 WHOLE = "a whole number"
 
@@ -203,3 +203,12 @@ def field_names(text: str) -> tuple[str, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise argparse.ArgumentTypeError(f"{text!r} names {twice!r} twice; give different fields")
     return names
+
+
+def folds(text: str) -> tuple[str, ...]:
+    """Parse what is folded: kinds separated by commas, or all."""
+    kinds = tuple(FOLDS) if text == "all" else tuple(text.split(","))
+    for kind in kinds:
+        if kind not in FOLDS:
+            raise argparse.ArgumentTypeError(f"{kind!r} is none of {', '.join(FOLDS)}, all; give some, separated by commas")
+    return kinds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ndcore._grams import MAX_LENGTH
@@ -14,6 +14,7 @@ from ndcore.spans.contamination_reading import Hits, HitTaker, IdSearch, ItemSea
 from ndcore.spans.contamination_result import Contamination
 from ndcore.spans.reading import Ids, are_ids, check_ids, refuse_shingling
 from ndcore.text.corpus import Corpus
+from ndcore.text.folding import Fold, Folding
 from ndcore.text.inputs import as_texts
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -23,6 +24,7 @@ def contamination(
     corpus: Iterable[Text] | Corpus | Ids,
     min_tokens: int = 13,
     *,
+    fold: Collection[Fold] = (),
     shingling: Shingling | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -43,6 +45,11 @@ def contamination(
         a memory map.
     min_tokens : int
         Tokens of a window, 1 to 1024. The literature has 13 (Brown et al. 2020) and 8 (Chowdhery et al. 2022).
+    fold : collection of "entities", "letters" and "accents"
+        What is folded in items and documents before words are compared. "entities": character references of HTML become
+        their characters. "letters": Greek, Cyrillic and other letters that look like one of a to z become that letter
+        (UTS #39). "accents": accents of Latin, Greek and Cyrillic letters are left out. Places still are of the texts as
+        they are given.
     shingling : Shingling, optional
         Its unit, normalize and stop words decide what a token is; None: words. Its width is not used.
     threads : int, optional
@@ -58,8 +65,8 @@ def contamination(
     Raises
     ------
     TypeError, ValueError
-        A text is neither str nor bytes, or only one side is token ids; min_tokens is out of range; or the items have more
-        than 2^31 − 1 windows.
+        A text is neither str nor bytes, or only one side is token ids; min_tokens is out of range; fold has another kind, or
+        is for another unit than words; or the items have more than 2^31 − 1 windows.
 
     Notes
     -----
@@ -78,8 +85,8 @@ def contamination(
     >>> found.covered, found.contaminated()
     (array([4, 0]), array([ True, False]))
     """
-    search = open_search(items, corpus, min_tokens, shingling, threads)
-    return Contamination.of(look_for(search, threads, progress), min_tokens, search.shingling)
+    search = open_search(items, corpus, min_tokens, fold, shingling, threads)
+    return Contamination.of(look_for(search, threads, progress), min_tokens, search)
 
 
 def look_for(
@@ -96,14 +103,22 @@ def look_for(
     return hits
 
 
-def open_search(items: Any, corpus: Any, min_tokens: int, shingling: Shingling | None, threads: int | None) -> ItemSearch:
+def open_search(
+    items: Any, corpus: Any, min_tokens: int, fold: Collection[Fold], shingling: Shingling | None, threads: int | None
+) -> ItemSearch:
     """Open the search of the items in the corpus. Raises TypeError or ValueError as `contamination` does."""
     length = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH)
+    folding = Folding(fold)
     thread_count(threads)
     for name, value in (("items", items), ("corpus", corpus)):
         if value is None:
             raise TypeError(f"{name} is None; give a list or another iterable of str or bytes, or a pair (ids, offsets)")
     if are_ids(items=items, corpus=corpus):
         refuse_shingling(shingling)
+        if folding:
+            raise ValueError("fold=… is for texts; token ids are tokens already")
         return IdSearch(check_ids("items", items), check_ids("corpus", corpus), length)
-    return TextSearch(as_texts(items), corpus, given_shingling(shingling), length, threads)
+    shingling = given_shingling(shingling)
+    if folding and shingling.unit != "word":
+        raise ValueError(f"fold=… is for words, and unit is {shingling.unit!r}; leave fold out, or take the unit word")
+    return TextSearch(as_texts(items), corpus, shingling, length, threads, folding or None)

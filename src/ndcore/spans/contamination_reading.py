@@ -17,6 +17,7 @@ from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, corpus_pieces
+from ndcore.text.folding import Folding
 from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling, joined_samples
 
@@ -64,9 +65,12 @@ class ItemSearch(Protocol):
         Of the tokens of each item.
     shingling : Shingling or None
         What a token is; None of token ids.
+    folding : Folding or None
+        What is folded in texts first.
     """
 
     shingling: Shingling | None
+    folding: Folding | None
     grams: Grams
     offsets: Ints
 
@@ -80,14 +84,17 @@ class ItemSearch(Protocol):
 class TextSearch:
     """A search of texts for texts; see `ItemSearch`.
 
-    The polynomials are secret, and such that different tokens of items have different symbols.
+    The polynomials are secret, and such that different tokens of items have different symbols. Texts are folded first.
     """
 
     def __init__(
-        self, items: Sequence[Text], corpus: Iterable[Text] | Corpus, shingling: Shingling, length: int, threads: int | None
+        self, items: Sequence[Text], corpus: Iterable[Text] | Corpus, shingling: Shingling, length: int, threads: int | None,
+        folding: Folding | None = None,
     ) -> None:
         self.shingling: Shingling | None = shingling
-        self._corpus = corpus
+        self.folding, self._corpus = folding, corpus
+        if folding is not None:
+            items = list(map(folding.fold, items))
         while True:
             self._secret, self._vocabulary = symbol_shingling(shingling, secrets.randbits(64)), Vocabulary()
             parts, numbered = list[tuple[UInts, Ints]](), list[AnyArray]()
@@ -108,6 +115,8 @@ class TextSearch:
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
         """Search texts; see `ItemSearch`."""
         first, texts = piece
+        if self.folding is not None:
+            texts = list(map(self.folding.fold, texts))
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
         if not len(sink.numbers):
@@ -133,6 +142,7 @@ class IdSearch:
 
     def __init__(self, items: tuple[AnyArray, Ints], corpus: tuple[AnyArray, Ints], length: int) -> None:
         self.shingling: Shingling | None = None
+        self.folding: Folding | None = None
         self.offsets = items[1]
         self.grams = Grams(items[0].astype(np.uint64), self.offsets, length)
         self._reading = IdReading([corpus])

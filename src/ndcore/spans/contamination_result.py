@@ -12,9 +12,10 @@ from ndcore._grams import Grams
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.readonly import Frozen, NamedColumns
-from ndcore.spans.contamination_reading import Hits, find_items, unite_ranges
+from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.text.corpus import Corpus, as_corpus
+from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
 RuleName = Literal["any", "gpt-3", "palm"]
@@ -107,6 +108,8 @@ class Contamination(Frozen):
         Documents of the corpus, and their tokens.
     shingling : Shingling or None
         What a token is; None of token ids.
+    folding : Folding or None
+        What was folded in texts before words were compared.
     """
 
     min_tokens: int
@@ -121,9 +124,10 @@ class Contamination(Frozen):
     corpus_documents: int
     corpus_tokens: int
     shingling: Shingling | None
+    folding: Folding | None
 
     @classmethod
-    def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
+    def of(cls, hits: Hits, min_tokens: int, search: ItemSearch) -> Self:
         """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
@@ -141,7 +145,8 @@ class Contamination(Frozen):
         return cls(
             min_tokens, np.diff(offsets), np.bincount(items[first], ends - starts, n).astype(np.int64), distinct,
             np.bincount(items[new[occurring]], minlength=n), longest, _join_places(hits, items, begins, numbers),
-            _join_spans(hits), _sum_documents(hits), hits.documents, hits.tokens, shingling,
+            _join_spans(hits), _sum_documents(hits), hits.documents, hits.tokens, search.shingling,
+            search.folding,
         )
 
     def __len__(self) -> int:
@@ -219,7 +224,8 @@ class Contamination(Frozen):
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
         ranges = (self.spans.document, self.spans.start, self.spans.end)
-        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads)
+        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads,
+                          folding=self.folding)
         return (joined(pieces, of_str) for of_str, pieces in left)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ndcore._types import Text
 from ndcore.checks import checked_int
@@ -13,6 +13,7 @@ from ndcore.spans.field_result import FieldContamination
 from ndcore.spans.item_fields import FieldItem, check_fields, flatten_items
 from ndcore.spans.near_fields import NearFields
 from ndcore.text.corpus import Corpus
+from ndcore.text.folding import Fold
 from ndcore.text.shingling import Shingling
 
 MAX_NEAR = 1 << 16
@@ -25,6 +26,7 @@ def field_contamination(
     min_tokens: int = 13,
     *,
     near: int | None = None,
+    fold: Collection[Fold] = (),
     shingling: Shingling | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -47,7 +49,7 @@ def field_contamination(
     near : int, optional
         Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within so many tokens of a window of
         the first field of their item, in a document. None: this is not looked for.
-    shingling, threads, progress
+    fold, shingling, threads, progress
         As in `contamination`.
 
     Returns
@@ -77,8 +79,8 @@ def field_contamination(
     if near is not None:
         near = checked_int("near", near, 0, MAX_NEAR)
     parts = flatten_items(items, names)
-    search = open_search(parts.texts, corpus, min_tokens, shingling, threads)
+    search = open_search(parts.texts, corpus, min_tokens, fold, shingling, threads)
     pairs = None if near is None else NearFields(search.grams, search.offsets, parts.item, parts.field, near)
     hits = look_for(search, threads, progress, None if pairs is None else pairs.take)
-    result = Contamination.of(hits, min_tokens, search.shingling)
+    result = Contamination.of(hits, min_tokens, search)
     return FieldContamination.of(names, parts, result, near, None if pairs is None else pairs.places())
