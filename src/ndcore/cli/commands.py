@@ -265,6 +265,9 @@ class ContaminationOptions(DryRunOptions):
     near: int | None = option("items",
         "tokens, 0 to 65536: required fields must also stand within so many tokens of the first field, in a document",
         metavar="TOKENS", parse=values.near)
+    gaps: int = option("items",
+        "also find near matches: runs with a gap of at most so many tokens, 0 to 32, between two seeds of L/2 exact ones "
+        "(default 0: exact runs only)", metavar="TOKENS", parse=values.gaps, default=0)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "
         + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)

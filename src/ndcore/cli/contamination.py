@@ -31,6 +31,7 @@ from ndcore.progress import Progress, reporting
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.contamination_result import RULES
+from ndcore.spans.gapped_runs import estimate_missed, seed_length
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
@@ -100,11 +101,24 @@ def contamination_account(
         "not_utf8": written.repaired,
         "items": summary.what_was_read(searched.items),
         **summary.what_was_read(searched.corpus, saved),
+        **_describe_gaps(searched),
         **({} if result.folding is None else {"fold": list(result.folding.kinds)}),
         **_sum_fields(searched),
     }
     table = tabulate_benchmarks(data)
     return Account(data, tell(data, table, page), tables=(table,))
+
+
+CHANGED = (0.02, 0.05, 0.1, 0.2)  # shares of words that a copy may have changed
+
+
+def _describe_gaps(searched: ContaminationSearch) -> dict[str, Any]:
+    """Say how long seeds are, and what is missed at least where words of a copy are changed; nothing without gaps."""
+    if not searched.gaps:
+        return {}
+    length = searched.result.min_tokens
+    missed = {str(share): round(estimate_missed(length, share), 4) for share in CHANGED}
+    return {"gaps": searched.gaps, "seed": seed_length(length), "missed_if_changed": missed}
 
 
 def _sum_fields(searched: ContaminationSearch) -> dict[str, Any]:
@@ -149,6 +163,10 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
         "item", "an item", "leave out the ones that stand everywhere")
     yield Notes([Note(counts["shorter_than_a_run"], what, f"with fewer tokens than a run: such {one} counts wherever it "
                       f"stands as a whole; {advice}")])
+    if "gaps" in data:
+        seed, share = counted(data["seed"], "token"), 100 * data["missed_if_changed"]["0.1"]
+        yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at least "
+               f"{share:.0f} % of a copy in which one token of 10 is changed")
     yield fault_notes(data, data["output"])
     yield f"Written: {printable(data['output'])}"
     yield from files_written(page)
@@ -178,6 +196,8 @@ def run_contamination(options: ContaminationOptions) -> int:
     """Run ``ndcore contamination``, and return the exit code."""
     min_tokens = _choose_min_tokens(options)
     _check_fields(options)
+    if options.gaps and options.rule != "any":
+        raise UsageError(f"--rule {options.rule} is about exact runs, and --gaps is {options.gaps}; leave one of them out")
     if options.fold and options.unit not in (None, "word"):
         raise UsageError(f"--fold is for words, and --unit is {options.unit}; leave one of them out")
     _refuse_items_in_corpus(options)
@@ -245,7 +265,8 @@ def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
 
 def _estimate(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: the corpus is read once, and documents with passages again (for --trim, all)."""
-    held = 12 * sum(get_sizes(items.sources))  # 60 bytes a token
+    each_token = 60 + 26 * (options.gaps + 1) * (options.gaps > 0)
+    held = each_token // 5 * sum(get_sizes(items.sources))
     costs = Costs(
         memory=lambda documents, stored, each: held + 50 * documents,
         disk=lambda documents, stored, each: Range(0.5 * stored if options.drop or options.trim else 0.0,

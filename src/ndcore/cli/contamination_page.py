@@ -8,8 +8,10 @@ from ndcore._types import Ints, Text
 from ndcore.cli.account import Account
 from ndcore.cli.contamination_search import ContaminationSearch
 from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.human import counted
 from ndcore.report.marked_passages import Marked, MarkedText, marked_page
 from ndcore.report.model import Figure
+from ndcore.spans.gapped_runs import GappedPlaces
 from ndcore.text.inputs import as_bytes
 
 SHOWN = 100  # items on the page
@@ -27,17 +29,23 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
         parameters.append(("fold", ", ".join(searched.result.folding.kinds)))
     return marked_page(
         "Items of benchmarks in a corpus",
-        f"Runs of {data['min_tokens']} {shingling.unit}s, compared exactly. Rule {data['rule']}. Marked is what stands in "
-        "the corpus.",
+        f"Runs of {data['min_tokens']} {shingling.unit}s, {_describe_gaps(searched)}. Rule {data['rule']}. Marked is what "
+        "stands in the corpus.",
         (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
          Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
         account.tables, "Contaminated items", _choose_items(searched), counts["contaminated"], parameters,
     )
 
 
+def _describe_gaps(searched: ContaminationSearch) -> str:
+    """Say how runs are compared."""
+    gaps = searched.gaps
+    return f"with gaps of up to {counted(gaps, str(searched.shingling.unit))}" if gaps else "compared exactly"
+
+
 def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
-    places, tokens, covered = searched.result.places, searched.total("tokens"), searched.total("covered")
+    places, tokens, covered = searched.places(), searched.total("tokens"), searched.total("covered")
     flagged = np.flatnonzero(searched.contaminated)
     share = searched.total("found")[flagged] / searched.total("grams")[flagged]
     items = flagged[np.lexsort((-covered[flagged], -share))][:SHOWN]
@@ -46,10 +54,10 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:PLACES_SHOWN]
                for item, of in rows.items()}
     chosen = np.concatenate([np.zeros(0, np.int64), *longest.values()])
-    documents, there = places.document[chosen], places.document_start[chosen]
-    here = searched.place_in_corpus((documents, there, there + places.end[chosen] - places.start[chosen]))
+    documents = places.document[chosen]
+    here = searched.place_in_corpus((documents, places.document_start[chosen], places.document_end[chosen]))
     excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
-    marks = _mark_parts(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
+    marks = _mark_parts(searched, places, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
     fields = searched.fields
     reasons = None if fields is None else fields.explain_all(searched.rule, searched.require, items.tolist())
     return [
@@ -61,9 +69,9 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     ]
 
 
-def _mark_parts(searched: ContaminationSearch, rows: Ints) -> dict[int, list[tuple[int, int]]]:
+def _mark_parts(searched: ContaminationSearch, places: GappedPlaces, rows: Ints) -> dict[int, list[tuple[int, int]]]:
     """Return the ranges of each part that these rows have, united."""
-    places, texts = searched.result.places, searched.parts.texts
+    texts = searched.parts.texts
     in_parts = searched.place_in_items((places.item[rows], places.start[rows], places.end[rows]))
     marks: dict[int, list[tuple[int, int]]] = {}
     for at, part in enumerate(places.item[rows].tolist()):

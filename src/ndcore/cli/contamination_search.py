@@ -24,6 +24,7 @@ from ndcore.spans.contamination_result import Benchmark, Contamination, RuleName
 from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
 from ndcore.spans.field_contamination import field_contamination
 from ndcore.spans.field_result import FieldContamination
+from ndcore.spans.gapped_runs import GappedPlaces
 from ndcore.spans.item_fields import FieldItem, ItemParts, flatten_items
 from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
 from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
@@ -40,6 +41,7 @@ class ContaminationSearch:
     labels: list[str]  # the benchmark of each item
     shingling: Shingling
     rule: RuleName
+    gaps: int
     require: list[str]  # fields that must be found
     result: Contamination  # of all parts
     fields: FieldContamination | None  # of all items
@@ -58,6 +60,16 @@ class ContaminationSearch:
         longest = np.zeros(self.parts.items, np.int64)
         np.maximum.at(longest, self.parts.item, self.result.longest)
         return longest
+
+    def places(self) -> GappedPlaces:
+        """Return the first places of all runs in the corpus, exact ones and those with a gap, by part and position."""
+        item, start, end, document, there = self.result.places
+        exact = (item, start, end, document, there, there + end - start)
+        if self.result.gapped is None:
+            return GappedPlaces(*exact)
+        every = [np.append(a, b) for a, b in zip(exact, self.result.gapped, strict=True)]
+        order = np.lexsort((every[1], every[0]))
+        return GappedPlaces(*(column[order] for column in every))
 
     def benchmarks(self) -> list[Benchmark]:
         """Sum up the items of each benchmark."""
@@ -108,8 +120,8 @@ def search(
     parts = flatten_items(rows, options.fields) if options.fields else _as_parts(texts)
     if not any(map(shingling.tokens, parts.texts)):
         raise DocumentError(options.inputs[0], None, f"holds no items with a token, of {len(texts)} in all")
-    how: dict[str, Any] = {"min_tokens": min_tokens, "fold": options.fold or (), "shingling": shingling,
-                           "threads": options.threads}
+    how: dict[str, Any] = {"min_tokens": min_tokens, "gaps": options.gaps, "fold": options.fold or (),
+                           "shingling": shingling, "threads": options.threads}
     progress = by_position(report, "looking for the items", documents.position)
     of_fields, require = None, list(options.require or (options.fields or () if options.near is not None else ()))
     if options.fields:
@@ -122,10 +134,11 @@ def search(
     spans, holders, chosen = result.spans, result.documents, contaminated[parts.item]
     if of_fields is not None:  # a short answer stands in many documents that have nothing else of its item
         chosen &= (parts.field == 0) | (result.tokens >= min_tokens)
-    if (chosen != (result.found > 0)).any():
+    if (chosen != (result.covered > 0)).any():
         spans, holders = _search_again(parts.texts, documents, result, chosen, how)
-    return ContaminationSearch(asked, documents, parts, _name_benchmarks(asked, groups), shingling, options.rule, require,
-                               result, of_fields, contaminated, spans, holders, options.threads)
+    labels = _name_benchmarks(asked, groups)
+    return ContaminationSearch(asked, documents, parts, labels, shingling, options.rule, options.gaps, require, result,
+                               of_fields, contaminated, spans, holders, options.threads)
 
 
 def _as_parts(texts: list[Text]) -> ItemParts:

@@ -79,11 +79,11 @@ def _list_documents(searched: ContaminationSearch) -> Table:
 
 def _list_places(searched: ContaminationSearch) -> Table:
     """Make a row for each run of a contaminated item that the corpus has, at its first place."""
-    places = searched.result.places
+    places = searched.places()
     chosen = searched.contaminated[searched.parts.item[places.item]]
-    item, start, end, document, there = (column[chosen] for column in places)
+    item, start, end, document, there, behind = (column[chosen] for column in places)
     in_item = searched.place_in_items((item, start, end))
-    return _tabulate_ranges(searched, (document, there, there + end - start), item, {
+    return _tabulate_ranges(searched, (document, there, behind), item, {
         "item_start": start, "item_end": end, **{f"item_{name}": column for name, column in in_item._asdict().items()}})
 
 

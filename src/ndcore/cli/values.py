@@ -57,7 +57,7 @@ threshold = numbers(0, 1, above=True)  # a resemblance to ask for
 probability = numbers(0, 1, above=True, below=True)
 seconds = numbers(0, 3600, kind="a number of seconds")
 positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
-near = integer(0, 1 << 16)  # tokens
+near, gaps = integer(0, 1 << 16), integer(0, 32)  # tokens
 
 
 def thresholds(text: str) -> tuple[float, ...]:

@@ -36,3 +36,41 @@ def stands_near(
                     for start, end in find_windows(parts, document, length) if not taken.intersection(range(start, end))
                     for first, end_of_first in places)
     return verdicts
+
+
+def cover_with_gaps(items: Sequence[Document], corpus: Sequence[Document], length: int, gaps: int) -> list[list[bool]]:
+    """Mark the tokens of items that exact windows or runs with a gap cover.
+
+    A *run with a gap* is two seeds of n = ⌈length / 2⌉ tokens of an item, with at most `gaps` tokens between them. It occurs
+    if a document has both in this order, with at most `gaps` tokens between them, whatever these are. It covers its seeds.
+    """
+    n, marks = -(-length // 2), []
+    for item in items:
+        flags = [False] * len(item)
+        for at, window in enumerate(windows(item, length)):
+            if any(find_run(window, document) for document in corpus):
+                flags[at : at + len(window)] = [True] * len(window)
+        for first in range(len(item) - 2 * n + 1):
+            for second in range(first + n, min(first + n + gaps, len(item) - n) + 1):
+                if any(0 <= q - p - n <= gaps for document in corpus
+                       for p in find_run(item[first : first + n], document)
+                       for q in find_run(item[second : second + n], document)):
+                    flags[first : first + n] = flags[second : second + n] = [True] * n
+        marks.append(flags)
+    return marks
+
+
+def mark_document_with_gaps(items: Sequence[Document], document: Document, length: int, gaps: int) -> list[bool]:
+    """Mark the tokens of a document that are in windows of items, or in runs with a gap, with what stands in the gap."""
+    n, marks = -(-length // 2), [False] * len(document)
+    for item in items:
+        for window in windows(item, length):
+            for at in find_run(window, document):
+                marks[at : at + len(window)] = [True] * len(window)
+        for first in range(len(item) - 2 * n + 1):
+            for second in range(first + n, min(first + n + gaps, len(item) - n) + 1):
+                for p in find_run(item[first : first + n], document):
+                    for q in find_run(item[second : second + n], document):
+                        if 0 <= q - p - n <= gaps:
+                            marks[p : q + n] = [True] * (q + n - p)
+    return marks

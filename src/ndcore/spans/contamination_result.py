@@ -14,6 +14,7 @@ from ndcore.checks import check_choice
 from ndcore.readonly import Frozen, NamedColumns
 from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.gapped_runs import GappedPlaces, GappedRanges, GappedRuns
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
@@ -110,6 +111,9 @@ class Contamination(Frozen):
         What a token is; None of token ids.
     folding : Folding or None
         What was folded in texts before words were compared.
+    gapped : GappedPlaces or None
+        With gaps, the first places of runs with a gap. `covered`, `longest`, `spans` and `documents` count these runs too,
+        `grams`, `found` and `places` do not. None: without gaps.
     """
 
     min_tokens: int
@@ -125,9 +129,10 @@ class Contamination(Frozen):
     corpus_tokens: int
     shingling: Shingling | None
     folding: Folding | None
+    gapped: GappedPlaces | None
 
     @classmethod
-    def of(cls, hits: Hits, min_tokens: int, search: ItemSearch) -> Self:
+    def of(cls, hits: Hits, gapped: GappedRuns | None, min_tokens: int, search: ItemSearch) -> Self:
         """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
@@ -139,14 +144,17 @@ class Contamination(Frozen):
         items = find_items(offsets, begins)
         new = np.ones(len(occurring), np.bool_)
         new[again] = False
-        starts, ends, first = unite_ranges(items, begins, begins + grams.length_of(numbers))
+        rows, starts, ends = _cover(hits, gapped, items, begins, begins + grams.length_of(numbers))
         longest = np.zeros(n, np.int64)
-        np.maximum.at(longest, items[first], ends - starts)
+        np.maximum.at(longest, rows, ends - starts)
+        spans, sizes = _join_spans(hits), hits.holding
+        if gapped is not None:
+            spans, sizes = _unite_spans(spans, gapped.spans()), sizes + gapped.holding
         return cls(
-            min_tokens, np.diff(offsets), np.bincount(items[first], ends - starts, n).astype(np.int64), distinct,
+            min_tokens, np.diff(offsets), np.bincount(rows, ends - starts, n).astype(np.int64), distinct,
             np.bincount(items[new[occurring]], minlength=n), longest, _join_places(hits, items, begins, numbers),
-            _join_spans(hits), _sum_documents(hits), hits.documents, hits.tokens, search.shingling,
-            search.folding,
+            spans, _sum_documents(spans, sizes), hits.documents, hits.tokens, search.shingling, search.folding,
+            None if gapped is None else _outside(gapped.places(), hits, items, begins, numbers),
         )
 
     def __len__(self) -> int:
@@ -162,8 +170,9 @@ class Contamination(Frozen):
         Parameters
         ----------
         rule : "any", "gpt-3" or "palm"
-            "any": a window occurs. "gpt-3": a run of 13 tokens occurs (Brown et al. 2020). "palm": at least 70 % of the
-            distinct runs of 8 tokens occur (Chowdhery et al. 2022). An item with fewer tokens is one run.
+            "any": a window occurs, or with gaps a run with a gap. "gpt-3": a run of 13 tokens occurs (Brown et al. 2020).
+            "palm": at least 70 % of the distinct runs of 8 tokens occur (Chowdhery et al. 2022). An item with fewer tokens
+            is one run.
 
         Returns
         -------
@@ -172,14 +181,19 @@ class Contamination(Frozen):
         Raises
         ------
         ValueError
-            The rule has another number of tokens than the windows that were looked for.
+            The rule has another number of tokens than the windows that were looked for, or is about exact runs, and gaps
+            were allowed.
         """
         check_choice("rule", rule, tuple(RULES))
         tokens, share = RULES[rule]
         if tokens is not None and tokens != self.min_tokens:
             raise ValueError(f"rule={rule!r} has windows of {tokens} tokens, these have {self.min_tokens}: look for the "
                              f"items with min_tokens={tokens}")
-        return (self.found > 0) & (self.found >= share * self.grams)
+        if self.gapped is None:
+            return (self.found > 0) & (self.found >= share * self.grams)
+        if rule != "any":
+            raise ValueError(f"rule={rule!r} is about exact runs: look for the items without gaps, or take the rule 'any'")
+        return self.covered > 0
 
     def by_benchmark(self, labels: Sequence[str], rule: RuleName = "any") -> list[Benchmark]:
         """Sum up the items of each label, in the order of their first items.
@@ -274,14 +288,45 @@ def _join_spans(hits: Hits) -> Spans:
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 
-def _sum_documents(hits: Hits) -> ContaminatedDocuments:
-    """Sum up the spans of each document."""
+def _cover(
+    hits: Hits, gapped: GappedRuns | None, items: Ints, begins: Ints, ends: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Return the item, the first token and the last + 1 of each run of covered tokens, in the tokens of all items."""
+    if gapped is not None:
+        of, positions = gapped.seeds_found()
+        seeds = hits.offsets[of] + positions
+        items, begins = np.append(items, of), np.append(begins, seeds)
+        ends = np.append(ends, seeds + gapped.seed)
+        order = np.argsort(begins, kind="stable")
+        items, begins, ends = items[order], begins[order], ends[order]
+    starts, stops, first = unite_ranges(items, begins, ends)
+    return items[first], starts, stops
+
+
+def _outside(places: GappedPlaces, hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> GappedPlaces:
+    """Leave out the places all of whose tokens of the item are in one exact run; windows that occur begin at `begins`."""
+    starts, ends, _ = unite_ranges(items, begins, begins + hits.grams.length_of(numbers))
+    first, last = (hits.offsets[places.item] + column for column in (places.start, places.end))
+    at = np.searchsorted(starts, first, "right") - 1
+    inside = (at >= 0) & (np.append(ends, 0)[at] >= last)
+    return GappedPlaces(*(column[~inside] for column in places))
+
+
+def _unite_spans(exact: Spans, gapped: GappedRanges) -> Spans:
+    """Unite the spans of exact windows and those of runs with a gap."""
+    document, start, end, item, item_start = (np.append(a, b) for a, b in zip(exact, gapped, strict=True))
+    order = np.lexsort((start, document))
+    document, start, end = document[order], start[order], end[order]
+    starts, ends, begun = unite_ranges(document, start, end)
+    return Spans(document[begun], starts, ends, item[order[begun]], item_start[order[begun]])
+
+
+def _sum_documents(spans: Spans, holding: list[tuple[Ints, Ints]]) -> ContaminatedDocuments:
+    """Sum up the spans of each document; holding: documents and their tokens, in parts."""
     empty = np.zeros(0, np.int64)
-    document = np.concatenate([empty, *(part[0] for part in hits.holding)])
-    tokens = np.concatenate([empty, *(part[1] for part in hits.holding)])
-    holders = np.concatenate([empty, *(part[0] for part in hits.spans)])
-    sizes = np.concatenate([empty, *(part[2] - part[1] for part in hits.spans)])
-    rows = np.searchsorted(document, holders)
+    document, at = np.unique(np.concatenate([empty, *(part[0] for part in holding)]), return_index=True)
+    tokens = np.concatenate([empty, *(part[1] for part in holding)])[at]
+    rows, sizes = np.searchsorted(document, spans.document), spans.end - spans.start
     longest = np.zeros(len(document), np.int64)
     np.maximum.at(longest, rows, sizes)
     return ContaminatedDocuments(document, tokens, np.bincount(rows, sizes, len(document)).astype(np.int64), longest)

@@ -26,6 +26,7 @@ def field_contamination(
     min_tokens: int = 13,
     *,
     near: int | None = None,
+    gaps: int = 0,
     fold: Collection[Fold] = (),
     shingling: Shingling | None = None,
     threads: int | None = None,
@@ -49,8 +50,8 @@ def field_contamination(
     near : int, optional
         Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within so many tokens of a window of
         the first field of their item, in a document. None: this is not looked for.
-    fold, shingling, threads, progress
-        As in `contamination`.
+    gaps, fold, shingling, threads, progress
+        As in `contamination`. With gaps, `near` still is about exact windows.
 
     Returns
     -------
@@ -79,8 +80,9 @@ def field_contamination(
     if near is not None:
         near = checked_int("near", near, 0, MAX_NEAR)
     parts = flatten_items(items, names)
-    search = open_search(parts.texts, corpus, min_tokens, fold, shingling, threads)
-    pairs = None if near is None else NearFields(search.grams, search.offsets, parts.item, parts.field, near)
-    hits = look_for(search, threads, progress, None if pairs is None else pairs.take)
-    result = Contamination.of(hits, min_tokens, search)
+    search = open_search(parts.texts, corpus, min_tokens, gaps, fold, shingling, threads)
+    grams, offsets = search.whole.grams, search.whole.offsets
+    pairs = None if near is None else NearFields(grams, offsets, parts.item, parts.field, near)
+    found = look_for(search, threads, progress, None if pairs is None else pairs.take)
+    result = Contamination.of(*found, min_tokens, search.whole)
     return FieldContamination.of(names, parts, result, near, None if pairs is None else pairs.places())
