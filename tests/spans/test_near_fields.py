@@ -54,14 +54,14 @@ def test_an_answer_in_the_question_itself_says_nothing():
 def test_thousands_of_items_of_one_template_are_not_compared_one_by_one(monkeypatch):
     """Each pair of windows goes to its items once, from the window that few items have."""
     looked = []
-    expand = near_fields.Holders.expand
+    expand = near_fields.WindowHolders.expand
 
     def counted(self, windows):
         holders, which = expand(self, windows)
         looked.append(len(holders))
         return holders, which
 
-    monkeypatch.setattr(near_fields.Holders, "expand", counted)
+    monkeypatch.setattr(near_fields.WindowHolders, "expand", counted)
     n = 3000
     question = "which of these statements about the old town is known to be true"
     items = [{"q": question, "a": [f"answer {i}", "nothing"]} for i in range(n)]

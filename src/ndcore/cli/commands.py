@@ -263,10 +263,10 @@ class ContaminationOptions(DryRunOptions):
         "fields of --fields which must be found, all of them, for an item to be contaminated (default: one of any name; "
         "with --near, all)", metavar="FIELDS", parse=values.field_names)
     near: int | None = option("items",
-        "tokens, 0 to 65536: required fields must also stand within so many tokens of the first field, in a document",
+        "required fields must also stand within this number of tokens, 0 to 65536, of the first field, in a document",
         metavar="TOKENS", parse=values.near)
     gaps: int = option("items",
-        "also find near matches: runs with a gap of at most so many tokens, 0 to 32, between two seeds of L/2 exact ones "
+        "also find near matches: runs with a gap of at most this number of tokens, 0 to 32, between two seeds of L/2 exact ones "
         "(default 0: exact runs only)", metavar="TOKENS", parse=values.gaps, default=0)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "

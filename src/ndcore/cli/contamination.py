@@ -165,8 +165,8 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
                       f"stands as a whole; {advice}")])
     if "gaps" in data:
         seed, share = counted(data["seed"], "token"), 100 * data["missed_if_changed"]["0.1"]
-        yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at least "
-               f"{share:.0f} % of a copy in which one token of 10 is changed")
+        yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at "
+               f"least {share:.0f} % of a copy in which one token of 10 is changed")
     yield fault_notes(data, data["output"])
     yield f"Written: {printable(data['output'])}"
     yield from files_written(page)

@@ -51,7 +51,7 @@ def contamination(
         Tokens of a window, 1 to 1024. The literature has 13 (Brown et al. 2020) and 8 (Chowdhery et al. 2022).
     gaps : int
         Tokens, 0 to 32. Above 0, near matches are found too: two seeds of n = ⌈min_tokens / 2⌉ tokens of an item, with at
-        most so many tokens between them, in the item and in a document, whatever these are. An item of fewer than 2 n tokens
+        most `gaps` tokens between them, in the item and in a document, whatever these are. An item of fewer than 2 n tokens
         has none. What stands between two changes that are fewer than n tokens apart is missed. 0: exact runs only.
     fold : collection of "entities", "letters" and "accents"
         What is folded in items and documents before words are compared. "entities": character references of HTML become

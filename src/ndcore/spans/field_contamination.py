@@ -48,7 +48,7 @@ def field_contamination(
     min_tokens : int
         Tokens of a window, 1 to 1024. A part with fewer tokens is one window.
     near : int, optional
-        Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within so many tokens of a window of
+        Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within `near` tokens of a window of
         the first field of their item, in a document. None: this is not looked for.
     gaps, fold, shingling, threads, progress
         As in `contamination`. With gaps, `near` still is about exact windows.

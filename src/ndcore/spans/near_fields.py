@@ -42,7 +42,7 @@ class NearPlaces(NamedColumns, _NearPlaces):  # type: ignore[misc]
     __slots__ = ()
 
 
-class Holders:
+class WindowHolders:
     """Which holders, such as items, have each window. Built in O(n log n) from pairs (window, holder)."""
 
     def __init__(self, windows: Ints, holders: Ints, count: int, range_of_holders: int) -> None:
@@ -103,9 +103,9 @@ class NearFields:
         self._fields = int(fields.max(initial=0)) + 1
         n, count = int(items.max(initial=-1)) + 1, len(grams.places)
         first = fields[parts] == 0
-        self._firsts = Holders(windows[first], items[parts[first]], count, n)
+        self._firsts = WindowHolders(windows[first], items[parts[first]], count, n)
         slots = items[parts[~first]] * self._fields + fields[parts[~first]]
-        self._others = Holders(windows[~first], slots, count, n * self._fields)
+        self._others = WindowHolders(windows[~first], slots, count, n * self._fields)
         self._decided = np.zeros(n * self._fields, np.bool_)
         self._seen = np.zeros(0, np.int64)
         self._rows: list[tuple[Ints, Ints, Ints, Ints]] = []
