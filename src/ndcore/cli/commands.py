@@ -266,8 +266,12 @@ class ContaminationOptions(DryRunOptions):
         "required fields must also stand within this number of tokens, 0 to 65536, of the first field, in a document",
         metavar="TOKENS", parse=values.near)
     gaps: int = option("items",
-        "also find near matches: runs with a gap of at most this number of tokens, 0 to 32, between two seeds of L/2 exact ones "
-        "(default 0: exact runs only)", metavar="TOKENS", parse=values.gaps, default=0)
+        "also find near matches: runs with a gap of at most this number of tokens, 0 to 32, between two seeds of L/2 exact "
+        "ones (default 0: exact runs only)", metavar="TOKENS", parse=values.gaps, default=0)
+    min_rarity: float | None = option("items",
+        "rarity in bits from which on an item is contaminated: the sum over its words that are found of log2(documents / "
+        "documents with the word), in a sample of the corpus. Also ranks the items of the page. 0: ranks only (default: not "
+        "measured)", metavar="BITS", parse=values.bits)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "
         + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)

@@ -102,6 +102,7 @@ def contamination_account(
         "items": summary.what_was_read(searched.items),
         **summary.what_was_read(searched.corpus, saved),
         **_describe_gaps(searched),
+        **({} if result.rarity is None else {"min_rarity": result.min_rarity, "rarity_of_documents": result.sampled}),
         **({} if result.folding is None else {"fold": list(result.folding.kinds)}),
         **_sum_fields(searched),
     }
@@ -109,6 +110,7 @@ def contamination_account(
     return Account(data, tell(data, table, page), tables=(table,))
 
 
+FEW = 100  # documents, in which the rarity of words is not known well
 CHANGED = (0.02, 0.05, 0.1, 0.2)  # shares of words that a copy may have changed
 
 
@@ -163,6 +165,10 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
         "item", "an item", "leave out the ones that stand everywhere")
     yield Notes([Note(counts["shorter_than_a_run"], what, f"with fewer tokens than a run: such {one} counts wherever it "
                       f"stands as a whole; {advice}")])
+    if "min_rarity" in data:
+        yield (f"Rarity of words is of {counted(data['rarity_of_documents'], 'document')}"
+               f"{', too few to tell' if data['rarity_of_documents'] < FEW else ''}; contaminated from "
+               f"{data['min_rarity']:g} bits on")
     if "gaps" in data:
         seed, share = counted(data["seed"], "token"), 100 * data["missed_if_changed"]["0.1"]
         yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at "

@@ -27,13 +27,15 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
                   ("stop_words", " ".join(shingling.stop_words) or "none")]
     if searched.result.folding is not None:
         parameters.append(("fold", ", ".join(searched.result.folding.kinds)))
+    found = int((searched.total("covered") > 0).sum())
     return marked_page(
         "Items of benchmarks in a corpus",
         f"Runs of {data['min_tokens']} {shingling.unit}s, {_describe_gaps(searched)}. Rule {data['rule']}. Marked is what "
         "stands in the corpus.",
         (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
          Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
-        account.tables, "Contaminated items", _choose_items(searched), counts["contaminated"], parameters,
+        account.tables, "Contaminated items" if searched.rarity() is None else "Items found, the rarest first",
+        _choose_items(searched), counts["contaminated"] if searched.rarity() is None else found, parameters,
     )
 
 
@@ -46,9 +48,12 @@ def _describe_gaps(searched: ContaminationSearch) -> str:
 def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
     places, tokens, covered = searched.places(), searched.total("tokens"), searched.total("covered")
-    flagged = np.flatnonzero(searched.contaminated)
+    rarity, flagged = searched.rarity(), np.flatnonzero(searched.contaminated)
     share = searched.total("found")[flagged] / searched.total("grams")[flagged]
     items = flagged[np.lexsort((-covered[flagged], -share))][:SHOWN]
+    if rarity is not None:  # items of common words only come last
+        flagged = np.flatnonzero(covered > 0)
+        items = flagged[np.lexsort((-rarity[flagged], ~searched.contaminated[flagged]))][:SHOWN]
     item_of = searched.parts.item[places.item]
     rows = {item: np.flatnonzero(item_of == item) for item in items.tolist()}
     longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:PLACES_SHOWN]
@@ -58,14 +63,13 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     here = searched.place_in_corpus((documents, places.document_start[chosen], places.document_end[chosen]))
     excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
     marks = _mark_parts(searched, places, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
-    fields = searched.fields
-    reasons = None if fields is None else fields.explain_all(searched.rule, searched.require, items.tolist())
+    reasons = searched.reasons()
     return [
         MarkedText(
             str(searched.items.ids[item]),
-            f"{searched.labels[item]}: " + (reasons[at] if reasons else f"{covered[item]:,} of {tokens[item]:,} tokens"),
+            f"{searched.labels[item]}: " + (reasons[item] if reasons else f"{covered[item]:,} of {tokens[item]:,} tokens"),
             _join_parts(searched, item, marks), [excerpts[row] for row in longest[item].tolist()], len(rows[item]),
-        ) for at, item in enumerate(items.tolist())
+        ) for item in items.tolist()
     ]
 
 

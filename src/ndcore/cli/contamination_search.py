@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Bools, Floats, Ints, Text
 from ndcore.cli.commands import ContaminationOptions
 from ndcore.cli.inputs import open_documents, refuse_nothing_read
 from ndcore.files.document_fields import GroupingField, PartsField
@@ -71,6 +71,18 @@ class ContaminationSearch:
         order = np.lexsort((every[1], every[0]))
         return GappedPlaces(*(column[order] for column in every))
 
+    def rarity(self) -> Floats | None:
+        """Return the rarity of each item in bits, of its rarest part; None: not measured."""
+        if self.fields is None:
+            return self.result.rarity
+        return None if self.fields.rarity is None else np.asarray(self.fields.rarity.max(1, initial=0.0))
+
+    def reasons(self) -> list[str] | None:
+        """Say why each item is contaminated, or why not; None without fields and rarity."""
+        if self.fields is not None:
+            return self.fields.explain_all(self.rule, self.require)
+        return None if self.result.rarity is None else self.result.explain_all(self.rule)
+
     def benchmarks(self) -> list[Benchmark]:
         """Sum up the items of each benchmark."""
         return sum_benchmarks(self.labels, self.contaminated, self.total("tokens"), self.total("covered"))
@@ -122,13 +134,15 @@ def search(
         raise DocumentError(options.inputs[0], None, f"holds no items with a token, of {len(texts)} in all")
     how: dict[str, Any] = {"min_tokens": min_tokens, "gaps": options.gaps, "fold": options.fold or (),
                            "shingling": shingling, "threads": options.threads}
+    rare: dict[str, Any] = {"min_rarity": options.min_rarity}
     progress = by_position(report, "looking for the items", documents.position)
     of_fields, require = None, list(options.require or (options.fields or () if options.near is not None else ()))
     if options.fields:
-        of_fields = field_contamination(rows, documents, options.fields, **how, near=options.near, progress=progress)
+        of_fields = field_contamination(rows, documents, options.fields, **how, **rare, near=options.near,
+                                        progress=progress)
         result, contaminated = of_fields.parts, of_fields.contaminated(options.rule, require)
     else:
-        result = contamination(texts, documents, **how, progress=progress)
+        result = contamination(texts, documents, **how, **rare, progress=progress)
         contaminated = result.contaminated(options.rule)
     refuse_nothing_read(documents, options.corpus[0])
     spans, holders, chosen = result.spans, result.documents, contaminated[parts.item]

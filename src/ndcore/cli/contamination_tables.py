@@ -30,14 +30,16 @@ def write_tables(output: OutputDirectory, searched: ContaminationSearch) -> None
 
 
 def _list_items(searched: ContaminationSearch) -> Table:
-    """Make a row for each item: its benchmark, its place, and what the corpus has of it; with fields also the reason."""
+    """Make a row for each item: its benchmark, its place, what the corpus has of it, with fields or rarity the reason."""
     names = ("tokens", "covered", "grams", "found")
-    items, fields = NamedDocuments(searched.items), searched.fields
+    items, rarity, reasons = NamedDocuments(searched.items), searched.rarity(), searched.reasons()
     columns = [Column("benchmark", "string"), *items.columns(), *(Column(name, "integer") for name in (*names, "longest")),
-               Column("contaminated", "truth"), *([Column("reason", "string")] if fields is not None else [])]
-    reasons = [] if fields is None else [fields.explain_all(searched.rule, searched.require)]
+               Column("contaminated", "truth"), *([] if rarity is None else [Column("rarity", "number")]),
+               *([] if reasons is None else [Column("reason", "string")])]
+    measured = None if rarity is None else np.round(rarity, 2).tolist()
+    more: list[list[Any]] = [column for column in (measured, reasons) if column is not None]
     numbers = zip(*(searched.total(name).tolist() for name in names), searched.longest().tolist(),
-                  searched.contaminated.tolist(), *reasons, strict=True)
+                  searched.contaminated.tolist(), *more, strict=True)
     return Table(columns, ((label, *items.row(position), *row)
                            for position, (label, row) in enumerate(zip(searched.labels, numbers, strict=True))))
 

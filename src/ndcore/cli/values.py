@@ -58,6 +58,7 @@ probability = numbers(0, 1, above=True, below=True)
 seconds = numbers(0, 3600, kind="a number of seconds")
 positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
 near, gaps = integer(0, 1 << 16), integer(0, 32)  # tokens
+bits = numbers(0, 1e6, kind="a number of bits")
 
 
 def thresholds(text: str) -> tuple[float, ...]:

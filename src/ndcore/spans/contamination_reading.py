@@ -18,7 +18,7 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.folding import Folding
-from ndcore.text.inputs import pieces
+from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling, joined_samples
 
 NONE = np.zeros(0, np.int64)
@@ -80,6 +80,9 @@ class ItemSearch(Protocol):
     def look_up(self, piece: Any) -> WindowHits:
         """Search the documents of a piece, in any thread; return the hits."""
 
+    def read_symbols(self, piece: Any, stride: int) -> tuple[Ints, UInts, Ints]:
+        """Read the symbols of some documents of a piece; see `SymbolReading`."""
+
 
 class TextSearch:
     """A search of texts for texts; see `ItemSearch`.
@@ -124,6 +127,16 @@ class TextSearch:
         rows = np.flatnonzero(np.diff(sink.begins))
         return WindowHits.of(sink, first, self._same(sink, rows, shingler.canonical(batch, bytes, rows.tolist())))
 
+    def read_symbols(self, piece: tuple[int, Sequence[Text]], stride: int) -> tuple[Ints, UInts, Ints]:
+        """Return positions, symbols and offsets of some documents; see `SymbolReading`."""
+        first, texts = piece
+        inside = np.arange(-first % stride, len(texts), stride)
+        some = take(texts, inside)
+        if self.folding is not None:
+            some = list(map(self.folding.fold, some))
+        sink = self._secret.shingler.symbols(self._secret.batch(some), Symbols(len(some)))
+        return first + inside, sink.values, sink.begins
+
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
         """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
         lengths, places = self.grams.length_of(sink.numbers), self.grams.places[sink.numbers].astype(np.int64)
@@ -157,6 +170,13 @@ class IdSearch:
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
         return WindowHits.of(sink, int(positions[0]))
+
+    def read_symbols(self, piece: tuple[int, Ints], stride: int) -> tuple[Ints, UInts, Ints]:
+        """Return positions, ids and offsets of some documents; see `SymbolReading`."""
+        some = piece[1][piece[1] % stride == 0]
+        if not len(some):
+            return NONE, np.zeros(0, np.uint64), np.zeros(1, np.int64)
+        return self._reading.symbols((piece[0], some), 0)
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:

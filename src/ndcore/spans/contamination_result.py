@@ -9,12 +9,14 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from ndcore._grams import Grams
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Bools, Floats, Ints, Text
 from ndcore.checks import check_choice
+from ndcore.human import counted
 from ndcore.readonly import Frozen, NamedColumns
 from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.gapped_runs import GappedPlaces, GappedRanges, GappedRuns
+from ndcore.spans.word_rarity import WordRarity
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
@@ -114,6 +116,12 @@ class Contamination(Frozen):
     gapped : GappedPlaces or None
         With gaps, the first places of runs with a gap. `covered`, `longest`, `spans` and `documents` count these runs too,
         `grams`, `found` and `places` do not. None: without gaps.
+    min_rarity : float or None
+        Bits from which on an item is contaminated.
+    rarity : ndarray of float64 (items,), or None
+        The rarity of the rarest run of covered tokens of each item, in bits; see `contamination`. None: not measured.
+    sampled : int
+        Documents in which words were counted for `rarity`.
     """
 
     min_tokens: int
@@ -130,9 +138,15 @@ class Contamination(Frozen):
     shingling: Shingling | None
     folding: Folding | None
     gapped: GappedPlaces | None
+    min_rarity: float | None
+    rarity: Floats | None
+    sampled: int
 
     @classmethod
-    def of(cls, hits: Hits, gapped: GappedRuns | None, min_tokens: int, search: ItemSearch) -> Self:
+    def of(
+        cls, hits: Hits, gapped: GappedRuns | None, words: WordRarity | None, min_tokens: int, min_rarity: float | None,
+        search: ItemSearch,
+    ) -> Self:
         """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
@@ -154,7 +168,9 @@ class Contamination(Frozen):
             min_tokens, np.diff(offsets), np.bincount(rows, ends - starts, n).astype(np.int64), distinct,
             np.bincount(items[new[occurring]], minlength=n), longest, _join_places(hits, items, begins, numbers),
             spans, _sum_documents(spans, sizes), hits.documents, hits.tokens, search.shingling, search.folding,
-            None if gapped is None else _outside(gapped.places(), hits, items, begins, numbers),
+            None if gapped is None else _outside(gapped.places(), hits, items, begins, numbers), min_rarity,
+            None if words is None else words.measure_runs(grams.symbols, rows, starts, ends, n),
+            0 if words is None else words.documents,
         )
 
     def __len__(self) -> int:
@@ -184,6 +200,25 @@ class Contamination(Frozen):
             The rule has another number of tokens than the windows that were looked for, or is about exact runs, and gaps
             were allowed.
         """
+        return self.matched(rule) & self.is_rare()
+
+    def is_rare(self) -> Bools:
+        """Tell which items are as rare as `min_rarity` asks; all, where rarity was not measured. bool (items,)."""
+        if self.rarity is None or self.min_rarity is None:
+            return np.ones(len(self), np.bool_)
+        return self.rarity >= self.min_rarity
+
+    def explain_all(self, rule: RuleName = "any") -> list[str]:
+        """Say in words why each item is contaminated, by a rule, or why not."""
+        matched, rare, verdicts = self.matched(rule), self.is_rare(), self.contaminated(rule)
+        rarity = None if self.rarity is None else self.rarity.tolist()
+        return [("" if verdict else "not ") + f"contaminated; {say_share(covered, tokens, match)}"
+                + say_rarity(None if rarity is None or not covered else rarity[at], self.min_rarity, bool(rare[at]))
+                for at, (verdict, covered, tokens, match) in enumerate(zip(
+                    verdicts.tolist(), self.covered.tolist(), self.tokens.tolist(), matched.tolist(), strict=True))]
+
+    def matched(self, rule: RuleName = "any") -> Bools:
+        """Tell which items a rule holds for, rare or not; see `contaminated`."""
         check_choice("rule", rule, tuple(RULES))
         tokens, share = RULES[rule]
         if tokens is not None and tokens != self.min_tokens:
@@ -241,6 +276,23 @@ class Contamination(Frozen):
         left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads,
                           folding=self.folding)
         return (joined(pieces, of_str) for of_str, pieces in left)
+
+
+def say_share(covered: int, tokens: int, matched: bool) -> str:
+    """Say how many tokens are covered, and whether that is enough for the rule."""
+    if not tokens:
+        return "empty"
+    if not covered:
+        return f"0 of {counted(tokens, 'token')}"
+    rule = "" if matched else ", too little for the rule"
+    return f"{covered:,} of {counted(tokens, 'token')} ({100 * covered / tokens:.0f} %){rule}"
+
+
+def say_rarity(bits: float | None, least: float | None, rare: bool) -> str:
+    """Say how rare the words of a run are; nothing where that was not measured, or nothing was found."""
+    if bits is None:
+        return ""
+    return f", rarity {bits:.1f} bits" if rare else f", common words only: rarity {bits:.1f} bits, below {least:g}"
 
 
 def sum_benchmarks(labels: Sequence[str], contaminated: Bools, tokens: Ints, covered: Ints) -> list[Benchmark]:
@@ -313,7 +365,7 @@ def _outside(places: GappedPlaces, hits: Hits, items: Ints, begins: Ints, number
 
 
 def _unite_spans(exact: Spans, gapped: GappedRanges) -> Spans:
-    """Unite the spans of exact windows and those of runs with a gap."""
+    """Unite the spans of exact windows and of runs with a gap."""
     document, start, end, item, item_start = (np.append(a, b) for a, b in zip(exact, gapped, strict=True))
     order = np.lexsort((start, document))
     document, start, end = document[order], start[order], end[order]

@@ -27,6 +27,7 @@ def field_contamination(
     *,
     near: int | None = None,
     gaps: int = 0,
+    min_rarity: float | None = None,
     fold: Collection[Fold] = (),
     shingling: Shingling | None = None,
     threads: int | None = None,
@@ -50,8 +51,9 @@ def field_contamination(
     near : int, optional
         Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within `near` tokens of a window of
         the first field of their item, in a document. None: this is not looked for.
-    gaps, fold, shingling, threads, progress
-        As in `contamination`. With gaps, `near` still is about exact windows.
+    gaps, min_rarity, fold, shingling, threads, progress
+        As in `contamination`. Parts of later fields that are shorter than `min_tokens` need no rarity: `near` is for these.
+        With gaps, `near` still is about exact windows.
 
     Returns
     -------
@@ -60,11 +62,11 @@ def field_contamination(
     Raises
     ------
     TypeError, ValueError
-        An item is no mapping of fields to texts, no item has one of the fields, or as `contamination`.
+        An item is not a mapping of fields to texts, no item has one of the fields, or as `contamination`.
 
     Notes
     -----
-    Costs are those of `contamination`, with `near` also one comparison for each hit of a first field and each distinct
+    Costs are as of `contamination`, with `near` also one comparison for each hit of a first field and each distinct
     window of others within `near` tokens, and for each pair of windows that stand near one look at the items that have the
     rarer one.
 
@@ -80,9 +82,9 @@ def field_contamination(
     if near is not None:
         near = checked_int("near", near, 0, MAX_NEAR)
     parts = flatten_items(items, names)
-    search = open_search(parts.texts, corpus, min_tokens, gaps, fold, shingling, threads)
+    search = open_search(parts.texts, corpus, min_tokens, gaps, min_rarity, fold, shingling, threads)
     grams, offsets = search.whole.grams, search.whole.offsets
     pairs = None if near is None else NearFields(grams, offsets, parts.item, parts.field, near)
     found = look_for(search, threads, progress, None if pairs is None else pairs.take)
-    result = Contamination.of(*found, min_tokens, search.whole)
+    result = Contamination.of(*found, min_tokens, min_rarity, search.whole)
     return FieldContamination.of(names, parts, result, near, None if pairs is None else pairs.places())

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import Bools, Ints
+from ndcore._types import Bools, Floats, Ints
 from ndcore.human import counted
 from ndcore.readonly import Frozen
-from ndcore.spans.contamination_result import Contamination, RuleName
+from ndcore.spans.contamination_result import Contamination, RuleName, say_rarity, say_share
 from ndcore.spans.item_fields import ItemParts
 from ndcore.spans.near_fields import NearPlaces
 
@@ -81,8 +81,19 @@ class FieldContamination(Frozen):
         near[:, 0] = self.found()[:, 0]
         return near
 
+    @property
+    def rarity(self) -> Floats | None:
+        """The rarity of each field, the rarest of its parts, in bits: float64 (items, fields); None: not measured."""
+        if self.parts.rarity is None:
+            return None
+        rarity = np.zeros((self.items, len(self.fields)))
+        np.maximum.at(rarity, (self.part_item, self.part_field), self.parts.rarity)
+        return rarity
+
     def found(self, rule: RuleName = "any") -> Bools:
-        """Tell which fields are found: those of which a part is, by a rule; see `Contamination.contaminated`.
+        """Tell which fields are found, that is, have a part that is, by a rule; see `Contamination.contaminated`.
+
+        With `min_rarity` it must be rare, except for parts of later fields that are shorter than `min_tokens`.
 
         Parameters
         ----------
@@ -97,7 +108,8 @@ class FieldContamination(Frozen):
         ValueError
             The rule has another number of tokens than the windows that were looked for.
         """
-        return self.total(self.parts.contaminated(rule)) > 0
+        short = (self.part_field > 0) & (self.parts.tokens < self.parts.min_tokens)
+        return self.total(self.parts.matched(rule) & (self.parts.is_rare() | short)) > 0
 
     def contaminated(self, rule: RuleName = "any", require: Sequence[str] = ()) -> Bools:
         """Tell which items are contaminated.
@@ -150,12 +162,15 @@ class FieldContamination(Frozen):
         """Say in words why items are contaminated, or why not; None: all items."""
         wanted, found, near = self._number(require), self.found(rule), self.near
         tokens, covered = self.tokens.tolist(), self.covered.tolist()
-        verdicts = self.contaminated(rule, require).tolist()
+        verdicts, rarity = self.contaminated(rule, require).tolist(), self.rarity
+        matched = self.total(self.parts.matched(rule)) > 0 if rarity is not None else found
         reasons = []
         for item in range(self.items) if items is None else items:
             said = []
             for field, name in enumerate(self.fields):
-                share = _say_share(covered[item][field], tokens[item][field], bool(found[item, field]))
+                share = say_share(covered[item][field], tokens[item][field], bool(matched[item, field]))
+                if rarity is not None and covered[item][field]:
+                    share += say_rarity(rarity[item, field], self.parts.min_rarity, bool(found[item, field]))
                 if near is not None and field and found[item, field]:
                     side = "within" if near[item, field] else "not within"
                     share += f", {side} {counted(self.within or 0, 'token')} of {self.fields[0]}"
@@ -173,13 +188,3 @@ class FieldContamination(Frozen):
             if name not in self.fields:
                 raise ValueError(f"require has {name!r}; the fields are {', '.join(self.fields)}")
         return [self.fields.index(name) for name in require]
-
-
-def _say_share(covered: int, tokens: int, found: bool) -> str:
-    """Say how much of a field the corpus has."""
-    if not tokens:
-        return "empty"
-    if not covered:
-        return f"0 of {counted(tokens, 'token')}"
-    rule = "" if found else ", too little for the rule"
-    return f"{covered:,} of {counted(tokens, 'token')} ({100 * covered / tokens:.0f} %){rule}"

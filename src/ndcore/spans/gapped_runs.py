@@ -50,7 +50,7 @@ class GappedRanges(NamedTuple):
 
 
 def seed_length(min_tokens: int) -> int:
-    """Return the tokens of a seed: half of those of a window, rounded up."""
+    """Return the tokens of a seed: half as many as a window has, rounded up."""
     return -(-min_tokens // 2)
 
 

@@ -36,7 +36,7 @@ def flatten_items(items: Iterable[FieldItem], fields: Sequence[str]) -> ItemPart
     Raises
     ------
     TypeError
-        An item is no mapping, or a field of it neither a text nor an iterable of texts nor None.
+        An item is not a mapping, or a field of it neither a text nor an iterable of texts nor None.
     ValueError
         No item has a field.
     """

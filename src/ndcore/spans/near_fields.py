@@ -91,7 +91,7 @@ class NearFields:
 
     Notes
     -----
-    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with those of the other kind
+    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with hits of the other kind
     within `near` tokens and a window.
     """
 
@@ -146,7 +146,7 @@ class NearFields:
         return free
 
     def _thin(self, hits: Ints, begin: Ints, numbers: Ints) -> Ints:
-        """Keep of equal windows within `near` + 1 tokens the first and the last one."""
+        """Keep the first and the last place of a window within `near` + 1 tokens."""
         order = np.lexsort((begin[hits], numbers[hits]))
         block, number = begin[hits][order] // (self._near + 1), numbers[hits][order]
         change = (np.diff(block) != 0) | (np.diff(number) != 0)
