@@ -7,7 +7,7 @@ import numpy as np
 from ndcore._types import Ints, Text
 from ndcore.cli.account import Account
 from ndcore.cli.contamination_search import ContaminationSearch
-from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.cli.passages import colour_ranges, excerpts_around, excerpts_by_item, range_in, unite
 from ndcore.human import counted
 from ndcore.report.marked_passages import Marked, MarkedText, marked_page
 from ndcore.report.model import Figure
@@ -56,21 +56,44 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
         items = flagged[np.lexsort((-rarity[flagged], ~searched.contaminated[flagged]))][:SHOWN]
     item_of = searched.parts.item[places.item]
     rows = {item: np.flatnonzero(item_of == item) for item in items.tolist()}
-    longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:PLACES_SHOWN]
-               for item, of in rows.items()}
+    longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")] for item, of in rows.items()}
+    reasons = searched.reasons()
+    if reasons is not None:
+        return _choose_with_reasons(searched, places, longest, rows, reasons)
+    longest = {item: of[:PLACES_SHOWN] for item, of in longest.items()}
     chosen = np.concatenate([np.zeros(0, np.int64), *longest.values()])
     documents = places.document[chosen]
     here = searched.place_in_corpus((documents, places.document_start[chosen], places.document_end[chosen]))
     excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
     marks = _mark_parts(searched, places, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
-    reasons = searched.reasons()
     return [
         MarkedText(
             str(searched.items.ids[item]),
-            f"{searched.labels[item]}: " + (reasons[item] if reasons else f"{covered[item]:,} of {tokens[item]:,} tokens"),
-            _join_parts(searched, item, marks), [excerpts[row] for row in longest[item].tolist()], len(rows[item]),
+            f"{searched.labels[item]}: {covered[item]:,} of {tokens[item]:,} tokens",
+            Marked(searched.parts.texts[item], marks[item]), [excerpts[row] for row in longest[item].tolist()],
+            len(rows[item]),
         ) for item in items.tolist()
     ]
+
+
+def _choose_with_reasons(
+    searched: ContaminationSearch, places: GappedPlaces, longest: dict[int, Ints], rows: dict[int, Ints], reasons: list[str]
+) -> list[MarkedText]:
+    """Return items with reasons. Each of their documents is a block with all its passages, in a colour of its own."""
+    documents = {item: list(dict.fromkeys(places.document[of].tolist()))[:PLACES_SHOWN] for item, of in longest.items()}
+    shown = {item: of[np.isin(places.document[of], documents[item])] for item, of in rows.items()}
+    chosen = np.concatenate([np.zeros(0, np.int64), *shown.values()])
+    here = searched.place_in_corpus((places.document[chosen], places.document_start[chosen], places.document_end[chosen]))
+    owners = searched.parts.item[places.item[chosen]]
+    made = excerpts_by_item(searched.corpus, owners, places.document[chosen], here)
+    texts: list[MarkedText] = []
+    for item, of in rows.items():
+        groups = [of[places.document[of] == document] for document in documents[item]]
+        marks = [_mark_parts(searched, places, group) for group in [*groups, of[~np.isin(of, shown[item])]]]
+        blocks = [made[item, document]._replace(source=number) for number, document in enumerate(documents[item])]
+        texts.append(MarkedText(str(searched.items.ids[item]), f"{searched.labels[item]}: {reasons[item]}",
+                                _join_parts(searched, item, marks), blocks, len(np.unique(places.document[of]))))
+    return texts
 
 
 def _mark_parts(searched: ContaminationSearch, places: GappedPlaces, rows: Ints) -> dict[int, list[tuple[int, int]]]:
@@ -83,24 +106,28 @@ def _mark_parts(searched: ContaminationSearch, places: GappedPlaces, rows: Ints)
     return {part: unite(ranges) for part, ranges in marks.items()}
 
 
-def _join_parts(searched: ContaminationSearch, item: int, marks: dict[int, list[tuple[int, int]]]) -> Marked:
-    """Return the text of an item with its marks; of an item with fields the parts, each after the name of its field."""
+def _join_parts(searched: ContaminationSearch, item: int, marks: list[dict[int, list[tuple[int, int]]]]) -> Marked:
+    """Return the text of an item with the marks of each source; with fields the parts, each after the name of its field.
+
+    The last marks are of sources that are not shown, and have no colour.
+    """
     parts, fields = searched.parts, searched.fields
-    if fields is None:
-        return Marked(parts.texts[item], marks[item])
     own = range(*np.searchsorted(parts.item, [item, item + 1]).tolist())
     in_bytes = any(isinstance(parts.texts[part], bytes) for part in own)
     pieces: list[Text] = []
-    shifted: list[tuple[int, int]] = []
-    end_of_pieces = 0
+    ranges: list[tuple[int, int]] = []
+    sources: list[int | None] = []
+    at = 0
     for part in own:
-        head, text = f"{fields.fields[parts.field[part]]}: ", parts.texts[part]
-        at = end_of_pieces + len(as_bytes(head) if in_bytes else head)
-        of_part = marks.get(part, [])
-        if in_bytes and isinstance(text, str):
-            of_part = [(len(as_bytes(text[:start])), len(as_bytes(text[:end]))) for start, end in of_part]
-        shifted += [(at + start, at + end) for start, end in of_part]
-        pieces += [as_bytes(each) if in_bytes else each for each in (head, text, "\n")]
-        end_of_pieces += sum(map(len, pieces[-3:]))
+        text = parts.texts[part]
+        head, tail = ("", "") if fields is None else (f"{fields.fields[parts.field[part]]}: ", "\n")
+        at += len(as_bytes(head) if in_bytes else head)
+        for start, end, number in colour_ranges(of.get(part, []) for of in marks):
+            if in_bytes and isinstance(text, str):
+                start, end = len(as_bytes(text[:start])), len(as_bytes(text[:end]))
+            ranges.append((at + start, at + end))
+            sources.append(number if number < len(marks) - 1 else None)
+        pieces += [as_bytes(each) if in_bytes else each for each in (head, text, tail)]
+        at += sum(map(len, pieces[-2:]))
     whole: Text = b"".join(map(as_bytes, pieces)) if in_bytes else "".join(map(str, pieces))
-    return Marked(whole, shifted)
+    return Marked(whole, ranges, sources=sources)
