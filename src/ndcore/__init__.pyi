@@ -52,6 +52,8 @@ from ndcore.sketch.winnow import Winnowed as Winnowed
 from ndcore.sketch.winnow import Winnower as Winnower
 from ndcore.spans.contamination import contamination as contamination
 from ndcore.spans.contamination_result import Contamination as Contamination
+from ndcore.spans.field_contamination import field_contamination as field_contamination
+from ndcore.spans.field_result import FieldContamination as FieldContamination
 from ndcore.spans.repeats import repeats as repeats
 from ndcore.spans.repeats_result import Repeats as Repeats
 from ndcore.stats.collisions import expected_distinct as expected_distinct

@@ -42,6 +42,13 @@ LANGUAGES: Final = {
 }
 TEXT_SUFFIXES = ("txt", "text", "md", "markdown", "rst", "tex")
 
+# What is folded in words before they are compared; `text.folding`.
+FOLDS: Final = {
+    "entities": "character references of HTML become their characters",
+    "letters": "Greek, Cyrillic and other letters that look like one of a to z become that letter",
+    "accents": "accents of Latin, Greek and Cyrillic letters are left out",
+}
+
 COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}  # of files, by suffix
 
 HTML_PARTS = ("page", "main")  # what is text in HTML

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import jsonl, lines, run
 
-from ndcore.cli.contamination import PLACES_SHOWN, SHOWN
+from ndcore.cli.contamination_page import PLACES_SHOWN, SHOWN
 
 pytest.importorskip("msgspec")
 

@@ -38,3 +38,10 @@ def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
             ("d2", f"{path}:3", "text 2", [(0, 4)]), ("d0", f"{path}:1", "text 0", [(5, 6)]),
             ("d2", f"{path}:3", "text 2", [(5, 6)])]
         assert excerpts_around(documents, np.array([], np.int64), places()) == []
+
+
+def test_the_first_group_colours_what_several_have():
+    from ndcore.cli.passages import colour_ranges
+
+    assert colour_ranges([[(2, 5), (4, 6)], [(0, 8)], [(7, 9), (3, 4)]]) == [(0, 2, 1), (2, 6, 0), (6, 8, 1), (8, 9, 2)]
+    assert colour_ranges([[], [(1, 2)]]) == [(1, 2, 1)] and colour_ranges([]) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from browser import HOSTILE, Tree
 
-from ndcore.report.marked_passages import DocumentWithPassage, Marked, MarkedText, excerpt, marked_page
+from ndcore.report.marked_passages import DocumentWithPassage, Marked, MarkedText, excerpt, excerpt_all, marked_page
 from ndcore.report.model import Figure, ReportTable
 
 
@@ -73,3 +73,19 @@ def test_an_excerpt_of_bytes_cuts_no_character():
     assert found.text.decode().strip("é") == "here" and found.text[found.marks[0][0] : found.marks[0][1]] == b"here"
     start = excerpt(("é" * 99 + "a" + "é" * 99).encode(), 198, 199)
     assert start.text.decode().count("a") == 1
+
+
+def test_sources_have_colours_and_pages_without_them_no_style_for_it():
+    marked = Marked("one two three", [(0, 3), (4, 7), (8, 13)], sources=[0, None, 4])
+    document = DocumentWithPassage("doc", "file:3", Marked("a b", [(0, 1)]), 1)
+    page = page_of(of(marked, (document,), 1))
+    assert '<mark class="source-0">one</mark> <mark>two</mark> <mark class="source-1">three</mark>' in page
+    assert '<div class="standing source-1">' in page and ".source-2 {" in page
+    assert ".source-2 {" not in page_of(of(Marked("a", [(0, 1)])))
+
+
+def test_an_excerpt_has_all_passages_that_it_reaches():
+    text = "x" * 500 + "one" + "y" * 100 + "two" + "z" * 5000 + "three"
+    part = excerpt_all(text, [(500, 503), (603, 606), (5606, 5611)])
+    assert [part.text[start:end] for start, end in part.marks] == ["one", "two"]
+    assert part.text == text[part.before : len(text) - part.after]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, KEYS, LANGUAGES, ORDERS, SCOPES
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ndcore.collection.settings import ClusterBy, Method, Policy
     from ndcore.spans.contamination_result import RuleName
     from ndcore.spans.repeats_result import Copies
+    from ndcore.text.folding import Fold
 
 __all__ = ["COMMANDS", "FAMILIES"]
 
@@ -255,6 +256,25 @@ class ContaminationOptions(DryRunOptions):
         "tokens of a run; a shorter item is one run (default 13, or as of --rule)", metavar="L", parse=values.window)
     item_field: list[str] | None = option("items",
         "field or column of items that holds the text (default text; repeatable, as --text-field)", metavar="FIELD")
+    fields: tuple[str, ...] | None = option("items",
+        "fields of items to look for one by one, separated by commas, such as question,answers. A field holds a text or an "
+        "array of texts, of which one suffices", metavar="FIELDS", parse=values.field_names)
+    require: tuple[str, ...] | None = option("items",
+        "fields of --fields which must be found, all of them, for an item to be contaminated (default: one of any name; "
+        "with --near, all)", metavar="FIELDS", parse=values.field_names)
+    near: int | None = option("items",
+        "required fields must also stand within this number of tokens, 0 to 65536, of the first field, in a document",
+        metavar="TOKENS", parse=values.near)
+    gaps: int = option("items",
+        "also find near matches: runs with a gap of at most this number of tokens, 0 to 32, between two seeds of L/2 exact "
+        "ones (default 0: exact runs only)", metavar="TOKENS", parse=values.gaps, default=0)
+    min_rarity: float | None = option("items",
+        "rarity in bits from which on an item is contaminated: the sum over its words that are found of log2(documents / "
+        "documents with the word), in a sample of the corpus. Also ranks the items of the page. 0: ranks only (default: not "
+        "measured)", metavar="BITS", parse=values.bits)
+    fold: tuple[Fold, ...] | None = option("items",
+        "what is folded in items and corpus before words are compared, separated by commas, or all: "
+        + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)
     item_id_field: str | None = option("items",
         "field or column of items that holds the id (default id, or file:line if there is none)", metavar="FIELD")
     benchmark_field: str | None = option("items",

@@ -11,49 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import Bools, Ints, Text
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Note, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import ContaminationOptions
+from ndcore.cli.contamination_page import contamination_page
+from ndcore.cli.contamination_search import ContaminationSearch, search
+from ndcore.cli.contamination_tables import BENCHMARK, write_tables
 from ndcore.cli.dry_run import Costs, dry_run
-from ndcore.cli.inputs import find_inputs, make_shingling, open_documents, refuse_nothing_read
-from ndcore.cli.outputs import NamedDocuments, report_file, write_table
-from ndcore.cli.passages import (
-    Cleaned,
-    cut_documents,
-    excerpts_around,
-    fault_notes,
-    range_in,
-    the_text_field,
-    unite,
-    write_cleaned,
-    write_empty,
-)
-from ndcore.files.document_fields import GroupingField
-from ndcore.files.documents import FileDocuments
-from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import WHOLE
-from ndcore.files.jsonl_output import check_rows
+from ndcore.cli.inputs import find_inputs, make_shingling
+from ndcore.cli.outputs import report_file
+from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
+from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.rewritten_inputs import SavedRecords, write_kept, write_rejected
 from ndcore.files.sources import STDIN, Inputs, get_sizes, is_url
-from ndcore.files.table_files import Column, Table
 from ndcore.human import counted, printable
-from ndcore.progress import Progress, by_position, reporting
-from ndcore.report.marked_passages import Marked, MarkedText, marked_page
-from ndcore.report.model import ROWS, Figure, ReportTable
+from ndcore.progress import Progress, reporting
+from ndcore.report.model import ROWS, ReportTable
 from ndcore.sketch.mod import ModSketcher
-from ndcore.spans.contamination import contamination
-from ndcore.spans.contamination_result import RULES, Benchmark, Contamination, RuleName, Spans
-from ndcore.spans.contamination_result import ContaminatedDocuments as Holders
-from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
+from ndcore.spans.contamination_result import RULES
+from ndcore.spans.gapped_runs import estimate_missed, seed_length
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
-from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
 from ndcore.text.shingling import Shingling
-
-BENCHMARK = ("benchmark", "items", "contaminated", "tokens", "covered")
 
 
 @dataclass
@@ -81,7 +62,7 @@ def write_documents(
     if not options.trim:
         return WrittenContamination()
     ranges = (spans.document, spans.start, spans.end)
-    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges)
+    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges, searched.result.folding)
     empty = holders.document[holders.covered == holders.tokens]
     cleaned = Cleaned(texts, holders.document, empty)
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
@@ -90,88 +71,7 @@ def write_documents(
     return WrittenContamination("cleaned", len(empty), repaired)
 
 
-# ---- tables
-
-
-def write_tables(output: OutputDirectory, searched: ContaminationSearch) -> None:
-    """Write the tables of items, benchmarks, documents, places and passages."""
-    benchmarks = [Column(BENCHMARK[0], "string"), *(Column(name, "integer") for name in BENCHMARK[1:])]
-    for name, table in (
-        ("items", _list_items(searched)), ("benchmarks", Table(benchmarks, searched.benchmarks())),
-        ("documents", _list_documents(searched)), ("places", _list_places(searched)), ("passages", _list_passages(searched)),
-    ):
-        write_table(output, f"{name}.jsonl", table)
-
-
-def _list_items(searched: ContaminationSearch) -> Table:
-    """Make a row for each item: its benchmark, its place, and what the corpus has of it."""
-    names = ("tokens", "covered", "grams", "found", "longest")
-    items = NamedDocuments(searched.items)
-    columns = [Column("benchmark", "string"), *items.columns(), *(Column(name, "integer") for name in names),
-               Column("contaminated", "truth")]
-    numbers = zip(*(getattr(searched.result, name).tolist() for name in names), searched.contaminated.tolist(), strict=True)
-    return Table(columns, ((label, *items.row(position), *row)
-                           for position, (label, row) in enumerate(zip(searched.labels, numbers, strict=True))))
-
-
-def _list_documents(searched: ContaminationSearch) -> Table:
-    """Make a row for each document of the corpus that has windows of contaminated items."""
-    corpus = NamedDocuments(searched.corpus)
-    columns = [*corpus.columns(), *(Column(name, "integer") for name in ("tokens", "covered", "longest"))]
-    return Table(columns, ((*corpus.row(position), *row) for position, *row in searched.list_holders()))
-
-
-def _list_places(searched: ContaminationSearch) -> Table:
-    """Make a row for each run of a contaminated item that the corpus has, at its first place."""
-    places = searched.result.places
-    item, start, end, document, there = (column[searched.contaminated[places.item]] for column in places)
-    in_item = place_in_items(searched, (item, start, end))
-    return _tabulate_ranges(searched, (document, there, there + end - start), item, {
-        "item_start": start, "item_end": end, **{f"item_{name}": column for name, column in in_item._asdict().items()}})
-
-
-def _list_passages(searched: ContaminationSearch) -> Table:
-    """Make a row for each passage of the corpus, with an item that has its first window."""
-    spans = searched.spans
-    return _tabulate_ranges(searched, (spans.document, spans.start, spans.end), spans.item, {"item_start": spans.item_start})
-
-
-def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, items: Ints, of_items: dict[str, Ints]) -> Table:
-    """Make a row for each range of the corpus: its document and its place there, and its item with columns of its own."""
-    corpus, asked = NamedDocuments(searched.corpus), NamedDocuments(searched.items)
-    here = {"start": ranges[1], "end": ranges[2], **place_in_corpus(searched, ranges)._asdict()}
-    columns = [*corpus.columns(), *(Column(name, "integer") for name in here), *asked.columns("item"),
-               *(Column(name, "integer") for name in of_items)]
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        listed = (column.tolist() for column in (ranges[0], items, *here.values(), *of_items.values()))
-        for document, item, *numbers in zip(*listed, strict=True):
-            yield *corpus.row(document), *numbers[: len(here)], *asked.row(item), *numbers[len(here) :]
-
-    return Table(columns, rows())
-
-
-def place_in_items(searched: ContaminationSearch, ranges: Ranges) -> TokenPlaces:
-    """Convert ranges of the tokens of items to characters and bytes."""
-    wanted = np.zeros(len(searched.texts), np.bool_)
-    wanted[ranges[0]] = True
-    pieces = indexed_texts([TextCorpus(searched.texts)], [0], wanted)
-    return place_all(pieces, searched.shingling, ranges, searched.threads)
-
-
-def place_in_corpus(searched: ContaminationSearch, ranges: Ranges) -> TokenPlaces:
-    """Convert ranges of the tokens of documents to characters and bytes; the documents are read again."""
-    wanted = np.zeros(len(searched.corpus.ids), np.bool_)
-    wanted[ranges[0]] = True
-    pieces = indexed_texts([searched.corpus], [0], wanted)
-    return place_all(pieces, searched.shingling, ranges, searched.threads)
-
-
-# ---- the account, and the page
-
-SHOWN = 100  # items on the page
-PLACES_SHOWN = 3  # of each of them
-
+# ---- the account
 
 def contamination_account(
     searched: ContaminationSearch, written: WrittenContamination, output: str, page: str | None, saved: SavedRecords
@@ -185,7 +85,7 @@ def contamination_account(
         "rule": searched.rule,
         "min_tokens": result.min_tokens,
         "counts": {
-            "items": len(result),
+            "items": searched.parts.items,
             "contaminated": int(searched.contaminated.sum()),
             "shorter_than_a_run": int(np.count_nonzero((result.tokens > 0) & (result.tokens < result.min_tokens))),
             "read": searched.corpus.read,
@@ -201,9 +101,40 @@ def contamination_account(
         "not_utf8": written.repaired,
         "items": summary.what_was_read(searched.items),
         **summary.what_was_read(searched.corpus, saved),
+        **_describe_gaps(searched),
+        **({} if result.rarity is None else {"min_rarity": result.min_rarity, "rarity_of_documents": result.sampled}),
+        **({} if result.folding is None else {"fold": list(result.folding.kinds)}),
+        **_sum_fields(searched),
     }
     table = tabulate_benchmarks(data)
     return Account(data, tell(data, table, page), tables=(table,))
+
+
+FEW = 100  # documents, in which the rarity of words is not known well
+CHANGED = (0.02, 0.05, 0.1, 0.2)  # shares of words that a copy may have changed
+
+
+def _describe_gaps(searched: ContaminationSearch) -> dict[str, Any]:
+    """Say how long seeds are, and what is missed at least where words of a copy are changed; nothing without gaps."""
+    if not searched.gaps:
+        return {}
+    length = searched.result.min_tokens
+    missed = {str(share): round(estimate_missed(length, share), 4) for share in CHANGED}
+    return {"gaps": searched.gaps, "seed": seed_length(length), "missed_if_changed": missed}
+
+
+def _sum_fields(searched: ContaminationSearch) -> dict[str, Any]:
+    """Sum up each field of the items; nothing without fields."""
+    fields = searched.fields
+    if fields is None:
+        return {}
+    found, tokens, covered = (each.sum(0).tolist() for each in (fields.found(searched.rule), fields.tokens, fields.covered))
+    near = None if fields.near is None else fields.near.sum(0).tolist()
+    return {
+        "fields": [{"field": name, "items": found[at], "near": None if near is None or not at else near[at],
+                    "tokens": tokens[at], "covered": covered[at]} for at, name in enumerate(fields.fields)],
+        "require": searched.require, "near": fields.within,
+    }
 
 
 def tabulate_benchmarks(data: dict[str, Any]) -> ReportTable:
@@ -223,151 +154,43 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
     yield Listing([f"{contaminated:8,} of {items:8,}  {printable(str(name), 60)}"
                    for name, items, contaminated, *_ in benchmarks.rows],
                   benchmarks.total - len(benchmarks.rows), "benchmark", ", in benchmarks.jsonl")
+    yield from _tell_fields(data)
     yield (f"{counts['with_passages']:,} of {counted(counts['documents'], 'document')} hold "
            f"{counted(counts['passages'], 'passage')} of them, {counted(data['tokens']['in_passages'], 'token')}")
     if data["written"] == "kept":
         yield f"{counted(counts['left_out'], 'document')} left out of kept/"
     elif data["written"] == "cleaned":
         yield f"The passages were cut; nothing is left of {counted(counts['left_out'], 'document')}"
-    yield Notes([Note(counts["shorter_than_a_run"], "item", "with fewer tokens than a run: such an item counts wherever it "
-                      "stands as a whole; leave out the ones that stand everywhere")])
+    what, one, advice = ("part", "a part", "require another field too") if "fields" in data else (
+        "item", "an item", "leave out the ones that stand everywhere")
+    yield Notes([Note(counts["shorter_than_a_run"], what, f"with fewer tokens than a run: such {one} counts wherever it "
+                      f"stands as a whole; {advice}")])
+    if "min_rarity" in data:
+        yield (f"Rarity of words is of {counted(data['rarity_of_documents'], 'document')}"
+               f"{', too few to tell' if data['rarity_of_documents'] < FEW else ''}; contaminated from "
+               f"{data['min_rarity']:g} bits on")
+    if "gaps" in data:
+        seed, share = counted(data["seed"], "token"), 100 * data["missed_if_changed"]["0.1"]
+        yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at "
+               f"least {share:.0f} % of a copy in which one token of 10 is changed")
     yield fault_notes(data, data["output"])
     yield f"Written: {printable(data['output'])}"
     yield from files_written(page)
 
 
-def contamination_page(searched: ContaminationSearch, account: Account, command: str) -> str:
-    """Render the page of a run."""
-    data, shingling = account.data, searched.shingling
-    counts = data["counts"]
-    parameters = [("command", command), ("rule", data["rule"]), ("min_tokens", str(data["min_tokens"])),
-                  ("unit", str(shingling.unit)), ("normalize", str(shingling.normalize)),
-                  ("stop_words", " ".join(shingling.stop_words) or "none")]
-    return marked_page(
-        "Items of benchmarks in a corpus",
-        f"Runs of {data['min_tokens']} {shingling.unit}s, compared exactly. Rule {data['rule']}. Marked is what stands in "
-        "the corpus.",
-        (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
-         Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
-        account.tables, "Contaminated items", _choose_items(searched), counts["contaminated"], parameters,
-    )
-
-
-def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
-    """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
-    result, places = searched.result, searched.result.places
-    flagged = np.flatnonzero(searched.contaminated)
-    share = result.found[flagged] / result.grams[flagged]
-    items = flagged[np.lexsort((-result.covered[flagged], -share))][:SHOWN]
-    rows = {item: np.flatnonzero(places.item == item) for item in items.tolist()}
-    longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")][:PLACES_SHOWN]
-               for item, of in rows.items()}
-    chosen = np.concatenate([np.zeros(0, np.int64), *longest.values()])
-    documents, there = places.document[chosen], places.document_start[chosen]
-    here = place_in_corpus(searched, (documents, there, there + places.end[chosen] - places.start[chosen]))
-    excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
-    marks = _mark_items(searched, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
-    return [
-        MarkedText(
-            str(searched.items.ids[item]),
-            f"{searched.labels[item]}: {result.covered[item]:,} of {result.tokens[item]:,} tokens",
-            Marked(searched.texts[item], marks[item]), [excerpts[row] for row in longest[item].tolist()], len(rows[item]),
-        ) for item in items.tolist()
-    ]
-
-
-def _mark_items(searched: ContaminationSearch, rows: Ints) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges of each item that these rows have, united."""
-    places = searched.result.places
-    in_items = place_in_items(searched, (places.item[rows], places.start[rows], places.end[rows]))
-    marks: dict[int, list[tuple[int, int]]] = {}
-    for at, item in enumerate(places.item[rows].tolist()):
-        marks.setdefault(item, []).append(range_in(searched.texts[item], in_items, at))
-    return {item: unite(ranges) for item, ranges in marks.items()}
-
-
-# ---- the search
-
-
-@dataclass(frozen=True)
-class ContaminationSearch:
-    """Items, a corpus, and what the corpus has of the items."""
-
-    items: FileDocuments
-    corpus: FileDocuments
-    texts: list[Text]  # of the items
-    labels: list[str]  # the benchmark of each item
-    shingling: Shingling
-    rule: RuleName
-    result: Contamination  # of all items
-    contaminated: Bools  # the items that are, by the rule
-    spans: Spans  # windows of contaminated items in the corpus
-    documents: Holders  # the documents that have them
-    threads: int | None
-
-    def benchmarks(self) -> list[Benchmark]:
-        """Sum up the items of each benchmark."""
-        return self.result.by_benchmark(self.labels, self.rule)
-
-    def list_holders(self) -> Iterator[tuple[int, ...]]:
-        """Iterate over the documents that have windows: position, tokens, covered tokens, longest passage."""
-        return zip(*(column.tolist() for column in self.documents), strict=True)
-
-
-def search(
-    options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling, min_tokens: int,
-    stack: contextlib.ExitStack, report: Progress,
-) -> ContaminationSearch:
-    """Read the items, and look for them in the corpus.
-
-    Raises
-    ------
-    DocumentError
-        A document cannot be read, or there are no items.
-    """
-    groups = GroupingField(options.benchmark_field, "--benchmark-field") if options.benchmark_field else None
-    fields: dict[str, Any] = {"text_field": options.item_field or "text", "id_field": options.item_id_field or "id",
-                              "require_id": options.item_id_field is not None, "by": groups,
-                              "named_by": ("--item-field", "--item-id-field")}
-    asked = stack.enter_context(open_documents(options, items, **fields))
-    documents = stack.enter_context(open_documents(options, corpus))
-    if options.trim:
-        check_rows(documents, options.text_field or ["text"], True, False)
-    texts = [text for batch in asked.batches() for text in batch]
-    refuse_nothing_read(asked, options.inputs[0])
-    if not any(map(shingling.tokens, texts)):
-        raise DocumentError(options.inputs[0], None, f"holds no items with a token, of {len(texts)} in all")
-    how: dict[str, Any] = {"min_tokens": min_tokens, "shingling": shingling, "threads": options.threads}
-    progress = by_position(report, "looking for the items", documents.position)
-    result = contamination(texts, documents, **how, progress=progress)
-    refuse_nothing_read(documents, options.corpus[0])
-    contaminated = result.contaminated(options.rule)
-    spans, holders = result.spans, result.documents
-    if (contaminated != (result.found > 0)).any():
-        spans, holders = _search_again(texts, documents, result, contaminated, how)
-    return ContaminationSearch(asked, documents, texts, _name_benchmarks(asked, groups), shingling, options.rule, result,
-                               contaminated, spans, holders, options.threads)
-
-
-def _search_again(
-    texts: list[Text], corpus: FileDocuments, result: Contamination, contaminated: Bools, how: dict[str, Any]
-) -> tuple[Spans, Holders]:
-    """Return the spans and documents of contaminated items alone, from the documents that have windows of any item."""
-    chosen, there = np.flatnonzero(contaminated), result.documents.document
-    again = contamination([texts[i] for i in chosen.tolist()], ChosenCorpus(corpus, there, len(corpus.ids)), **how)
-    return (again.spans._replace(document=there[again.spans.document], item=chosen[again.spans.item]),
-            again.documents._replace(document=there[again.documents.document]))
-
-
-def _name_benchmarks(items: FileDocuments, groups: GroupingField | None) -> list[str]:
-    """Name the benchmark of each item: by the field, or by the file; text files by their folder."""
-    if groups is not None:
-        return [str(groups.values[code]) for code in groups.codes().tolist()]
-    labels: list[str] = []
-    for index, source in enumerate(items.sources):
-        folder = source.name.rpartition("/")[0] if source.kind in WHOLE else ""
-        labels += [folder or source.name] * len(items.span(index))
-    return labels
+def _tell_fields(data: dict[str, Any]) -> Iterator[str | TextBlock]:
+    """Tell people how many items have each field in the corpus."""
+    if "fields" not in data:
+        return
+    rule = f"required: {', '.join(data['require'])}" if data["require"] else "one field suffices"
+    yield f"Fields, of which {rule}"
+    first = data["fields"][0]["field"]
+    lines = []
+    for each in data["fields"]:
+        near = "" if each["near"] is None else (
+            f"; in {each['near']:,} within {counted(data['near'], 'token')} of {printable(first, 60)}")
+        lines.append(f"{each['items']:8,} items with {printable(each['field'], 60)}{near}")
+    yield Listing(lines)
 
 
 # ---- the command
@@ -378,6 +201,11 @@ MIN_TOKENS = 13
 def run_contamination(options: ContaminationOptions) -> int:
     """Run ``ndcore contamination``, and return the exit code."""
     min_tokens = _choose_min_tokens(options)
+    _check_fields(options)
+    if options.gaps and options.rule != "any":
+        raise UsageError(f"--rule {options.rule} is about exact runs, and --gaps is {options.gaps}; leave one of them out")
+    if options.fold and options.unit not in (None, "word"):
+        raise UsageError(f"--fold is for words, and --unit is {options.unit}; leave one of them out")
     _refuse_items_in_corpus(options)
     output = OutputDirectory(options.output, options.overwrite)
     items, corpus = find_inputs(options, (options.inputs, ()), (options.corpus, ()))
@@ -412,6 +240,24 @@ def _choose_min_tokens(options: ContaminationOptions) -> int:
     return options.min_tokens or of_rule or MIN_TOKENS
 
 
+def _check_fields(options: ContaminationOptions) -> None:
+    """Raise UsageError where options of fields do not fit together."""
+    fields = options.fields
+    if fields is None:
+        given = "--require" if options.require is not None else "--near" if options.near is not None else ""
+        if given:
+            raise UsageError(f"{given} is about fields of items; name them with --fields")
+        return
+    if options.item_field is not None:
+        raise UsageError("--fields and --item-field both name the texts of items; leave one of them out")
+    for name in options.require or ():
+        if name not in fields:
+            raise UsageError(f"--require has {name!r}, and --fields has {', '.join(fields)}; name fields that --fields has")
+    if options.near is not None and set(options.require or fields) <= {fields[0]}:
+        raise UsageError(f"--near is about fields that stand near the first one, {fields[0]}; give --fields, and --require "
+                         "if it is given, a second one")
+
+
 def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
     """Raise UsageError where items are part of the corpus, so that each would be found."""
     places = [[(path, Path(os.path.realpath(path))) for path in paths if path not in (STDIN, "") and not is_url(path)]
@@ -425,7 +271,8 @@ def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
 
 def _estimate(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
     """Estimate what the run would take: the corpus is read once, and documents with passages again (for --trim, all)."""
-    held = 12 * sum(get_sizes(items.sources))  # 60 bytes a token
+    each_token = 60 + 26 * (options.gaps + 1) * (options.gaps > 0)
+    held = each_token // 5 * sum(get_sizes(items.sources))
     costs = Costs(
         memory=lambda documents, stored, each: held + 50 * documents,
         disk=lambda documents, stored, each: Range(0.5 * stored if options.drop or options.trim else 0.0,

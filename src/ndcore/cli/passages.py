@@ -17,9 +17,10 @@ from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.outputs import OutputDirectory
 from ndcore.progress import Progress
-from ndcore.report.marked_passages import DocumentWithPassage, excerpt
+from ndcore.report.marked_passages import DocumentWithPassage, excerpt, excerpt_all
 from ndcore.spans.cuts import cut_corpus, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
+from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
 
@@ -39,9 +40,14 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
     return fields[0]
 
 
-def cut_documents(shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges) -> Iterator[Text]:
-    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text."""
-    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True)
+def cut_documents(
+    shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges, folding: Folding | None = None
+) -> Iterator[Text]:
+    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text.
+
+    folding: the tokens are of the folded text.
+    """
+    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True, folding=folding)
     return (joined(pieces, of_str) for of_str, pieces in rest)
 
 
@@ -106,3 +112,36 @@ def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces)
                 part = excerpt(text, *range_in(text, places, at))
                 made[at] = DocumentWithPassage(str(corpus.ids[position]), str(corpus.place(position)), part)
     return [made[at] for at in range(len(documents))]
+
+
+def excerpts_by_item(
+    corpus: FileDocuments, items: Ints, documents: Ints, places: TokenPlaces
+) -> dict[tuple[int, int], DocumentWithPassage]:
+    """Return for each item and document the text around the ranges of both. The documents are read again, once."""
+    wanted = np.zeros(len(corpus.ids), np.bool_)
+    wanted[documents] = True
+    made: dict[tuple[int, int], DocumentWithPassage] = {}
+    for positions, texts in corpus.selected(wanted):
+        for position, text in zip(positions.tolist(), texts, strict=True):
+            own = np.flatnonzero(documents == position)
+            for item in np.unique(items[own]).tolist():
+                ranges = unite(range_in(text, places, at) for at in own[items[own] == item].tolist())
+                made[item, position] = DocumentWithPassage(
+                    str(corpus.ids[position]), str(corpus.place(position)), excerpt_all(text, ranges))
+    return made
+
+
+def colour_ranges(groups: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int, int]]:
+    """Give each place in ranges the number of the first group that has it: (start, end, number), ascending and apart."""
+    taken: list[tuple[int, int, int]] = []
+    for number, ranges in enumerate(groups):
+        new = []
+        for start, end in unite(ranges):
+            at = start
+            for first, last, _ in taken:
+                if first < end and last > at:
+                    new += [(at, first, number)] if at < first else []
+                    at = last
+            new += [(at, end, number)] if at < end else []
+        taken = sorted([*taken, *new])
+    return taken

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ndcore.choices import HTML_PARTS
+from ndcore.choices import FOLDS, HTML_PARTS
 
 WHOLE = "a whole number"
 
@@ -57,6 +57,8 @@ threshold = numbers(0, 1, above=True)  # a resemblance to ask for
 probability = numbers(0, 1, above=True, below=True)
 seconds = numbers(0, 3600, kind="a number of seconds")
 positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
+near, gaps = integer(0, 1 << 16), integer(0, 32)  # tokens
+bits = numbers(0, 1e6, kind="a number of bits")
 
 
 def thresholds(text: str) -> tuple[float, ...]:
@@ -190,3 +192,24 @@ def delimiter(text: str) -> str:
     if len(character) != 1 or not character.isascii() or character in '"\r\n\0':
         raise argparse.ArgumentTypeError(f"{text!r} is not one ASCII character, not a quote; examples are ';', '|', tab")
     return character
+
+
+def field_names(text: str) -> tuple[str, ...]:
+    """Parse names of fields, separated by commas."""
+    names = tuple(text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; give names of fields separated by commas, such as "
+                                         "question,answers")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise argparse.ArgumentTypeError(f"{text!r} names {twice!r} twice; give different fields")
+    return names
+
+
+def folds(text: str) -> tuple[str, ...]:
+    """Parse what is folded: kinds separated by commas, or all."""
+    kinds = tuple(FOLDS) if text == "all" else tuple(text.split(","))
+    for kind in kinds:
+        if kind not in FOLDS:
+            raise argparse.ArgumentTypeError(f"{kind!r} is none of {', '.join(FOLDS)}, all; give some, separated by commas")
+    return kinds

@@ -302,7 +302,8 @@ class CsvHeader:
         self._texts = [names.index(field) for field in fields.text]
         self._id = names.index(fields.id) if fields.id in names else None
         self._others = [
-            (names.index(field) if field in names else None, field in fields.optional) for field in fields.others
+            (names.index(field) if field in names else None, field in fields.optional,
+             str if field in fields.as_written else _convert_cell) for field in fields.others
         ]
 
     def parse(self, number: int, row: bytes) -> Record:
@@ -313,7 +314,7 @@ class CsvHeader:
         text = join_texts([cells[i] for i in self._texts])
         ident = MISSING if self._id is None else cells[self._id]
         values = tuple([
-            None if i is None or (optional and not cells[i]) else _convert_cell(cells[i]) for i, optional in self._others
+            None if i is None or (optional and not cells[i]) else convert(cells[i]) for i, optional, convert in self._others
         ])
         return Record(number, text, check_id(ident, self._fields), values, len(row))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._jsonl import Lines
-from ndcore._types import Ints
+from ndcore._types import Ints, Text
 from ndcore.files.errors import DocumentError
 from ndcore.files.field_values import describe_missing_values, is_missing, kind_of, make_comparable
 from ndcore.files.records import RecordError, describe
@@ -223,14 +223,46 @@ class GroupingField:
         return np.array(self._codes, np.int64)
 
 
-class DecidingFields:
-    """The rankings and groupings of a run, filled together."""
+class PartsField:
+    """Values of a field that holds a text, or an array of texts: the parts of a document, which stay in memory.
 
-    def __init__(self, columns: Sequence[RankingField | GroupingField]) -> None:
+    A document without the field, or where it is null, has no part. Numbers become text, except fractions: these may have
+    been written with other digits. `option` is the option that asks for the field.
+    """
+
+    optional = True
+
+    def __init__(self, field: str, option: str) -> None:
+        self.field, self.option = field, option
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self.parts: list[list[Text]] = []  # of each document
+
+    def check(self, value: Any) -> None:
+        """Raise RecordError where `value` is neither a text nor an array of texts."""
+        for part in value if isinstance(value, list) else [] if value is None else [value]:
+            if not isinstance(part, (str, bytes, int)) or isinstance(part, bool):
+                what = f"holds {describe(part)} in an array" if isinstance(value, list) else f"is {describe(part)}"
+                raise RecordError(f"the field {self.field!r} {what}; {self.option} needs strings, integers or arrays of "
+                                  "them")
+
+    def append(self, value: Any) -> None:
+        """Add one value, which `check` has passed."""
+        parts = value if isinstance(value, list) else [] if value is None else [value]
+        self.parts.append([part if isinstance(part, (str, bytes)) else str(part) for part in parts])
+
+
+class DecidingFields:
+    """The columns of a run that are filled together: rankings, groupings, parts."""
+
+    def __init__(self, columns: Sequence[RankingField | GroupingField | PartsField]) -> None:
         self._columns = columns
         required = {column.field for column in columns if not column.optional}
         self.fields = tuple(column.field for column in columns)
         self.optional = frozenset(self.fields) - required
+        self.as_written = frozenset(column.field for column in columns if isinstance(column, PartsField))
 
     def clear(self) -> None:
         """Forget all values."""

@@ -16,7 +16,7 @@ from ndcore.choices import HTML_PARTS
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import Block, LineSpans, gather_batches
 from ndcore.files.discovery import find
-from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, RankingField
+from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, PartsField, RankingField
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_reader import FileStamps
 from ndcore.files.formats import ARCHIVED, BARE, change_suffix
@@ -134,6 +134,8 @@ class FileDocuments:
         Collects the field that orders documents.
     by, one_per : Grouping or None
         Collect the fields that group documents.
+    parts : sequence of PartsField
+        Collect the fields whose texts are parts of documents. Given, `text_field` is not read, and texts are empty.
     on_error : {"stop", "skip"}
         Raise DocumentError at the first document that cannot be read, or list it in `rejected` and go on.
     annotate : bool
@@ -187,6 +189,7 @@ class FileDocuments:
         keep: RankingField | None = None,
         by: GroupingField | None = None,
         one_per: GroupingField | None = None,
+        parts: Sequence[PartsField] = (),
         on_error: str = "stop", annotate: bool = False,
         fast: bool = True,
         html: str | None = None,
@@ -210,9 +213,10 @@ class FileDocuments:
         self.sources, self.companions = discovered.sources, discovered.companions
         self._discovered_ignored, self.excluded = discovered.ignored, discovered.excluded
         self._skip = on_error == "skip"
-        self._columns = DecidingFields([column for column in (keep, by, one_per) if column is not None])
-        texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-        fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
+        self._columns = DecidingFields([column for column in (keep, by, one_per, *parts) if column is not None])
+        texts = () if parts else (text_field,) if isinstance(text_field, str) else tuple(text_field)
+        fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, self._columns.as_written,
+                        annotate, named_by)
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work, self._told = WorkDirectory(), told
         self._complete, self._memory_limit = False, memory_limit

@@ -112,7 +112,7 @@ class RecordParser:
         if any(character < " " or character in '"\\' for name in every for character in name):
             # msgspec cannot rename fields to these
             return None
-        if len(self._fields.text) > 1 or any("." in name for name in every):
+        if len(self._fields.text) != 1 or any("." in name for name in every):
             return self._make_lookup_decoder(msgspec)
         (text_field,) = self._fields.text
         names = [name for name in self._names if name != text_field]
@@ -366,7 +366,7 @@ class _LineCursor:
 def _make_line_reader(fields: Fields) -> LineReader | None:
     """Make a reader for one text field and the id; None where other fields are requested."""
     names = (*fields.text, fields.id)
-    if fields.others or len(fields.text) > 1 or len(set(names)) < 2 or any("." in name for name in names):
+    if fields.others or len(fields.text) != 1 or len(set(names)) < 2 or any("." in name for name in names):
         return None
     try:
         return LineReader(fields.text[0], fields.id, ANNOTATION if fields.annotated else None, fields.require_id)

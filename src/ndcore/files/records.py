@@ -57,13 +57,16 @@ class Fields:
     Attributes
     ----------
     text : tuple of str
-        Several make one text, each on a line of its own, in this order; a record must have all of them.
+        Several make one text, each on a line of its own, in this order; a record must have all of them. None: the text of
+        every record is empty, and `others` are what is read.
     id : str
     require_id : bool
         A record without `id` is an error.
     others : tuple of str
         Other fields to return. Each must be there unless it is `optional`: its value is None then.
     optional : frozenset of str
+    as_written : frozenset of str
+        Others whose cells in CSV stay text, where they look like numbers too.
     annotated : bool
         Refuse records that already have a field which annotation adds.
     named_by : (str, str)
@@ -75,11 +78,12 @@ class Fields:
     require_id: bool = False
     others: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
+    as_written: frozenset[str] = frozenset()
     annotated: bool = False
     named_by: tuple[str, str] = ("--text-field", "--id-field")
 
     def __post_init__(self) -> None:
-        if not self.text or len(set(self.text)) < len(self.text):
+        if not (self.text or self.others) or len(set(self.text)) < len(self.text):
             raise ValueError(f"text_field is one field or several different ones, got {self.text!r}")
 
 

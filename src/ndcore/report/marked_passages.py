@@ -21,6 +21,8 @@ from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
 
 STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
+SOURCES_STYLE = read_beside(__file__, "marked_sources.css")
+COLOURS = 3  # of sources
 
 MARKS = 60  # of a text
 AROUND = 160  # characters, or bytes, of a document on both sides of a passage
@@ -33,21 +35,27 @@ OPEN = 5  # texts that are unfolded
 class Marked(NamedTuple):
     """A text, or a part of one, with marks: ranges in its own characters or bytes, ascending and apart.
 
-    `before` and `after` count the characters or bytes of the whole text that the part leaves out.
+    `before` and `after` count the characters or bytes of the whole text that the part leaves out. `sources`: the number of
+    the source of each mark, from 0, which gives its colour, or None; empty: no mark has one.
     """
 
     text: Text
     marks: Sequence[tuple[int, int]]
     before: int = 0
     after: int = 0
+    sources: Sequence[int | None] = ()
 
 
 class DocumentWithPassage(NamedTuple):
-    """A document that has a passage of the text: its name, its place, and the passage in context."""
+    """A document that has passages of the text: its name, its place, and the passages in context.
+
+    `source`: its number among the sources of the text, which gives its colour.
+    """
 
     name: str
     place: str
     excerpt: Marked
+    source: int | None = None
 
 
 class MarkedText(NamedTuple):
@@ -84,7 +92,8 @@ def marked_page(
         show_section("texts", show_text(heading), _show_texts(texts, total)),
         show_section("making", "How this was made", show_making([*parameters, *versions()])),
     ]
-    return show_page(title, subtitle, figures, sections, STYLE)
+    coloured = any(document.source is not None for text in texts for document in text.documents)
+    return show_page(title, subtitle, figures, sections, STYLE + SOURCES_STYLE if coloured else STYLE)
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:
@@ -96,6 +105,14 @@ def excerpt(text: Text, start: int, end: int) -> Marked:
         while last < len(text) and text[last] & 0xC0 == 0x80:
             last += 1
     return Marked(text[first:last], [(start - first, min(end, last) - first)], first, len(text) - last)
+
+
+def excerpt_all(text: Text, ranges: Sequence[tuple[int, int]]) -> Marked:
+    """Cut passages, ascending and apart, with their context out of a text; those behind PASSAGE are left out."""
+    part = excerpt(text, ranges[0][0], ranges[-1][1])
+    size = len(part.text)
+    marks = [(start - part.before, min(end - part.before, size)) for start, end in ranges if start - part.before < size]
+    return part._replace(marks=marks)
 
 
 def _show_texts(texts: Sequence[MarkedText], total: int) -> str:
@@ -110,7 +127,7 @@ def _show_texts(texts: Sequence[MarkedText], total: int) -> str:
 def _show_text(number: int, text: MarkedText) -> str:
     """Render a text and the documents that have its passages."""
     documents = "".join(
-        f'<div class="standing"><p><strong>{show_name(each.name)}</strong> '
+        f'<div class="standing{_class_of(each.source, " ")}"><p><strong>{show_name(each.name)}</strong> '
         f'<span class="faint">{show_text(each.place)}</span></p>{_show_marked(each.excerpt)}</div>'
         for each in text.documents
     )
@@ -123,6 +140,11 @@ def _show_text(number: int, text: MarkedText) -> str:
     )
 
 
+def _class_of(source: int | None, before: str = "") -> str:
+    """Return the class of a source, which has its colour; "" for None."""
+    return "" if source is None else f"{before}source-{source % COLOURS}"
+
+
 def _show_marked(part: Marked) -> str:
     """Render a text with its marks, within TEXT_BYTES."""
     return f'<div class="marked" dir="auto">{fit(lambda limit: _show_pieces(part, limit), LONGEST, TEXT_BYTES)}</div>'
@@ -131,8 +153,9 @@ def _show_marked(part: Marked) -> str:
 def _show_pieces(part: Marked, limit: int) -> str:
     """Render the pieces between the bounds of marks, each within `limit` characters; of many marks the first."""
     text, at, pieces, marks = part.text, 0, list[str](), part.marks[: min(MARKS, limit)]
-    for start, end in marks:
-        pieces += [shorten(text[at:start], limit), f"<mark>{shorten(text[start:end], limit)}</mark>"]
+    for (start, end), source in zip(marks, part.sources or [None] * len(marks), strict=False):
+        own = "" if source is None else f' class="{_class_of(source)}"'
+        pieces += [shorten(text[at:start], limit), f"<mark{own}>{shorten(text[start:end], limit)}</mark>"]
         at = end
     more = len(part.marks) - len(marks)
     pieces.append(f'<span class="cut">… {counted(more, "passage")} more …</span>' if more else shorten(text[at:], limit))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mmap
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.spans.reading import IdReading, symbol_shingling
 from ndcore.text.corpus import Corpus, corpus_pieces
-from ndcore.text.inputs import pieces
+from ndcore.text.folding import Folding
+from ndcore.text.inputs import pieces, take
 from ndcore.text.shingling import Shingling, joined_samples
 
 NONE = np.zeros(0, np.int64)
@@ -64,9 +65,12 @@ class ItemSearch(Protocol):
         Of the tokens of each item.
     shingling : Shingling or None
         What a token is; None of token ids.
+    folding : Folding or None
+        What is folded in texts first.
     """
 
     shingling: Shingling | None
+    folding: Folding | None
     grams: Grams
     offsets: Ints
 
@@ -76,18 +80,24 @@ class ItemSearch(Protocol):
     def look_up(self, piece: Any) -> WindowHits:
         """Search the documents of a piece, in any thread; return the hits."""
 
+    def read_symbols(self, piece: Any, stride: int) -> tuple[Ints, UInts, Ints]:
+        """Read the symbols of some documents of a piece; see `SymbolReading`."""
+
 
 class TextSearch:
     """A search of texts for texts; see `ItemSearch`.
 
-    The polynomials are secret, and such that different tokens of items have different symbols.
+    The polynomials are secret, and such that different tokens of items have different symbols. Texts are folded first.
     """
 
     def __init__(
-        self, items: Sequence[Text], corpus: Iterable[Text] | Corpus, shingling: Shingling, length: int, threads: int | None
+        self, items: Sequence[Text], corpus: Iterable[Text] | Corpus, shingling: Shingling, length: int, threads: int | None,
+        folding: Folding | None = None,
     ) -> None:
         self.shingling: Shingling | None = shingling
-        self._corpus = corpus
+        self.folding, self._corpus = folding, corpus
+        if folding is not None:
+            items = list(map(folding.fold, items))
         while True:
             self._secret, self._vocabulary = symbol_shingling(shingling, secrets.randbits(64)), Vocabulary()
             parts, numbered = list[tuple[UInts, Ints]](), list[AnyArray]()
@@ -108,12 +118,24 @@ class TextSearch:
     def look_up(self, piece: tuple[int, Sequence[Text]]) -> WindowHits:
         """Search texts; see `ItemSearch`."""
         first, texts = piece
+        if self.folding is not None:
+            texts = list(map(self.folding.fold, texts))
         shingler, batch = self._secret.shingler, self._secret.batch(texts)
         sink = shingler.symbols(batch, GramHits(len(texts), self.grams))
         if not len(sink.numbers):
             return WindowHits.of(sink, first)
         rows = np.flatnonzero(np.diff(sink.begins))
         return WindowHits.of(sink, first, self._same(sink, rows, shingler.canonical(batch, bytes, rows.tolist())))
+
+    def read_symbols(self, piece: tuple[int, Sequence[Text]], stride: int) -> tuple[Ints, UInts, Ints]:
+        """Return positions, symbols and offsets of some documents; see `SymbolReading`."""
+        first, texts = piece
+        inside = np.arange(-first % stride, len(texts), stride)
+        some = take(texts, inside)
+        if self.folding is not None:
+            some = list(map(self.folding.fold, some))
+        sink = self._secret.shingler.symbols(self._secret.batch(some), Symbols(len(some)))
+        return first + inside, sink.values, sink.begins
 
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
         """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
@@ -133,6 +155,7 @@ class IdSearch:
 
     def __init__(self, items: tuple[AnyArray, Ints], corpus: tuple[AnyArray, Ints], length: int) -> None:
         self.shingling: Shingling | None = None
+        self.folding: Folding | None = None
         self.offsets = items[1]
         self.grams = Grams(items[0].astype(np.uint64), self.offsets, length)
         self._reading = IdReading([corpus])
@@ -147,6 +170,13 @@ class IdSearch:
         sink = GramHits(len(positions), self.grams)
         sink.take_sets(ids, offsets)
         return WindowHits.of(sink, int(positions[0]))
+
+    def read_symbols(self, piece: tuple[int, Ints], stride: int) -> tuple[Ints, UInts, Ints]:
+        """Return positions, ids and offsets of some documents; see `SymbolReading`."""
+        some = piece[1][piece[1] % stride == 0]
+        if not len(some):
+            return NONE, np.zeros(0, np.uint64), np.zeros(1, np.int64)
+        return self._reading.symbols((piece[0], some), 0)
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:
@@ -163,11 +193,15 @@ def _differ(symbols: UInts, numbers: AnyArray, count: int) -> bool:
     return len(np.unique(symbol_of)) == count
 
 
+HitTaker: TypeAlias = Callable[[Ints, Ints, Ints, Ints], None]
+"""Gets hits of whole documents, in order: the documents, and of each hit the index of its document, its position, its
+number."""
+
 WAITING = 1 << 18  # hits that are gathered before they are recorded
 
 
 class Hits:
-    """The hits in the documents so far, by window of an item and by document.
+    """The hits in the documents so far, by window of an item and by document; `also` gets all hits.
 
     Attributes
     ----------
@@ -184,8 +218,8 @@ class Hits:
         Document and number of tokens, of documents that have a window.
     """
 
-    def __init__(self, search: ItemSearch) -> None:
-        self.grams, self.offsets = search.grams, search.offsets
+    def __init__(self, search: ItemSearch, also: HitTaker | None = None) -> None:
+        self.grams, self.offsets, self._also = search.grams, search.offsets, also
         self.documents = self.tokens = 0
         count = len(search.grams.places)
         self.document, self.position = _allocate_sparse(count), _allocate_sparse(count)
@@ -217,6 +251,8 @@ class Hits:
             order = np.lexsort((positions, rows))
             rows, positions, numbers = rows[order], positions[order], numbers[order]
         self._note(documents, sizes, rows, positions, numbers)
+        if self._also is not None:
+            self._also(documents, rows, positions, numbers)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
         """Record hits, in order of documents and positions. rows: the index in `documents` of the document of each hit."""
@@ -248,3 +284,8 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1
     return starts[begun], last[finals] - rows[finals] * apart, begun
+
+
+def find_items(offsets: Ints, places: Ints) -> Ints:
+    """Return the items that have the tokens at these places; `offsets` of the tokens of items."""
+    return np.searchsorted(offsets, places, "right") - 1

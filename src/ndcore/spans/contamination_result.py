@@ -9,12 +9,16 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from ndcore._grams import Grams
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Bools, Floats, Ints, Text
 from ndcore.checks import check_choice
+from ndcore.human import counted
 from ndcore.readonly import Frozen, NamedColumns
-from ndcore.spans.contamination_reading import Hits, unite_ranges
+from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.gapped_runs import GappedPlaces, GappedRanges, GappedRuns
+from ndcore.spans.word_rarity import WordRarity
 from ndcore.text.corpus import Corpus, as_corpus
+from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
 RuleName = Literal["any", "gpt-3", "palm"]
@@ -107,6 +111,17 @@ class Contamination(Frozen):
         Documents of the corpus, and their tokens.
     shingling : Shingling or None
         What a token is; None of token ids.
+    folding : Folding or None
+        What was folded in texts before words were compared.
+    gapped : GappedPlaces or None
+        With gaps, the first places of runs with a gap. `covered`, `longest`, `spans` and `documents` count these runs too,
+        `grams`, `found` and `places` do not. None: without gaps.
+    min_rarity : float or None
+        Bits from which on an item is contaminated.
+    rarity : ndarray of float64 (items,), or None
+        The rarity of the rarest run of covered tokens of each item, in bits; see `contamination`. None: not measured.
+    sampled : int
+        Documents in which words were counted for `rarity`.
     """
 
     min_tokens: int
@@ -121,27 +136,41 @@ class Contamination(Frozen):
     corpus_documents: int
     corpus_tokens: int
     shingling: Shingling | None
+    folding: Folding | None
+    gapped: GappedPlaces | None
+    min_rarity: float | None
+    rarity: Floats | None
+    sampled: int
 
     @classmethod
-    def of(cls, hits: Hits, min_tokens: int, shingling: Shingling | None) -> Self:
+    def of(
+        cls, hits: Hits, gapped: GappedRuns | None, words: WordRarity | None, min_tokens: int, min_rarity: float | None,
+        search: ItemSearch,
+    ) -> Self:
         """Count the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
         numbers = grams.numbers[begins].astype(np.int64) - 1
         again = _find_repeated(grams, offsets, begins, numbers)
-        distinct = np.diff(grams.starts) - np.bincount(_find_items(offsets, begins[again]), minlength=n)
+        distinct = np.diff(grams.starts) - np.bincount(find_items(offsets, begins[again]), minlength=n)
         occurring = hits.document[numbers] > 0
         begins, numbers = begins[occurring], numbers[occurring]
-        items = _find_items(offsets, begins)
+        items = find_items(offsets, begins)
         new = np.ones(len(occurring), np.bool_)
         new[again] = False
-        starts, ends, first = unite_ranges(items, begins, begins + grams.length_of(numbers))
+        rows, starts, ends = _cover(hits, gapped, items, begins, begins + grams.length_of(numbers))
         longest = np.zeros(n, np.int64)
-        np.maximum.at(longest, items[first], ends - starts)
+        np.maximum.at(longest, rows, ends - starts)
+        spans, sizes = _join_spans(hits), hits.holding
+        if gapped is not None:
+            spans, sizes = _unite_spans(spans, gapped.spans()), sizes + gapped.holding
         return cls(
-            min_tokens, np.diff(offsets), np.bincount(items[first], ends - starts, n).astype(np.int64), distinct,
+            min_tokens, np.diff(offsets), np.bincount(rows, ends - starts, n).astype(np.int64), distinct,
             np.bincount(items[new[occurring]], minlength=n), longest, _join_places(hits, items, begins, numbers),
-            _join_spans(hits), _sum_documents(hits), hits.documents, hits.tokens, shingling,
+            spans, _sum_documents(spans, sizes), hits.documents, hits.tokens, search.shingling, search.folding,
+            None if gapped is None else _outside(gapped.places(), hits, items, begins, numbers), min_rarity,
+            None if words is None else words.measure_runs(grams.symbols, rows, starts, ends, n),
+            0 if words is None else words.documents,
         )
 
     def __len__(self) -> int:
@@ -157,8 +186,9 @@ class Contamination(Frozen):
         Parameters
         ----------
         rule : "any", "gpt-3" or "palm"
-            "any": a window occurs. "gpt-3": a run of 13 tokens occurs (Brown et al. 2020). "palm": at least 70 % of the
-            distinct runs of 8 tokens occur (Chowdhery et al. 2022). An item with fewer tokens is one run.
+            "any": a window occurs, or with gaps a run with a gap. "gpt-3": a run of 13 tokens occurs (Brown et al. 2020).
+            "palm": at least 70 % of the distinct runs of 8 tokens occur (Chowdhery et al. 2022). An item with fewer tokens
+            is one run.
 
         Returns
         -------
@@ -167,14 +197,38 @@ class Contamination(Frozen):
         Raises
         ------
         ValueError
-            The rule has another number of tokens than the windows that were looked for.
+            The rule has another number of tokens than the windows that were looked for, or is about exact runs, and gaps
+            were allowed.
         """
+        return self.matched(rule) & self.is_rare()
+
+    def is_rare(self) -> Bools:
+        """Tell which items are as rare as `min_rarity` asks; all, where rarity was not measured. bool (items,)."""
+        if self.rarity is None or self.min_rarity is None:
+            return np.ones(len(self), np.bool_)
+        return self.rarity >= self.min_rarity
+
+    def explain_all(self, rule: RuleName = "any") -> list[str]:
+        """Say in words why each item is contaminated, by a rule, or why not."""
+        matched, rare, verdicts = self.matched(rule), self.is_rare(), self.contaminated(rule)
+        rarity = None if self.rarity is None else self.rarity.tolist()
+        return [("" if verdict else "not ") + f"contaminated; {say_share(covered, tokens, match)}"
+                + say_rarity(None if rarity is None or not covered else rarity[at], self.min_rarity, bool(rare[at]))
+                for at, (verdict, covered, tokens, match) in enumerate(zip(
+                    verdicts.tolist(), self.covered.tolist(), self.tokens.tolist(), matched.tolist(), strict=True))]
+
+    def matched(self, rule: RuleName = "any") -> Bools:
+        """Tell which items a rule holds for, rare or not; see `contaminated`."""
         check_choice("rule", rule, tuple(RULES))
         tokens, share = RULES[rule]
         if tokens is not None and tokens != self.min_tokens:
             raise ValueError(f"rule={rule!r} has windows of {tokens} tokens, these have {self.min_tokens}: look for the "
                              f"items with min_tokens={tokens}")
-        return (self.found > 0) & (self.found >= share * self.grams)
+        if self.gapped is None:
+            return (self.found > 0) & (self.found >= share * self.grams)
+        if rule != "any":
+            raise ValueError(f"rule={rule!r} is about exact runs: look for the items without gaps, or take the rule 'any'")
+        return self.covered > 0
 
     def by_benchmark(self, labels: Sequence[str], rule: RuleName = "any") -> list[Benchmark]:
         """Sum up the items of each label, in the order of their first items.
@@ -195,14 +249,7 @@ class Contamination(Frozen):
         ValueError
             There are more or fewer labels than items, or the rule does not fit.
         """
-        if len(labels) != len(self):
-            raise ValueError(f"there are {len(labels)} labels for {len(self)} items; give one for each")
-        rows: dict[str, list[int]] = {}
-        for row, label in enumerate(labels):
-            rows.setdefault(label, []).append(row)
-        flagged = self.contaminated(rule)
-        return [Benchmark(label, len(of), int(flagged[of].sum()), int(self.tokens[of].sum()), int(self.covered[of].sum()))
-                for label, of in rows.items()]
+        return sum_benchmarks(labels, self.contaminated(rule), self.tokens, self.covered)
 
     def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
         """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
@@ -226,20 +273,44 @@ class Contamination(Frozen):
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
         ranges = (self.spans.document, self.spans.start, self.spans.end)
-        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads)
+        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads,
+                          folding=self.folding)
         return (joined(pieces, of_str) for of_str, pieces in left)
 
 
-def _find_items(offsets: Ints, places: Ints) -> Ints:
-    """Return the items that have the tokens at these places."""
-    return np.searchsorted(offsets, places, "right") - 1
+def say_share(covered: int, tokens: int, matched: bool) -> str:
+    """Say how many tokens are covered, and whether that is enough for the rule."""
+    if not tokens:
+        return "empty"
+    if not covered:
+        return f"0 of {counted(tokens, 'token')}"
+    rule = "" if matched else ", too little for the rule"
+    return f"{covered:,} of {counted(tokens, 'token')} ({100 * covered / tokens:.0f} %){rule}"
+
+
+def say_rarity(bits: float | None, least: float | None, rare: bool) -> str:
+    """Say how rare the words of a run are; nothing where that was not measured, or nothing was found."""
+    if bits is None:
+        return ""
+    return f", rarity {bits:.1f} bits" if rare else f", common words only: rarity {bits:.1f} bits, below {least:g}"
+
+
+def sum_benchmarks(labels: Sequence[str], contaminated: Bools, tokens: Ints, covered: Ints) -> list[Benchmark]:
+    """Sum up the items of each label, in the order of their first items. ValueError: there are not as many labels."""
+    if len(labels) != len(tokens):
+        raise ValueError(f"there are {len(labels)} labels for {len(tokens)} items; give one for each")
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return [Benchmark(label, len(of), int(contaminated[of].sum()), int(tokens[of].sum()), int(covered[of].sum()))
+            for label, of in rows.items()]
 
 
 def _find_repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
     """Find the windows, which begin at `begins`, that an earlier window of their item equals."""
     firsts = grams.places[numbers].astype(np.int64)
     others = np.flatnonzero(firsts != begins)
-    items = _find_items(offsets, begins[others])
+    items = find_items(offsets, begins[others])
     inside = firsts[others] >= offsets[items]
     outside, items = others[~inside], items[~inside]  # their first places are in earlier items
     order = np.lexsort((numbers[outside], items))
@@ -265,18 +336,49 @@ def _join_spans(hits: Hits) -> Spans:
     document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
         if hits.spans else (empty,) * 4
     places = hits.grams.places[number].astype(np.int64)
-    items = _find_items(hits.offsets, places)
+    items = find_items(hits.offsets, places)
     return Spans(document, start, end, items, places - hits.offsets[items])
 
 
-def _sum_documents(hits: Hits) -> ContaminatedDocuments:
-    """Sum up the spans of each document."""
+def _cover(
+    hits: Hits, gapped: GappedRuns | None, items: Ints, begins: Ints, ends: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Return the item, the first token and the last + 1 of each run of covered tokens, in the tokens of all items."""
+    if gapped is not None:
+        of, positions = gapped.seeds_found()
+        seeds = hits.offsets[of] + positions
+        items, begins = np.append(items, of), np.append(begins, seeds)
+        ends = np.append(ends, seeds + gapped.seed)
+        order = np.argsort(begins, kind="stable")
+        items, begins, ends = items[order], begins[order], ends[order]
+    starts, stops, first = unite_ranges(items, begins, ends)
+    return items[first], starts, stops
+
+
+def _outside(places: GappedPlaces, hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> GappedPlaces:
+    """Leave out the places all of whose tokens of the item are in one exact run; windows that occur begin at `begins`."""
+    starts, ends, _ = unite_ranges(items, begins, begins + hits.grams.length_of(numbers))
+    first, last = (hits.offsets[places.item] + column for column in (places.start, places.end))
+    at = np.searchsorted(starts, first, "right") - 1
+    inside = (at >= 0) & (np.append(ends, 0)[at] >= last)
+    return GappedPlaces(*(column[~inside] for column in places))
+
+
+def _unite_spans(exact: Spans, gapped: GappedRanges) -> Spans:
+    """Unite the spans of exact windows and of runs with a gap."""
+    document, start, end, item, item_start = (np.append(a, b) for a, b in zip(exact, gapped, strict=True))
+    order = np.lexsort((start, document))
+    document, start, end = document[order], start[order], end[order]
+    starts, ends, begun = unite_ranges(document, start, end)
+    return Spans(document[begun], starts, ends, item[order[begun]], item_start[order[begun]])
+
+
+def _sum_documents(spans: Spans, holding: list[tuple[Ints, Ints]]) -> ContaminatedDocuments:
+    """Sum up the spans of each document; holding: documents and their tokens, in parts."""
     empty = np.zeros(0, np.int64)
-    document = np.concatenate([empty, *(part[0] for part in hits.holding)])
-    tokens = np.concatenate([empty, *(part[1] for part in hits.holding)])
-    holders = np.concatenate([empty, *(part[0] for part in hits.spans)])
-    sizes = np.concatenate([empty, *(part[2] - part[1] for part in hits.spans)])
-    rows = np.searchsorted(document, holders)
+    document, at = np.unique(np.concatenate([empty, *(part[0] for part in holding)]), return_index=True)
+    tokens = np.concatenate([empty, *(part[1] for part in holding)])[at]
+    rows, sizes = np.searchsorted(document, spans.document), spans.end - spans.start
     longest = np.zeros(len(document), np.int64)
     np.maximum.at(longest, rows, sizes)
     return ContaminatedDocuments(document, tokens, np.bincount(rows, sizes, len(document)).astype(np.int64), longest)

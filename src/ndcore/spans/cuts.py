@@ -12,8 +12,9 @@ import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import Ranges, place_bytes, place_ranges
+from ndcore.spans.token_places import Ranges, place_bytes, place_folded, place_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces
+from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
 # White space of ASCII; other white space may be a part of a line or paragraph.
@@ -22,16 +23,21 @@ BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]
 Kind = TypeVar("Kind")
 
 
-def cut_text(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> list[Text]:
+def cut_text(
+    text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False, folding: Folding | None = None
+) -> list[Text]:
     """Cut ranges of tokens, ascending and apart, out of a text, with the blanks that follow each; return the pieces left.
 
     The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
     stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
-    too, as a str is; otherwise tokens of unit byte are cut at any byte.
+    too, as a str is; otherwise tokens of unit byte are cut at any byte. folding: the tokens are of the folded text.
     """
     if not len(firsts):
         return [text] if text else []
-    if isinstance(text, str):
+    if folding is not None:
+        placed = place_folded(text, shingling, firsts, lasts, folding)
+        starts, ends = placed[:2] if isinstance(text, str) else placed[2:]
+    elif isinstance(text, str):
         starts, ends, *_ = place_ranges(text, shingling, firsts, lasts)
     else:
         starts, ends = place_bytes(text, shingling, firsts, lasts, whole)
@@ -94,11 +100,12 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
 
 
 def cut_corpus(
-    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, whole: bool = False
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, whole: bool = False,
+    folding: Folding | None = None,
 ) -> Iterator[tuple[bool, list[Text]]]:
     """Yield for each of the n documents of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
 
-    whole: see `cut_text`.
+    whole, folding: see `cut_text`.
 
     Raises
     ------
@@ -106,7 +113,7 @@ def cut_corpus(
         The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
         has more or fewer documents, or one with fewer tokens than are to be cut.
     """
-    return _map_corpus(partial(_cut, whole), corpus, n, shingling, ranges, threads)
+    return _map_corpus(partial(_cut, whole, folding), corpus, n, shingling, ranges, threads)
 
 
 def find_corpus_spans(
@@ -116,9 +123,11 @@ def find_corpus_spans(
     return _map_corpus(find_cut_spans, corpus, n, shingling, ranges, threads)
 
 
-def _cut(whole: bool, text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> tuple[bool, list[Text]]:
+def _cut(
+    whole: bool, folding: Folding | None, text: Text, shingling: Shingling, firsts: Ints, lasts: Ints
+) -> tuple[bool, list[Text]]:
     """Tell whether a text is a str, and what `cut_text` leaves of it."""
-    return isinstance(text, str), cut_text(text, shingling, firsts, lasts, whole)
+    return isinstance(text, str), cut_text(text, shingling, firsts, lasts, whole, folding)
 
 
 def _map_corpus(

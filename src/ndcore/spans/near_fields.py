@@ -1,0 +1,208 @@
+"""Which fields of items stand near the first field of their item: from hits of windows, without a look at every item.
+
+Naively each document is compared with every item that shares a window with it, which is quadratic where thousands of items
+follow one template. Here pairs of windows decide: whether a window of a first field and a window of another field stand near
+each other somewhere does not depend on items, so each pair is taken to the items that have both windows once, from the
+window that fewer items have. Of a window that recurs within `near` + 1 tokens, only the first and the last place count:
+what is near one between is near one of these.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from ndcore._grams import Grams
+from ndcore._types import Bools, Ints
+from ndcore.readonly import NamedColumns
+from ndcore.spans.contamination_reading import find_items, unite_ranges
+
+PAIRS = 1 << 20  # pairs of hits that are compared at a time, about
+COSTLY = 64  # holders from which on a pair is remembered, so that it is taken to its items once
+REMEMBERED = 1 << 20  # pairs; more are forgotten, and cost time again
+
+
+class _NearPlaces(NamedTuple):
+    item: Ints
+    field: Ints
+    document: Ints
+    first_start: Ints
+    start: Ints
+
+
+class NearPlaces(NamedColumns, _NearPlaces):  # type: ignore[misc]
+    """Where fields of items stand near the first field of their item.
+
+    int64 arrays: the item, the field, a document where it does, the token where a window of the first field begins there,
+    and the token where a window of the field does.
+    """
+
+    __slots__ = ()
+
+
+class WindowHolders:
+    """Which holders, such as items, have each window. Built in O(n log n) from pairs (window, holder)."""
+
+    def __init__(self, windows: Ints, holders: Ints, count: int, range_of_holders: int) -> None:
+        self._range = max(range_of_holders, 1)
+        self._keys = np.unique(windows * self._range + holders)
+        self._starts = np.searchsorted(self._keys, np.arange(count + 1) * self._range)
+
+    def count(self, windows: Ints) -> Ints:
+        """Count the holders of windows."""
+        sizes: Ints = self._starts[windows + 1] - self._starts[windows]
+        return sizes
+
+    def expand(self, windows: Ints) -> tuple[Ints, Ints]:
+        """Return the holders of windows, end to end, and for each the index of its window."""
+        which, inside = expand_ranges(self._starts[windows], self._starts[windows + 1])
+        return self._keys[inside] % self._range, which
+
+    def have(self, windows: Ints, holders: Ints) -> Bools:
+        """Tell of each window whether this holder has it."""
+        wanted = windows * self._range + holders
+        at = np.minimum(np.searchsorted(self._keys, wanted), max(len(self._keys) - 1, 0))
+        same: Bools = self._keys[at] == wanted if len(self._keys) else np.zeros(len(wanted), np.bool_)
+        return same
+
+
+def expand_ranges(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """Return for all numbers of ranges the index of the range, and the number itself."""
+    sizes = np.maximum(ends - starts, 0)
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts, sizes)
+
+
+class NearFields:
+    """Finds which fields stand near the first field of their item; `reference.contamination` has the definition.
+
+    Parameters
+    ----------
+    grams : Grams
+        The windows of all parts.
+    offsets : ndarray of int64
+        Of the tokens of parts.
+    items, fields : ndarray of int64 (parts,)
+        The item of each part, and its field.
+    near : int
+        Tokens between two fields at most.
+
+    Notes
+    -----
+    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with hits of the other kind
+    within `near` tokens and a window.
+    """
+
+    def __init__(self, grams: Grams, offsets: Ints, items: Ints, fields: Ints, near: int) -> None:
+        self._grams, self._near = grams, near
+        begins = np.flatnonzero(grams.numbers)
+        windows = grams.numbers[begins].astype(np.int64) - 1
+        parts = find_items(offsets, begins)
+        self._fields = int(fields.max(initial=0)) + 1
+        n, count = int(items.max(initial=-1)) + 1, len(grams.places)
+        first = fields[parts] == 0
+        self._firsts = WindowHolders(windows[first], items[parts[first]], count, n)
+        slots = items[parts[~first]] * self._fields + fields[parts[~first]]
+        self._others = WindowHolders(windows[~first], slots, count, n * self._fields)
+        self._decided = np.zeros(n * self._fields, np.bool_)
+        self._seen = np.zeros(0, np.int64)
+        self._rows: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+    def take(self, documents: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
+        """Take the hits of documents, in order; rows: the index in `documents` of the document of each hit."""
+        of_first, of_other = self._firsts.count(numbers) > 0, self._others.count(numbers) > 0
+        both = np.zeros(len(documents), np.bool_)
+        both[np.intersect1d(rows[of_first], rows[of_other])] = True
+        first, other = np.flatnonzero(of_first & both[rows]), np.flatnonzero(of_other & both[rows])
+        if not len(first):
+            return
+        ends = positions + self._grams.length_of(numbers)
+        apart = int(ends.max()) + 2 * self._near + 2
+        begin, end = positions + rows * apart, ends + rows * apart  # in one long text, documents far from each other
+        other = other[self._is_free(rows[first], begin[first], end[first], begin[other], end[other])]
+        first, other = self._thin(first, begin, numbers), self._thin(other, begin, numbers)
+        if not len(other):
+            return
+        longest = int((end[other] - begin[other]).max())
+        low = np.searchsorted(begin[other], begin[first] - self._near - longest)
+        high = np.searchsorted(begin[other], end[first] + self._near, "right")
+        for some in _cut_work(high - low):
+            which, inside = expand_ranges(low[some], high[some])
+            one, two = first[some][which], other[inside]
+            near = (begin[two] - end[one] <= self._near) & (begin[one] - end[two] <= self._near)
+            one, two = one[near], two[near]
+            keys = (numbers[one] << 31) | numbers[two]
+            new, at = np.unique(keys, return_index=True)
+            fresh = ~np.isin(new, self._seen)
+            self._decide(documents[rows], positions, numbers, one[at[fresh]], two[at[fresh]])
+
+    def _is_free(self, rows: Ints, first_begin: Ints, first_end: Ints, begin: Ints, end: Ints) -> Bools:
+        """Tell which places share no token with a window of a first field."""
+        starts, stops, _ = unite_ranges(np.zeros(len(rows), np.int64), first_begin, first_end)
+        at = np.searchsorted(starts, end)  # the stretches before this one begin before the end
+        free: Bools = (at == 0) | (stops[np.maximum(at - 1, 0)] <= begin)
+        return free
+
+    def _thin(self, hits: Ints, begin: Ints, numbers: Ints) -> Ints:
+        """Keep the first and the last place of a window within `near` + 1 tokens."""
+        order = np.lexsort((begin[hits], numbers[hits]))
+        block, number = begin[hits][order] // (self._near + 1), numbers[hits][order]
+        change = (np.diff(block) != 0) | (np.diff(number) != 0)
+        edge = np.append(True, change) | np.append(change, True)
+        kept: Ints = np.sort(hits[order[edge]]) if len(hits) else hits
+        return kept
+
+    def _decide(self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints) -> None:
+        """Take pairs of hits to the items that have both windows."""
+        few = self._firsts.count(numbers[one]) <= self._others.count(numbers[two])
+        for pairs, of_first in ((np.flatnonzero(few), True), (np.flatnonzero(~few), False)):
+            sizes = (self._firsts if of_first else self._others).count(numbers[(one if of_first else two)[pairs]])
+            for some in _cut_work(sizes):
+                self._decide_some(documents, positions, numbers, one[pairs[some]], two[pairs[some]], of_first)
+            costly = pairs[sizes >= COSTLY]
+            if len(costly):
+                keys = (numbers[one[costly]] << 31) | numbers[two[costly]]
+                kept = self._seen if len(self._seen) + len(keys) <= REMEMBERED else self._seen[:0]
+                self._seen = np.union1d(kept, keys)
+
+    def _decide_some(
+        self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints, of_first: bool
+    ) -> None:
+        """Note the items that have both windows of pairs of hits, from the holders of one of the windows."""
+        found: list[tuple[Ints, Ints]] = []
+        if of_first:
+            items, which = self._firsts.expand(numbers[one])
+            for field in range(1, self._fields):
+                slots = items * self._fields + field
+                have = self._others.have(numbers[two[which]], slots)
+                found.append((slots[have], which[have]))
+        else:
+            slots, which = self._others.expand(numbers[two])
+            have = self._firsts.have(numbers[one[which]], slots // self._fields)
+            found.append((slots[have], which[have]))
+        for slots, which in found:
+            open_ = ~self._decided[slots]
+            slots, which = slots[open_], which[open_]
+            order = np.lexsort((documents[one[which]], slots))
+            slots, which = slots[order], which[order]
+            new = np.flatnonzero(np.append(True, np.diff(slots) != 0)[: len(slots)])
+            slots, which = slots[new], which[new]
+            self._decided[slots] = True
+            self._rows.append((slots, documents[one[which]], positions[one[which]], positions[two[which]]))
+
+    def places(self) -> NearPlaces:
+        """Return a place of each field that stands near, by item and field."""
+        columns = [np.concatenate([np.zeros(0, np.int64), *parts]) for parts in zip(*self._rows, strict=True)] \
+            if self._rows else [np.zeros(0, np.int64)] * 4
+        slots, documents, firsts, starts = (column[np.argsort(columns[0])] for column in columns)
+        return NearPlaces(slots // self._fields, slots % self._fields, documents, firsts, starts)
+
+
+def _cut_work(sizes: Ints) -> list[slice]:
+    """Cut rows into parts of about PAIRS units of work; a part has at least one row."""
+    ends = np.cumsum(sizes)
+    bounds = np.flatnonzero(np.diff(ends // PAIRS)) + 1
+    edges = [0, *bounds.tolist(), len(sizes)]
+    return [slice(start, end) for start, end in itertools.pairwise(edges) if start < end]

@@ -1,0 +1,203 @@
+"""Fold disguises of text, and map the folded text back to the places of the original.
+
+Each character, or character reference of HTML, becomes a text of its own, whatever stands beside it. So texts with equal
+words have equal words when folded, and folding never hides what is found without it.
+
+Sources: HTML Standard, section 13.5, named character references (https://html.spec.whatwg.org/multipage/named-characters.html).
+Unicode Technical Standard #39, Unicode Security Mechanisms, section 4, and its data confusables.txt
+(https://www.unicode.org/reports/tr39/).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from html.entities import html5
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ndcore._types import Ints, Text
+from ndcore.checks import check_choice
+from ndcore.choices import FOLDS
+
+Fold = Literal["entities", "letters", "accents"]
+
+# Letters that confusables.txt takes to one letter of ASCII, by their small forms: Greek, Cyrillic, and Latin ones beyond
+# ASCII. Case is ignored when words are compared, so both forms of a letter become the same: what the small form looks like,
+# or, where that is none of a to z, what the capital looks like (Greek eta: H). Palochka is an exception: its small form has
+# the entry i, and its capital, which is what people type, l.
+_LOOKS = (
+    "a αаɑ", "b βвь", "c сᴄ", "d ԁ", "e εеҽ", "f ϝꬵꞙ", "g ԍɡ", "h ηнһ", "i ιіꙇıɩɪ", "j ϳјʝ", "k κк", "l ӏ", "m μϻм",
+    "o οσоᴏ", "p ρр", "q ԛ", "r гʀ", "s ѕꜱ", "t τт", "u υᴜʋ", "v νѵᴠ", "w ѡԝᴡɯ", "x χхꭓ", "y γуүʏɣ", "z ζᴢ",
+)
+LOOK_ALIKE = {other: row[0] for row in _LOOKS for other in row[2:]}
+_ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+# "&amp;amp;eacute;" is a reference that was escaped several times.
+_REFERENCE = re.compile("&(?:amp;)*(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));")
+_LAST = 0x1FBFF  # letters that decompose, or look like others, are below
+
+
+class FoldedText(NamedTuple):
+    """A folded text, and where each of its characters comes from: the first character of the original, and the last + 1."""
+
+    text: str
+    starts: Ints
+    ends: Ints
+
+
+class Folding:
+    """What is folded in texts: some of "entities", "letters" and "accents".
+
+    Raises
+    ------
+    TypeError, ValueError
+        A kind is not one of these.
+
+    Examples
+    --------
+    >>> Folding(["entities", "letters", "accents"]).fold("d\u0435j&agrave; vu")
+    'deja vu'
+    """
+
+    def __init__(self, kinds: Collection[Fold]) -> None:
+        if isinstance(kinds, (str, bytes)):
+            raise TypeError(f"fold is {kinds!r}; give a list of {', '.join(FOLDS)}, such as [{next(iter(FOLDS))!r}]")
+        for kind in kinds:
+            check_choice("fold", kind, get_args(Fold))
+        self.kinds: tuple[Fold, ...] = tuple(kind for kind in get_args(Fold) if kind in kinds)
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds)
+
+    def __repr__(self) -> str:
+        return f"Folding({list(self.kinds)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.kinds == other.kinds if isinstance(other, Folding) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.kinds)
+
+    def fold(self, text: Text) -> Text:
+        """Fold a text; of bytes, those that are not UTF-8 stay. O(len)."""
+        if self._is_plain(text):
+            return text
+        if isinstance(text, bytes):
+            return self._fold(_decode(text)).encode("utf-8", "surrogateescape")
+        return self._fold(text)
+
+    def trace(self, text: Text) -> FoldedText | None:
+        """Fold a text and say where its characters come from; None where nothing changes. Bytes that are not UTF-8 are a
+        character each.
+        """
+        if self._is_plain(text):
+            return None
+        points = _decode(text) if isinstance(text, bytes) else str(text)
+        pieces: list[str] = []
+        starts, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        at = 0
+        for start, end, piece in self._find(points):
+            kept = np.arange(at, start)
+            pieces += [points[at:start], piece]
+            starts += [kept, np.full(len(piece), start)]
+            ends += [kept + 1, np.full(len(piece), end)]
+            at = end
+        rest = np.arange(at, len(points))
+        folded = "".join([*pieces, points[at:]])
+        return FoldedText(folded, np.concatenate([*starts, rest]), np.concatenate([*ends, rest + 1]))
+
+    def _is_plain(self, text: Text) -> bool:
+        """Tell whether a text surely stays as it is."""
+        if not text.isascii():
+            return False
+        return "entities" not in self.kinds or (b"&" not in text if isinstance(text, bytes) else "&" not in text)
+
+    def _fold(self, text: str) -> str:
+        """Fold a text."""
+        if "entities" in self.kinds and "&" in text:
+            text = _REFERENCE.sub(lambda match: _resolve(match) or match[0], text)
+        return self._fold_letters(text)
+
+    def _fold_letters(self, text: str) -> str:
+        """Fold letters and accents of a text."""
+        if self._changed is None or text.isascii():
+            return text
+        return text.translate(self._table)
+
+    def _find(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the ranges of a text that change, and what becomes of them."""
+        at = 0
+        for match in _REFERENCE.finditer(text) if "entities" in self.kinds else ():
+            resolved = _resolve(match)
+            if resolved is not None:
+                yield from self._find_letters(text, at, match.start())
+                yield match.start(), match.end(), self._fold_letters(resolved)
+                at = match.end()
+        yield from self._find_letters(text, at, len(text))
+
+    def _find_letters(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """Yield the letters and accents of a part of a text that change."""
+        for match in () if self._changed is None else self._changed.finditer(text, start, end):
+            yield match.start(), match.end(), self._letters[match[0]]
+
+    @property
+    def _letters(self) -> dict[str, str]:
+        """What becomes of each character that changes, but for references."""
+        return _fold_characters("letters" in self.kinds, "accents" in self.kinds)
+
+    @functools.cached_property
+    def _table(self) -> _Table:
+        """The same by code points."""
+        return _Table({ord(character): folded for character, folded in self._letters.items()})
+
+    @functools.cached_property
+    def _changed(self) -> re.Pattern[str] | None:
+        """A pattern of the characters that change; None: there are none."""
+        return re.compile(f"[{''.join(map(re.escape, self._letters))}]") if self._letters else None
+
+
+class _Table(dict[int, int | str]):
+    """What becomes of code points, for `str.translate`; those that stay are added when they are met, at most 130,000."""
+
+    def __missing__(self, point: int) -> int:
+        if point < _LAST:
+            self[point] = point
+        return point
+
+
+@functools.cache
+def _fold_characters(letters: bool, accents: bool) -> dict[str, str]:
+    """Return the characters that change, and what becomes of them. It takes a tenth of a second, once."""
+    changed: dict[str, str] = {}
+    for character in map(chr, [*range(0x80, 0xD800), *range(0xE000, _LAST)]) if letters or accents else ():
+        parts = plain = unicodedata.normalize("NFD", character)
+        if letters:
+            parts = "".join(LOOK_ALIKE.get(unicodedata.normalize("NFKD", part).casefold(), part) for part in plain)
+        if accents:
+            parts = _ACCENTS.sub("", parts)
+        if parts != plain:
+            changed[character] = unicodedata.normalize("NFC", parts)
+    return changed
+
+
+def _decode(data: bytes) -> str:
+    """Decode bytes; those that are not UTF-8 become surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _resolve(match: re.Match[str]) -> str | None:
+    """Return the characters of a reference; None where there is no such name, or no such character. Of one that was escaped
+    it is what was escaped then.
+    """
+    decimal, hexadecimal, name = match.groups()
+    if name is not None:
+        characters = html5.get(f"{name};")
+    else:
+        number = int(decimal) if decimal is not None else int(hexadecimal, 16)
+        characters = chr(number) if 0 < number < 0xD800 or 0xDFFF < number <= 0x10FFFF else None
+    if characters is None and match[0].startswith("&amp;"):
+        return f"&{match[0].rpartition('amp;')[2]}"
+    return characters
