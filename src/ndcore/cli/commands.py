@@ -667,6 +667,24 @@ class ExportOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
 
 
+@command("store carry", "take the verdicts of a run over many stores", "store.run_carry")
+class CarryOptions(ChangeOptions):
+    """Take the verdicts that a run over the exports of many stores gives on the pages of this one.
+
+    What the store says of its pages stays as it is; ndcore store query --key shows both. The tables are Parquet, with the
+    columns of the export but the text, and those of the verdicts. A page with other words than in the export is left out,
+    and counted. After a kill, the same command goes on. It needs pyarrow (the extra parquet).
+    """
+
+    verdicts: list[str] = argument("VERDICTS", "Parquet file, or directory of such", nargs="+")
+    run: str = option("verdicts", "the name of the run, which is shown with its verdicts", metavar="NAME", required=True)
+    date: datetime.datetime | None = option("verdicts",
+        "when the run was: verdicts of a run with a later date stay. Without it, now", metavar="DATE", parse=values.moment)
+    name: str | None = option("verdicts", "the name of this store in its export; rows of others are left out",
+        metavar="NAME")
+    json: bool = option(OUTPUT, "print how many pages have a verdict now, and how many rows were left out, by reason")
+
+
 @command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")
 class ShardsOptions(Options):
     """Write the map of the shards to a file. Each server gets a copy, as --shard-map of ndcore serve --write.
