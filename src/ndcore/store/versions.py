@@ -105,7 +105,7 @@ def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], 
 
 def pages_of(
     state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer,
-    overall: OverallVerdict | None,
+    overall: OverallVerdict | None = None,
 ) -> list[tuple[list[Page], int | None]]:
     """Return the versions of a live document as pages of another store: the document, then what was seen after it.
 
