@@ -305,8 +305,8 @@ def _said(rng: random.Random) -> OverallVerdict:
     """A verdict over all stores, with values on some edge."""
     verdict = rng.choice(OVERALL)
     of = None if verdict == "kept" else rng.choice(["http://a.example/4", b"\xff", -1, "", "\ud800"])
-    return OverallVerdict(verdict, of, rng.choice([None, "", "x" * 255]), rng.choice([None, 0.0, 1.0]), rng.choice(["", "r"]),
-                          rng.choice([-(2**63), 0, 2**63 - 1]), bool(rng.randrange(2)))
+    return OverallVerdict(verdict, of, rng.choice([None, "", "x" * 255]), rng.choice([None, 0.0, 1.0]),
+                          rng.choice(["", "r"]), rng.choice([-(2**63), 0, 2**63 - 1]), bool(rng.randrange(2)))
 
 
 def _changes(rng: random.Random, known: list[Any]) -> Changes:

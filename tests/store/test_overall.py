@@ -79,7 +79,7 @@ def test_what_repeats_what():
 def test_names():
     assert checked_name("run", "é" * 127) == "é" * 127
     for name in ("", "a\nb", "é" * 128, "\ud800"):
-        with pytest.raises(ValueError, match="run is .* it has printable characters, of 1 to 255 bytes of UTF-8"):
+        with pytest.raises(ValueError, match=r"run is .* it has printable characters, of 1 to 255 bytes of UTF-8"):
             checked_name("run", name)
     with pytest.raises(TypeError, match="run is 7 of type int"):
         checked_name("run", 7)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def _list_files(source: Any) -> list[Path]:
         raise TypeError(f"verdicts are {source!r:.80}; give paths of Parquet files or directories, or a table of Arrow")
     files = []
     for place in map(Path, given):
-        if not place.is_dir():
+        if not stat.S_ISDIR(place.stat().st_mode):
             files.append(place)
             continue
         inside = sorted(path for path in place.rglob("*.parquet")
