@@ -672,8 +672,8 @@ class CarryOptions(ChangeOptions):
     """Take the verdicts that a run over the exports of many stores gives on the pages of this one.
 
     What the store says of its pages stays as it is; ndcore store query --key shows both. The tables are Parquet, with the
-    columns of the export but the text, and those of the verdicts. A page with other words than in the export is left out,
-    and counted. After a kill, the same command goes on. It needs pyarrow (the extra parquet).
+    columns of the export but the text, and the columns of the verdicts. A page with other words than in the export is left
+    out, and counted. After a kill, the same command goes on. It needs pyarrow (the extra parquet).
     """
 
     verdicts: list[str] = argument("VERDICTS", "Parquet file, or directory of such", nargs="+")

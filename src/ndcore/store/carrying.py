@@ -193,7 +193,7 @@ class _VerdictTable:
         name, run = self._run.name, self._run
         if verdict == "kept":
             return VerdictRow(key, digest, OverallVerdict(verdict, None, None, None, run.run, run.date, True))
-        encode_key(of["key"])  # TypeError, ValueError where it is no key
+        encode_key(of["key"])  # TypeError, ValueError where it cannot be a key
         if store is not None:
             checked_name("the store of a representative", store)
         return VerdictRow(key, digest, OverallVerdict(

@@ -521,10 +521,10 @@ class Store:
         Parameters
         ----------
         verdicts : path, sequence of paths, or a table of Arrow
-            Parquet files, or directories with such; or anything with `__arrow_c_stream__`. The columns are those of an
-            `export` without the text, and those of the verdicts of the run: ``store`` (with `name`), ``key``, ``digest``,
-            ``representative`` (a struct of ``store`` and ``key``), ``class``, ``resemblance``. Others are ignored. In a
-            directory that Spark names ``store=NAME`` the column ``store`` may be missing.
+            Parquet files, or directories with such; or anything with `__arrow_c_stream__`. The columns are ``store`` (with
+            `name`), ``key`` and ``digest`` as in an `export`, and from the verdicts of the run ``representative`` (a struct
+            of ``store`` and ``key``), ``class`` and ``resemblance``. Others are ignored. In a directory that Spark names
+            ``store=NAME`` the column ``store`` may be missing.
         run : str
             The name of the run, which `overall` gives again: printable characters, of 1 to 255 bytes of UTF-8.
         name : str, optional
