@@ -8,7 +8,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from forging import with_array
 from stores import TEXT, opened, settings
 
 import ndcore as nd
@@ -26,6 +28,7 @@ from ndcore.store.carrying import CarriedCounts
 from ndcore.store.host_pages import HostPages
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
+from ndcore.store.records import OverallRecord, encode
 
 PAGES = {"a": TEXT, "b": TEXT + " more", "c": "another text of seven words in all", "d": "short"}
 RUN = "2026-11"
@@ -81,6 +84,23 @@ def test_a_later_run_replaces_an_earlier_one(tmp_path):
         assert [store.overall(key).run for key in "abc"] == ["later", "between", "between"]
         again = table_of(row_of("a", TEXT))  # of the same run, which was mended
         assert store.carry(again, "later", name="east", date=20).carried == 1 and store.overall("a").kept
+
+
+def test_a_page_twice_in_a_table(tmp_path):
+    with filled(tmp_path) as store:
+        rows = [near("a"), near("b", score=0.8), near("a"), near("b", score=0.7)]
+        assert store.carry(table_of(*rows), RUN, name="east") == CarriedCounts(carried=3, repeated=1)
+        assert store.overall("b").resemblance == 0.7
+
+
+def test_all_is_on_disk_at_the_end(tmp_path, monkeypatch):
+    with filled(tmp_path) as store:
+        log, order = store._directory.log, []
+        append, sync = log.append, log.sync
+        monkeypatch.setattr(log, "append", lambda payloads: (order.append("append"), append(payloads))[1])
+        monkeypatch.setattr(log, "sync", lambda: (order.append("sync"), sync()))
+        store.carry(table_of(near("a")), RUN, name="east")
+        assert order == ["append", "sync"]
 
 
 def test_a_run_over_one_store_has_no_names(tmp_path):
@@ -406,6 +426,32 @@ def test_a_damaged_record_costs_what_it_says_and_nothing_else(tmp_path):
         store.compact()
         assert dump(store) == before and store.overall("a") is None and store.overall("b") == said
         assert store.check() == [] and store.stats()["lost"] == 0
+
+
+@pytest.mark.parametrize("position", [-1, -(1 << 63), 5, 1 << 40, 1 << 62, "document", "other"])
+def test_forged_positions_end_in_corrupt_file(tmp_path, position):
+    with carried(tmp_path) as store:
+        columns = store._directory.state.columns
+        at = {"document": columns.get("last", 0), "other": columns.get("overall", 1)}.get(position, position)
+    [path] = (tmp_path / "store" / "derived-0").glob("columns-*.ndc")
+    with_array(path, "overall", lambda array: np.where(np.arange(len(array)) == 0, at, array))
+    with opened(tmp_path) as store:
+        with pytest.raises(CorruptFile):
+            store.overall("a")
+        assert store.overall("b") is not None and len(store.check()) == 1
+
+
+@pytest.mark.parametrize("number", [0, 4, 2**32 - 1])
+def test_a_forged_record_of_no_page_says_nothing(tmp_path, number):
+    """Of a page that was removed, of one that comes later, and of none."""
+    with carried(tmp_path) as store:
+        said = store.overall("b")
+        store.remove("a")
+        store._directory.log.append([encode(OverallRecord(number, said))])
+        store.decide("later", "a page that comes after what was said of it")
+    shutil.rmtree(tmp_path / "store" / "derived-0")
+    with opened(tmp_path) as store:
+        assert store.overall("later") is None and store.overall("b") == said and store.check() == []
 
 
 def test_pages_that_are_decided_on_again_keep_them(tmp_path):

@@ -53,6 +53,7 @@ def test_a_column_that_blocks_may_lack(tmp_path):
     columns.write(tmp_path, [], 1)
     assert not any("overall" in block for block in columns.blocks) and not columns.column("overall").any()
     columns.set("overall", BLOCK + 1, (3 << 40) + 5)
+    assert ["overall" in block for block in columns.blocks] == [False, True, False]
     names = columns.write(tmp_path, ["x", "y", "z"], 2)
     assert names[::2] == ["x", "z"] and [path.name for path in tmp_path.glob("*-2.ndc")] == [names[1]]
     again = DocumentColumns.open(tmp_path, ["columns-000000-1.ndc", names[1], "columns-000002-1.ndc"], columns.n)
