@@ -348,6 +348,19 @@ def carried(path: Path) -> nd.Store:
     return store
 
 
+@pytest.mark.parametrize("evidence", ["text", "shingles", "sketch"])
+def test_a_store_of_before_opens_and_takes_them(tmp_path, evidence):
+    """Its log has no such record, and its columns no such array."""
+    shutil.copytree(Path(__file__).parents[1] / "fixtures" / "store-1" / evidence, tmp_path / "store")
+    with nd.Store.open(tmp_path / "store") as store:
+        key = next(iter(store.clusters()))[0]
+        digest = store._directory.state.whole(store._directory.state.last(store._number(key)))
+        assert store._directory._checkpoints.problems == [] and store.overall(key) is None
+        assert store.carry(table_of(row_of(key, "") | {"digest": digest}), RUN, name="east").carried == 1
+    with nd.Store.open(tmp_path / "store") as store:
+        assert store.overall(key).kept and store.check() == []
+
+
 def test_derived_files_are_made_again(tmp_path):
     with carried(tmp_path) as store:
         said = [store.overall(key) for key in PAGES]

@@ -538,7 +538,8 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
          "store.run_query")
 class StoreQueryOptions(RecordOptions, StoreOptions):
     """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
-    store. The cluster is listed with the latest date of each of its pages.
+    store. The cluster is listed with the latest date of each of its pages. Where a run over many stores said something of
+    the page (ndcore store carry), or of the representative of the text, that is shown, too.
     """
 
     file: str | None = argument("FILE",
