@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ndcore.store.overall import OVERALL, OverallVerdict
 from ndcore.store.receipts import Receipt
-from ndcore.store.records import Changes, Dictionary, Document, Removal, Sighting, decode, encode
+from ndcore.store.records import Changes, Dictionary, Document, OverallRecord, Removal, Sighting, decode, encode
 from ndcore.store.verdict import CHANGES, Version
 
 PREAMBLE = struct.Struct("<8sIIQQ")
@@ -248,7 +249,8 @@ def _forged_payload(record: Any, known: list[Any], rng: random.Random) -> bytes 
             return encode(rng.choice(known))
         case 3:
             return encode(rng.choice([Dictionary(_edge(rng, known, 32), rng.randbytes(rng.randrange(300))),
-                                      Removal(_changes(rng, known), bool(rng.randrange(2)))]))
+                                      Removal(_changes(rng, known), bool(rng.randrange(2))),
+                                      OverallRecord(_edge(rng, known, 32), _said(rng))]))
         case _:
             for _ in range(rng.choice([1, 1, 2, 4])):
                 unforged = ("verdict", "expired", "content", "scope")
@@ -285,6 +287,8 @@ def _field(name: str, record: Any, known: list[Any], rng: random.Random) -> Any:
             answer = rng.choice([b"", rng.randbytes(rng.randrange(80)), b"\x00" * 47])
             made = Receipt(rng.randbytes(16), rng.randbytes(16), rng.choice([-(2**63), 0, 2**63 - 1]), answer)
             return rng.choice([made, made, rng.choice(others)])
+        case "said":
+            return rng.choice([_said(rng), rng.choice(others)])
         case "whole" | "tokens":
             return rng.choice([rng.choice(others), rng.randbytes(16)]).ljust(len(old), b"x")[: len(old)]
         case _:  # names and evidence
@@ -295,6 +299,14 @@ def _edge(rng: random.Random, known: list[Any], bits: int) -> int:
     """A number of a document that is there, one beside it, or one on some edge."""
     near = rng.choice([each.number for each in known if isinstance(each, (Document, Sighting))]) + rng.choice([-1, 0, 1])
     return int(rng.choice([near, near, rng.choice(EDGES)]) & 2**bits - 1)
+
+
+def _said(rng: random.Random) -> OverallVerdict:
+    """A verdict over all stores, with values on some edge."""
+    verdict = rng.choice(OVERALL)
+    of = None if verdict == "kept" else rng.choice(["http://a.example/4", b"\xff", -1, "", "\ud800"])
+    return OverallVerdict(verdict, of, rng.choice([None, "", "x" * 255]), rng.choice([None, 0.0, 1.0]),
+                          rng.choice(["", "r"]), rng.choice([-(2**63), 0, 2**63 - 1]), bool(rng.randrange(2)))
 
 
 def _changes(rng: random.Random, known: list[Any]) -> Changes:

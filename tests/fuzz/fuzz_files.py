@@ -46,6 +46,7 @@ from ndcore.spans import reading, window_entries
 from ndcore.spans.repeats_work import Secrets
 from ndcore.storage.file_shelf import FileShelf
 from ndcore.store.log import Log
+from ndcore.store.overall import OverallVerdict
 
 TEXTS = [f"document {i} of some that are sketched and saved to be loaded again" for i in range(7)] + ["", "one word"]
 OUTCOMES = ("accepted", "refused")
@@ -487,8 +488,12 @@ def store_seeds(folder: Path) -> None:
             list(store.decide_many((key, text, i) for i, (key, text) in enumerate(zip(keys, texts, strict=True))))
             for i in (0, 3, 5):
                 store.decide(keys[i], texts[i + 7], 100 + i)
+            kept = OverallVerdict("kept", None, None, None, "before", 100, True)
+            near = OverallVerdict("near", keys[4], "east", 0.5, "after", 200, True)
+            store._directory.note_overall([(i, kept) for i in range(len(texts))])
             if way != "sketch":
                 store.compact()
+            store._directory.note_overall([(i, near) for i in range(6, 12)])
             for i in (2, 3, 8):
                 store.decide(keys[i], texts[i], 200 + i)
                 store.decide(keys[i], texts[i].upper(), 300 + i)
@@ -557,7 +562,7 @@ def _ask_store(store: Any, rng: random.Random) -> None:
     with damage():
         keys += [key for members in store.clusters() for key in members][:9]
     for key in keys:
-        for ask in (store.__contains__, store.cluster, store.history, store.text, store.locate):
+        for ask in (store.__contains__, store.cluster, store.history, store.text, store.locate, store.overall):
             with damage():
                 ask(key)
     for text in rng.sample(collection_texts(), 4):

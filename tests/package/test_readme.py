@@ -34,7 +34,7 @@ NOT_RUN = {  # commands in blocks of text, and why they are not in blocks of sh,
     "ndcore store join": "asks servers", "ndcore judge": "asks a person",
     "ndcore dedup documents.jsonl -o clean --settings": "needs the answers of a person",
     "PYSPARK_PYTHON=./env/bin/python spark-submit": "needs a cluster",
-    "python -m ndcore.spark": "needs Java",
+    "python -m ndcore.spark": "needs Java", "ndcore store carry": "needs a table that Spark made",
 }
 SAMPLE_BYTES = 60_000
 ASKING = {"service", "shards"}  # pages whose Python and Java ask a server: tests/serve/test_service_page.py and so on

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import Tree
 from commands import text
 
 pytest.importorskip("starlette")
@@ -20,6 +21,7 @@ from ndcore.serve.app import application
 from ndcore.serve.refusal import Refused
 from ndcore.serve.server import opened
 from ndcore.serve.store_source import StoreSource
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.store import Store
 
 
@@ -86,6 +88,28 @@ def test_hosts_and_urls(tmp_path: Path) -> None:
         store.compact()  # the server follows
         problem(asked.get("/api/document", params={"key": "http://b.example/"}), 404)
         assert answered(asked.get("/api/about"))["documents"] == 1
+
+
+def test_what_a_run_over_many_stores_said(tmp_path: Path) -> None:
+    attack = "https://m.example/<script>"
+    with Store.open(tmp_path / "crawl") as store:
+        for key in "abc":
+            store.decide(key, text(ord(key)))
+        near = OverallVerdict("near", attack, "we<b>st", 0.93, "2026<i>", 0, False)
+        here = OverallVerdict("identical", "a", "east", 1.0, "2026-11", 0, True)
+        store._directory.note_overall([(0, OverallVerdict("kept", None, None, None, "2026-11", 0, True)), (1, near)])
+        asked = TestClient(application(opened(tmp_path / "crawl", 5)), base_url=URL)
+        told = [answered(asked.get("/api/document", params={"key": key}))["overall"] for key in "abc"]
+        assert told[1:] == [{"verdict": "near", "of": attack, "store": "we<b>st", "resemblance": 0.93, "run": "2026<i>",
+                             "date": "1970-01-01T00:00:00Z", "here": False}, None]
+        assert told[0]["verdict"] == "kept" and told[0]["of"] is told[0]["resemblance"] is None
+        store._directory.note_overall([(2, here)])  # the server follows
+        shown = [asked.get("/document", params={"key": key}).text for key in "abc"]
+        words = [" ".join(" ".join(Tree(page).text).split()) for page in shown]
+        assert "Over all stores represents itself by the run 2026-11 of 1970-01-01" in words[0]
+        assert f"near, resemblance 0.930 , represented by we<b>st: {attack} by the run 2026<i> of" in words[1]
+        assert 'key=https' not in shown[1] and attack not in shown[1] and "we<b>st" not in shown[1]
+        assert "identical, resemblance 1.000 , represented by east: a" in words[2] and 'href="/document?key=a"' in shown[2]
 
 
 @pytest.mark.parametrize(("evidence", "exact"), [("shingles", True), ("sketch", False)])

@@ -20,6 +20,7 @@ from ndcore.spark import Collection, Conflict
 from ndcore.spark.manifest import Commit, Segment, Versions
 from ndcore.spark.work import DESCRIPTION
 from ndcore.storage.container import CorruptFile
+from ndcore.store.carrying import CarriedCounts
 
 WORDS = nd.Shingling(width=2)
 
@@ -237,20 +238,50 @@ def test_a_collection_of_the_first_format(spark, tmp_path):
 
 
 @pytest.mark.slow
-def test_exports_of_stores_are_a_batch(spark, tmp_path):
-    """Stores of other settings, with keys of two columns; mirrors are met across them, also by a crawl that comes later."""
-    pages = {"east": [("http://a.example/1", FIRST[0][1]), ("http://a.example/2", b"other words")],
-             "west": [("http://b.example/", SECOND[0][1])]}
-    for name, some in pages.items():
-        with nd.Store.open(tmp_path / f"{name}.store", scope="host", threshold=0.9) as store:
-            list(store.decide_many(some))
-            store.export(tmp_path / name, name=name)
+def test_exports_of_stores_are_a_batch_whose_verdicts_go_back(spark, tmp_path):
+    """Stores of other settings, with mirrors of each other's pages; what a second run says replaces the first."""
+    pages = {"east": [("http://a.example/1", FIRST[0][1].decode()), ("http://a.example/2", "other words of this page"),
+                      ("http://a.example/3", "a page that will change before its verdict")],
+             "west": [("http://b.example/1", SECOND[0][1].decode()), ("http://b.example/2", "OTHER words, of this page!")]}
+    stores = {name: nd.Store.open(tmp_path / f"{name}.store", scope="host", threshold=0.9) for name in pages}
     collection = Collection.create(tmp_path / "all", id=["store", "key"], shingling=WORDS, threshold=0.4)
-    change = collection.add(spark.read.parquet(*(str(tmp_path / name) for name in pages)), batch="stores")
-    assert change.counts() == {"kept": 2, "near": 1}
-    later = [("north", "http://c.example/", FIRST[0][1])]
-    frame(spark, later, "store string, key string, text binary", 1).write.parquet(str(tmp_path / "north"))
-    collection.add(spark.read.parquet(str(tmp_path / "north")))
-    verdicts = collection.result(spark).verdicts.collect()
-    assert {row.store: (row.representative.store, row["class"]) for row in verdicts if row["class"] != "kept"} == {
-        "west": ("east", "near"), "north": ("east", "identical")}
+
+    def run(batch):
+        """Export, add and write the verdicts of all, by stores."""
+        places = [str(tmp_path / batch / name) for name in stores]
+        (tmp_path / batch).mkdir()
+        for name, store in stores.items():
+            store.export(tmp_path / batch / name, name=name)
+        exported = spark.read.parquet(*places)
+        change = collection.add(exported, batch=batch, repeated="replace")
+        result = collection.result(spark)  # which has the files that the verdicts are read from
+        verdicts = result.annotate(exported.select("store", "key", "digest"))
+        verdicts.write.partitionBy("store").parquet(str(tmp_path / f"verdicts of {batch}"))
+        return change.counts()
+
+    def said(name):
+        return [(said.verdict, said.place, said.run) if (said := stores[name].overall(key)) else None
+                for key, *_ in pages[name]]
+
+    for name, store in stores.items():
+        list(store.decide_many(pages[name]))
+    assert run("first") == {"kept": 3, "lexical": 1, "near": 1}
+    own = stores["west"].history("http://b.example/2"), stores["west"].cluster("http://b.example/2")
+    stores["east"].decide("http://a.example/3", "which is now a page of words that no run has seen")
+    table = tmp_path / "verdicts of first"
+    assert stores["east"].carry(table / "store=east", "first", name="east", date=1) == CarriedCounts(carried=2, changed=1)
+    assert stores["west"].carry(table, "first", name="west", date=1) == CarriedCounts(carried=2, elsewhere=3)
+    assert said("east") == [("kept", None, "first"), ("kept", None, "first"), None]
+    assert said("west") == [("near", "east: http://a.example/1", "first"), ("lexical", "east: http://a.example/2", "first")]
+    assert 0.4 <= stores["west"].overall("http://b.example/1").resemblance < 1
+    assert (stores["west"].history("http://b.example/2"), stores["west"].cluster("http://b.example/2")) == own
+    stores["east"].decide("http://a.example/2", "and this one changed, so its mirror stands for itself")
+    assert run("second") == {"kept": 4, "near": 1}
+    for name, store in stores.items():
+        assert store.carry(tmp_path / "verdicts of second" / f"store={name}", "second", name=name, date=2).changed == 0
+    assert said("west") == [("near", "east: http://a.example/1", "second"), ("kept", None, "second")]
+    assert said("east") == [("kept", None, "second")] * 3
+    for store in stores.values():
+        assert store.check() == []
+        store.close()
+

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from forging import with_array
 
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import BLOCK, FIELDS, Bitmap, DocumentColumns
@@ -45,6 +46,28 @@ def test_positions_of_many_documents():
     assert [columns.get("last", number) for number in (0, 2, BLOCK + 1, BLOCK + 2)] == [0, 7, (3 << 40) + 5, 10 * BLOCK + 20]
     with pytest.raises(CorruptFile, match="byte"):
         columns.set_last(np.array([1]), np.array([1 << 39]))
+
+
+def test_a_column_that_blocks_may_lack(tmp_path):
+    columns = made(2 * BLOCK + 3)
+    columns.write(tmp_path, [], 1)
+    assert not any("overall" in block for block in columns.blocks) and not columns.column("overall").any()
+    columns.set("overall", BLOCK + 1, (3 << 40) + 5)
+    assert ["overall" in block for block in columns.blocks] == [False, True, False]
+    names = columns.write(tmp_path, ["x", "y", "z"], 2)
+    assert names[::2] == ["x", "z"] and [path.name for path in tmp_path.glob("*-2.ndc")] == [names[1]]
+    again = DocumentColumns.open(tmp_path, ["columns-000000-1.ndc", names[1], "columns-000002-1.ndc"], columns.n)
+    fork = again.fork()
+    fork.set("overall", 0, 7)
+    for each in (columns, again):
+        assert [each.get("overall", number) for number in (0, BLOCK, BLOCK + 1)] == [0, 0, (3 << 40) + 5]
+        assert np.flatnonzero(each.column("overall")).tolist() == [BLOCK + 1]
+    assert fork.column("overall").nonzero()[0].tolist() == [0, BLOCK + 1]
+    with pytest.raises(CorruptFile, match="byte"):
+        columns.set("overall", 1, 1 << 39)
+    with_array(tmp_path / names[1], "overall", lambda array: array[:7])
+    with pytest.raises(CorruptFile, match="not the columns of block 1"):
+        DocumentColumns.open(tmp_path, ["columns-000000-1.ndc", names[1], "columns-000002-1.ndc"], columns.n)
 
 
 def test_rings_hold_clusters():

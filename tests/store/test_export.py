@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import pytest
 from stores import TEXT, opened
 
@@ -45,6 +47,7 @@ def test_files_and_row_groups(tmp_path, monkeypatch):
     groups = [[file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] for file in files]
     assert groups == [[3, 1], [1, 1], [1]]
     rows = [row for file in files for row in file.read().to_pylist()]
+    assert [row.pop("digest") for row in rows] == [blake2b(text.encode(), digest_size=16).digest() for text in texts]
     assert rows == [{"store": "east", "key": i, "text": text.encode()} for i, text in enumerate(texts)]
 
 

@@ -19,12 +19,19 @@ from writing import Serving, Written, make_store, make_tokens, written
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.store import service_client as module
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.service_client import AsyncServiceClient, Call, Reply, ServiceClient
 
 PAGES: list[tuple[Any, Any, float]] = [
     ("a", "one two three four", 1.0), ("b", b"one two three four", 2.0), (7, "one two three four five", 3.0),
     (b"\xff", "p \ud800 q", 4.0), ("a", "one two three FOUR", 5.0), ("a", "other words here", 6.0), ("ü", "ü ö ä", 7.0),
 ]  # fmt: skip
+
+
+OVERALL = [
+    OverallVerdict("kept", None, None, None, "run", 1, True), OverallVerdict("near", b"\xff", "west", 0.5, "ü", -1, False),
+    OverallVerdict("identical", 7, None, 1.0, "run", 2, True),
+]
 
 
 class Direct(ServiceClient):
@@ -67,6 +74,12 @@ def test_a_client_says_what_the_store_says(asked: Written, tmp_path: Path) -> No
     for key in ("a", "b", 7, b"\xff", "ü"):
         assert client.cluster(key) == store.cluster(key) and client.locate(key) == store.locate(key)
         assert client.history(key) == store.history(key) and client.text(key) == store.text(key)
+        assert client.overall(key) is None
+    for key, said in zip(("a", 7, b"\xff"), OVERALL, strict=True):
+        store._directory.note_overall([(store._number(key), said)])
+        assert client.overall(key) == said
+    with pytest.raises(KeyError):
+        client.overall("none")
     assert client.clusters() == list(store.clusters()) and client.clusters(2) == list(store.clusters(2))
     seen, told = client.peek("one two three four"), store.peek("one two three four")
     assert [getattr(seen, name) for name in FIELDS] == [getattr(told, name) for name in FIELDS]
@@ -181,7 +194,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving,
 
 @pytest.mark.parametrize("kind", [ServiceClient, AsyncServiceClient])
 def test_the_signatures_are_those_of_methods(kind: Any) -> None:
-    names = ["decide", "peek", "mark_gone", "remove", "expire", "cluster", "locate", "history", "text"]
+    names = ["decide", "peek", "mark_gone", "remove", "expire", "cluster", "locate", "history", "overall", "text"]
     for name in names:
         own, of_store = inspect.signature(getattr(kind, name)), inspect.signature(getattr(nd.Store, name))
         assert own.return_annotation == of_store.return_annotation, name

@@ -21,6 +21,7 @@ from writing import Fleet, make_shards, make_store, make_tokens, serve_shards, w
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.store import service_client
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.resharding import move_host
 from ndcore.store.shard_map import ShardMap
 from ndcore.store.sharded import ShardClient
@@ -59,6 +60,10 @@ def test_shards_together_say_what_one_store_says(fleet: Fleet) -> None:
         key, text, _ = given[150]
         assert store.text(key) == text and store.cluster(key) == reference.cluster(key)
         assert store.locate(key) == reference.locate(key) and len(store.history(key)) == 1
+        shard = fleet.shards[store.shard(key)].store
+        said = OverallVerdict("near", "k", "west", 0.5, "run", 1, False)
+        shard._directory.note_overall([(shard._number(key), said)])
+        assert store.overall(key) == said and store.overall(given[7][0]) is None
         assert store.peek(text, key=key).of == reference.cluster(key)[0]
         assert sorted(store.clusters(2)) == sorted(members for members in reference.clusters().values() if len(members) > 1)
         assert {name: stats["documents"] for name, stats in store.stats().items()} == {

@@ -137,7 +137,7 @@ def test_hostile_calls_end_in_errors_and_the_store_goes_on(store):
 
 
 def test_all_calls_are_methods_of_a_client():
-    local = {"adecide", "backup", "check", "checkpoint_problem", "classes", "compact", "decide_requests", "export",
+    local = {"adecide", "backup", "carry", "check", "checkpoint_problem", "classes", "compact", "decide_requests", "export",
              "failure", "listen", "merge", "pages", "path", "prepare_requests", "refresh", "repaired",
              "settings"}  # fmt: skip
     for here, there in ((nd.Store, nd.StoreClient), (StoreSession, ClientSession)):

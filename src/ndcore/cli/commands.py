@@ -600,7 +600,8 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
          "store.run_query")
 class StoreQueryOptions(RecordOptions, StoreOptions):
     """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
-    store. The cluster is listed with the latest date of each of its pages.
+    store. The cluster is listed with the latest date of each of its pages. Where a run over many stores said something of
+    the page (ndcore store carry), or of the representative of the text, that is shown, too.
     """
 
     file: str | None = argument("FILE",
@@ -727,6 +728,24 @@ class ExportOptions(ChangeOptions):
     name: str | None = option(OUTPUT,
         "the name of the store, in a column of its own, which tells the pages of several stores apart", metavar="NAME")
     json: bool = option(OUTPUT, "print the number of pages and the bytes of the export")
+
+
+@command("store carry", "take the verdicts of a run over many stores", "store.run_carry")
+class CarryOptions(ChangeOptions):
+    """Take the verdicts that a run over the exports of many stores gives on the pages of this one.
+
+    What the store says of its pages stays as it is; ndcore store query --key shows both. The tables are Parquet, with the
+    columns of the export but the text, and the columns of the verdicts. A page with other words than in the export is left
+    out, and counted. After a kill, the same command goes on. It needs pyarrow (the extra parquet).
+    """
+
+    verdicts: list[str] = argument("VERDICTS", "Parquet file, or directory of such", nargs="+")
+    run: str = option("verdicts", "the name of the run, which is shown with its verdicts", metavar="NAME", required=True)
+    date: datetime.datetime | None = option("verdicts",
+        "when the run was: verdicts of a run with a later date stay. Without it, now", metavar="DATE", parse=values.moment)
+    name: str | None = option("verdicts", "the name of this store in its export; rows of others are left out",
+        metavar="NAME")
+    json: bool = option(OUTPUT, "print how many pages have a verdict now, and how many rows were left out, by reason")
 
 
 @command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ndcore.cli.account import Account, Listing, Properties, TextBlock, TextTable, present
-from ndcore.cli.commands import BackupOptions, CreateOptions, ExpireOptions, ExportOptions, MergeOptions, StoreQueryOptions
+from ndcore.cli.commands import (
+    BackupOptions,
+    CarryOptions,
+    CreateOptions,
+    ExpireOptions,
+    ExportOptions,
+    MergeOptions,
+    StoreQueryOptions,
+)
 from ndcore.cli.inputs import load_document, make_shingling, with_settings
 from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
 from ndcore.cli.store_access import as_json, describe_store, find_key, open_store, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
+from ndcore.storage.container import CorruptFile
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key, Verdict
 
@@ -147,6 +158,30 @@ def run_export(options: ExportOptions) -> int:
                  copy=options.copy, pages=pages, bytes=size)
 
 
+REASONS = {  # of rows that are not carried, in the order in which they are told
+    "repeated": "had the verdict already", "changed": "changed since the export", "unknown": "not in the store",
+    "older": "with the verdict of a later run", "undecided": "without a verdict", "elsewhere": "of other stores",
+}
+
+
+def run_carry(options: CarryOptions) -> int:
+    """Run ``ndcore store carry``."""
+    progress = not options.quiet
+    with open_store(options.store, read_only=False, progress=progress) as store:
+        try:
+            counts = asdict(store.carry(options.verdicts, options.run, name=options.name, date=options.date,
+                                        progress=progress))
+        except FileNotFoundError as error:
+            raise DocumentError(str(error.filename), None, str(error.strerror)) from None
+        except CorruptFile:
+            raise
+        except ValueError as error:
+            raise DocumentError(options.verdicts[0], None, str(error)) from None
+    left = ", ".join(f"{counts[name]:,} {words}" for name, words in REASONS.items() if counts[name])
+    return _report(options, f"Carried the verdicts of {counted(counts['carried'], 'page')}{f'; {left}' if left else ''}",
+                   run=options.run, **counts)
+
+
 def run_compact(options: ChangeOptions) -> int:
     """Run ``ndcore store compact``."""
     before, progress = _measure_disk(options.store), not options.quiet
@@ -207,15 +242,21 @@ def run_query(options: StoreQueryOptions) -> int:
         else:
             key = find_key(store, options.store, options.key or "")
         members = [] if key is None else _list_members(store, key)
+        overall = None if key is None else store.overall(key)
     fields = {} if verdict is None else {name: value for name, value in verdict.as_dict().items()
                                          if name not in ("key", "date", "version")}
-    return present(options, Account(as_json({**fields, "cluster": members}), _tell_cluster(verdict, members)))
+    data = {**fields, "cluster": members, "overall": None if overall is None else overall.as_dict()}
+    return present(options, Account(as_json(data), _tell_cluster(verdict, members, overall)))
 
 
-def _tell_cluster(verdict: Verdict | None, members: list[dict[str, Any]]) -> Iterator[str | TextBlock]:
-    """Tell people the verdict on a text, if there is one, and the pages of its cluster."""
+def _tell_cluster(
+    verdict: Verdict | None, members: list[dict[str, Any]], overall: OverallVerdict | None
+) -> Iterator[str | TextBlock]:
+    """Tell people the verdict on a text, if there is one, the pages of its cluster, and what a run over many stores said."""
     if verdict is not None:
         yield from _tell_verdict(verdict)
+    if overall is not None:
+        yield _tell_overall(overall, "" if verdict is None else f" {show_key(verdict.of)} is")
     if members:
         yield f"{counted(len(members), 'page')} in the cluster of {show_key(members[0]['key'])}"
         yield TextTable(("latest version", "versions", "key"), [
@@ -244,6 +285,13 @@ def _tell_verdict(verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.verdict}: represented by {show_key(verdict.of)}{numbers}"
     if verdict.equal is not None:
         yield f"the same text, character for character, as {show_key(verdict.equal)}"
+
+
+def _tell_overall(said: OverallVerdict, subject: str) -> str:
+    """Tell people what a run over many stores said of a page."""
+    score = "" if said.resemblance is None else f" {said.resemblance:.3f}"
+    words = "kept" if said.place is None else f"{said.verdict}{score}, represented by {printable(said.place)}"
+    return f"over all stores:{subject} {words} (run {printable(said.run)} of {show_date(said.datetime)})"
 
 
 # ---- locate

@@ -112,6 +112,19 @@ class Located:
 
 
 @dataclass(frozen=True)
+class OverallAnswer:
+    """What the last run over many stores said of a document."""
+
+    verdict: Annotated[str, "kept, identical, lexical, shingle, near, contained or chained"]
+    of: Annotated[Key | None, "key of the representative over all stores; null where the document represents itself"]
+    store: Annotated[str | None, "name of the store of the representative; null where it was not named"]
+    resemblance: Annotated[float | None, "Jaccard similarity to it; null where there is none"]
+    run: Annotated[str, "name of the run"]
+    date: Annotated[str | None, "when it ran, ISO 8601"]
+    here: Annotated[bool, "whether the representative was in the same store"]
+
+
+@dataclass(frozen=True)
 class TextExcerpt:
     """The beginning of a text."""
 
@@ -140,6 +153,7 @@ class DocumentAnswer:
     cluster: Annotated[Cluster, "the first page of its cluster"]
     located: Annotated[Located | None, "lost and found; null in a collection"]
     history: Annotated[History | None, "the first page of its versions; null in a collection"]
+    overall: Annotated[OverallAnswer | None, "what the last run over many stores said of it; null where none did"]
     text: Annotated[TextExcerpt | None, "its text; null where none is stored"]
     resembling: Annotated[list[Match] | None, "documents that resemble it; null in a store"]
 

@@ -69,7 +69,7 @@ class CollectionSource:
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
-        return DocumentAnswer(key, cluster, None, None, None, resembling)
+        return DocumentAnswer(key, cluster, None, None, None, None, resembling)
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, the largest first."""

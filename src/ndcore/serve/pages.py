@@ -35,6 +35,7 @@ from ndcore.serve.answers import (
     ListPage,
     Located,
     Match,
+    OverallAnswer,
     Peeked,
 )
 from ndcore.serve.keys import Key, name_of, write_address
@@ -249,6 +250,8 @@ def show_document(answer: DocumentAnswer, asked: Asked) -> str:
     main = show_section("cluster", "Cluster", _show_cluster(cluster, key, answer.text is not None, "document"))
     if answer.located is not None:
         main += show_section("located", "Lost and found", _show_located(answer.located))
+    if answer.overall is not None:
+        main += show_section("overall", "Over all stores", _show_overall(answer.overall))
     if answer.history is not None:
         main += show_section("history", "Versions", _show_history(answer.history, "document"))
     if answer.resembling is not None:
@@ -355,6 +358,18 @@ def _show_located(located: Located) -> str:
     return (f'<div class="card"><p class="answer">Seen last: <strong>{words}</strong></p>'
             f'<p class="faint">on {show_date(located.date)} UTC, of all documents of its cluster'
             f'{" · " + link(to, "differences") if to else ""}</p></div>')
+
+
+def _show_overall(overall: OverallAnswer) -> str:
+    """Render what the last run over many stores said of a document."""
+    words = "represents itself"
+    if overall.of is not None:
+        store = "" if overall.store is None else f"{show_text(overall.store)}: "
+        representative = link_key(overall.of) if overall.here else show_key(overall.of)
+        score = "" if overall.resemblance is None else f", resemblance {show_score(overall.resemblance, True)}"
+        words = f"{show_text(overall.verdict)}{score}, represented by <strong>{store}{representative}</strong>"
+    return (f'<div class="card"><p class="answer">{words}</p>'
+            f'<p class="faint">by the run {show_text(overall.run)} of {show_date(overall.date)} UTC</p></div>')
 
 
 # ---- texts

@@ -192,8 +192,8 @@ ROUTES = (
               Parameter("differences", "1: mark the differences to the representative", "integer", default=0, least=0),
               PAGE, SIZE,
           ), posted=True),
-    Route("document", "a key: its cluster, where its content was seen last, its versions and its text",
-          answers.DocumentAnswer, (*KEY, PAGE, VERSIONS, SIZE)),
+    Route("document", "a key: its cluster, where its content was seen last, its versions, its text, and what a run over "
+                      "many stores said", answers.DocumentAnswer, (*KEY, PAGE, VERSIONS, SIZE)),
     Route("clusters", "clusters, with their first documents", answers.Clusters, (LEAST, PAGE, SIZE)),
     Route("history", "versions of a key: dates, resemblances, real changes and lexical ones", answers.History,
           (*KEY, VERSIONS, SIZE), kinds=STORES),

@@ -24,6 +24,7 @@ from ndcore.serve.answers import (
     ListedCluster,
     ListPage,
     Located,
+    OverallAnswer,
     Peeked,
     TextJudgement,
     cut_excerpt,
@@ -95,12 +96,12 @@ class StoreSource:
         return Peeked(judgement, cluster, located, None, differences)
 
     def document(self, asked: Asked) -> DocumentAnswer:
-        """Return the cluster, the versions and the text of a key."""
+        """Return the cluster, the versions and the text of a key, and what a run over many stores said of it."""
         with self._follow_writer() as store:
             key = find_key(store, asked["key"], asked.get("kind"))
             cluster, located = self._list_members(store, key, asked), self._locate(store, key)
             history, text = _list_versions(store, key, asked), cut_excerpt(_read_text(store, key))
-            return DocumentAnswer(key, cluster, located, history, text, None)
+            return DocumentAnswer(key, cluster, located, history, _describe_overall(store, key), text, None)
 
     def clusters(self, asked: Asked) -> Clusters:
         """List the clusters of at least as many documents as asked, in the order of the store."""
@@ -212,6 +213,14 @@ def _describe_member(store: Store, key: Key) -> ClusterMember:
     """Describe a document of a cluster by its versions."""
     versions = store.history(key)
     return ClusterMember(key, len(versions), write_iso(versions[-1].date), None, None)
+
+
+def _describe_overall(store: Store, key: Key) -> OverallAnswer | None:
+    """Describe what the last run over many stores said of a document; None where none did."""
+    said = store.overall(key)
+    if said is None:
+        return None
+    return OverallAnswer(said.verdict, said.of, said.store, said.resemblance, said.run, write_iso(said.date), said.here)
 
 
 def _list_versions(store: Store, key: Key, asked: Asked) -> History:

@@ -61,9 +61,10 @@ class StoreClient:
 
     Notes
     -----
-    The methods are the methods of `Store`, except `adecide`, `compact`, `check`, `merge` and `refresh`. Several threads may
-    call them, one after the other; a forked process gets a connection of its own. The durability of the store says what a
-    verdict acknowledges. If the connection ends within a call, decide again: the same page is then an unchanged version.
+    The methods are the methods of `Store`, except `adecide`, `compact`, `check`, `merge`, `carry` and `refresh`. Several
+    threads may call them, one after the other; a forked process gets a connection of its own. The durability of the store
+    says what a verdict acknowledges. If the connection ends within a call, decide again: the same page is then an unchanged
+    version.
     """
 
     def __init__(self, path: AnyPath) -> None:
@@ -92,6 +93,7 @@ class StoreClient:
     clusters = remote(Store.clusters)
     locate = remote(Store.locate)
     history = remote(Store.history)
+    overall = remote(Store.overall)
     text = remote(Store.text)
     stats = remote(Store.stats)
     flush = remote(Store.flush)

@@ -3,6 +3,7 @@
 A block has an array for each fixed column, and `rings` for the documents that are not alone in their clusters: most are, so
 each document has two bytes instead of three numbers. place[i]: the row of document i in `rings`, plus one; 0 where it is its
 own representative and its own neighbour. A position of the log is stored as the number of its file and the offset there.
+`overall` is an array of positions, in the blocks that have a document of which a run over many stores said something.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ BLOCK = 1 << 15  # documents
 FIELDS = ("last", "date", "label", "after", "before", "flags")
 RING = ("label", "after", "before")  # the columns of the array `rings`
 STORED = {"offset": np.uint32, "file": np.uint16, "date": np.int64, "flags": np.uint8, "place": np.uint16}
+OPTIONAL = "overall"  # the column that a block may lack
 KIND = "store columns"
 LOWEST = (1 << SHIFT) - 1  # bits of a position that are an offset
 
@@ -71,7 +73,8 @@ class DocumentColumns:
     """The columns of all documents.
 
     Each document has: `last`, the position of the record of its last version; `date` of that version; `label`, the number of
-    its representative; `after` and `before`, its neighbours in the ring of its cluster; `flags`.
+    its representative; `after` and `before`, its neighbours in the ring of its cluster; `flags`; `overall`, the position of
+    what a run over many stores said of it last, 0 for nothing.
 
     Blocks are mapped files; an array is copied to memory when it changes, until the block is written.
     """
@@ -107,6 +110,8 @@ class DocumentColumns:
             return int(block["rings"][place - 1, RING.index(name)]) if place else number
         if name == "last":
             return int(block["file"][inside]) << SHIFT | int(block["offset"][inside])
+        if name == OPTIONAL:
+            return int(block[name][inside]) if name in block else 0
         return int(block[name][inside])
 
     def set(self, name: str, number: int, value: int) -> None:
@@ -121,6 +126,9 @@ class DocumentColumns:
             _check_position(value, value & LOWEST)
             self._own(at, "file")[inside], self._own(at, "offset")[inside] = value >> SHIFT, value & LOWEST
         else:
+            if name == OPTIONAL:
+                _check_position(value, value & LOWEST)
+                self.blocks[at].setdefault(name, np.zeros(BLOCK, np.int64))
             self._own(at, name)[inside] = value
 
     def _own(self, at: int, name: str) -> AnyArray:
@@ -247,6 +255,8 @@ class DocumentColumns:
             expected: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
                 field: ((BLOCK,), np.dtype(dtype)) for field, dtype in STORED.items()}
             expected["rings"] = (len(rings), len(RING)), np.dtype(np.uint32)
+            if OPTIONAL in arrays:
+                expected[OPTIONAL] = (BLOCK,), np.dtype(np.int64)
             if header != {"block": at} or {f: (a.shape, a.dtype) for f, a in arrays.items()} != expected:
                 raise CorruptFile(f"{place / name}: not the columns of block {at}")
             if int(arrays["place"].max()) > len(rings) or int(rings.max(initial=0)) >= max(1, n):
@@ -259,6 +269,8 @@ def _values(block: Block, name: str, first: int) -> AnyArray:
     """Return the values of all documents of a block."""
     if name == "last":
         return block["file"].astype(np.int64) << SHIFT | block["offset"]
+    if name == OPTIONAL and name not in block:
+        return np.zeros(BLOCK, np.int64)
     if name not in RING:
         return block[name]
     made, inside = np.arange(first, first + BLOCK), np.flatnonzero(block["place"])

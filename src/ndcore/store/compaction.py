@@ -7,10 +7,22 @@ from dataclasses import replace
 from ndcore.progress import Progress
 from ndcore.store.keys import encode_key
 from ndcore.store.log import Log
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.receipts import Receipt
-from ndcore.store.records import DIGESTED, STR, VALID, Changes, Dictionary, Record, Sighting, encode
+from ndcore.store.records import (
+    DIGESTED,
+    STR,
+    VALID,
+    Changes,
+    Dictionary,
+    OverallRecord,
+    Record,
+    Sighting,
+    encode,
+)
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
+from ndcore.store.verdict import Key
 from ndcore.store.versions import chain_of, text_of
 from ndcore.text.inputs import as_bytes
 
@@ -38,6 +50,8 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
         _write_sightings(log, [(document.number, place, [replace(each, receipt=_without_dead(state, each.receipt))
                                                          for each in sightings])
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
+        log.append([encode(OverallRecord(new[number], said))
+                    for number, said in _overall_of(state, numbers[first : first + BATCH])])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
 
 
@@ -67,9 +81,20 @@ def _without_dead(state: State, receipt: Receipt | None) -> Receipt | None:
     """Return a receipt; None where its answer names a page that was removed, since no byte of that may stay."""
     if receipt is None:
         return None
-    names = [encode_key(key) for key in (receipt.verdict.of, receipt.verdict.equal) if key is not None]
-    live = all(state.find(name, state.preparer.hashed(name)) is not None for name in names)
-    return receipt if live else None
+    return receipt if _are_live(state, receipt.verdict.of, receipt.verdict.equal) else None
+
+
+def _are_live(state: State, *keys: Key | None) -> bool:
+    """Tell whether all of some keys, without None, are of live documents."""
+    names = [encode_key(key) for key in keys if key is not None]
+    return all(state.find(name, state.preparer.hashed(name)) is not None for name in names)
+
+
+def _overall_of(state: State, numbers: list[int]) -> list[tuple[int, OverallVerdict]]:
+    """Return what runs over many stores said of documents, by number, without what names a removed page of this store."""
+    read = [(number, state.overall(number)) for number in numbers]
+    return [(number, said) for number, said in read
+            if said is not None and not (said.here and not _are_live(state, said.of))]
 
 
 def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) -> None:

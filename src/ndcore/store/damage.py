@@ -9,11 +9,13 @@ import numpy as np
 
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.columns import FIELDS, Bitmap, DocumentColumns
+from ndcore.store.carrying import match_brought
+from ndcore.store.columns import FIELDS, OPTIONAL, Bitmap, DocumentColumns
 from ndcore.store.engine import Batch, gone_record
 from ndcore.store.log import Log
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode, encode
+from ndcore.store.records import Dictionary, Document, OverallRecord, Removal, Sighting, decode, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, pages_of, replay
@@ -48,7 +50,7 @@ def problems_of(state: State, report: Progress) -> list[str]:
         problems.append(f"the log has {again.count} live documents of {again.n}, and the columns {state.count} of {state.n}")
         return problems
     live = state.live.numbers()
-    for name in FIELDS:
+    for name in (*FIELDS, OPTIONAL):
         if not np.array_equal(state.columns.column(name)[live], again.columns.column(name)[live]):
             problems.append(f"the column {name!r} is not what the log says")
     for name, here, there in (("live", state.live, again.live), ("kept", state.kept, again.kept)):
@@ -69,13 +71,29 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
         chains = []
         for number in numbers[first : first + BATCH]:
             try:
-                chains.append(pages_of(old, *_chain(old, number), new.preparer))
+                chains.append(pages_of(old, *_chain(old, number), new.preparer, _overall(old, number)))
             except CorruptFile as error:
                 problems.append(f"a page is lost: {error}")
                 whole += _is_whole(old, number)
-        replay(chains, lambda pages: Batch(new, Pages.of(pages)).decide(), partial(_mark_gone, new))
+        replay(chains, partial(_decide, new), partial(_mark_gone, new))
         report("saving the pages of a damaged store", min(first + BATCH, len(numbers)), len(numbers))
     return Salvaged(problems, whole)
+
+
+def _decide(state: State, pages: list[Page]) -> None:
+    """Decide on pages in a state, and note what runs over many stores said of them."""
+    Batch(state, Pages.of(pages)).decide()
+    for number, said in match_brought(state, pages):
+        record = OverallRecord(number, said)
+        state.apply(record, state.log.append([encode(record)])[0])
+
+
+def _overall(state: State, number: int) -> OverallVerdict | None:
+    """Return what a run over many stores said of a document; None for nothing, and where that cannot be read."""
+    try:
+        return state.overall(number)
+    except CorruptFile:
+        return None
 
 
 def _mark_gone(state: State, page: Page, date: int) -> None:
@@ -109,7 +127,7 @@ def _knows(state: State, there: State, number: int) -> bool:
     known = state.find(document.name, state.preparer.hashed(document.name))
     if known is None or state.last(known).version.date != last.version.date:
         return False
-    return state.whole(state.last(known)) == there.whole(last)
+    return state.whole(state.last(known)) == there.whole(last) and state.overall(known) == there.overall(number)
 
 
 def _is_whole(state: State, number: int) -> bool:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import FULL, sync
 from ndcore.storage.lock import Lock
+from ndcore.store.carrying import Said, VerdictRow, match_pages
 from ndcore.store.compaction import rewrite
 from ndcore.store.damage import salvage, says_more
 from ndcore.store.engine import Batch, gone_record
@@ -28,7 +30,7 @@ from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_stor
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Pages, Preparer
 from ndcore.store.receipts import RequestAnswer
-from ndcore.store.records import Dictionary, Removal, encode
+from ndcore.store.records import Dictionary, OverallRecord, Removal, encode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
 
@@ -228,6 +230,21 @@ class Directory:
         if record is not None:
             position = self.log.append([encode(record)])[0]
             with self._whole():
+                self.state.apply(record, position)
+
+    def carry(self, rows: Sequence[VerdictRow], counts: Counter[str]) -> int:
+        """Write the verdicts of a run over many stores on pages, count all rows, and return how many were written."""
+        with self.trusting():
+            said = match_pages(self.state, rows, counts)
+        self.note_overall(said)
+        return len(said)
+
+    def note_overall(self, said: Said) -> None:
+        """Write what runs over many stores said of documents."""
+        records = [OverallRecord(number, verdict) for number, verdict in said]
+        positions = self.log.append([encode(record) for record in records])
+        with self._whole():
+            for record, position in zip(records, positions, strict=True):
                 self.state.apply(record, position)
 
     @contextlib.contextmanager

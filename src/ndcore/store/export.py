@@ -1,4 +1,4 @@
-"""The pages of a store as Parquet files, for engines that take tables: the key and the last text of each."""
+"""The pages of a store as Parquet files, for engines that take tables: the key, the last text of each, and its digest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ PAGES = 512  # of a row group, at most
 GROUPS = 1024  # of a file
 
 
-def write_pages(pages: Iterator[tuple[Key, Text]], path: Path, name: str | None, total: int, report: Progress) -> int:
+def write_pages(
+    pages: Iterator[tuple[Key, Text, bytes]], path: Path, name: str | None, total: int, report: Progress
+) -> int:
     """Write pages to a directory, and return their number; see `Store.export`. Holds a row group in memory."""
     parquet = imported("pyarrow.parquet", "Store.export")
     if name is not None and not isinstance(name, str):
@@ -38,17 +40,18 @@ def write_pages(pages: Iterator[tuple[Key, Text]], path: Path, name: str | None,
     return done
 
 
-def _make_batches(pages: Iterator[tuple[Key, Text]], name: str | None) -> Iterator[Any]:
+def _make_batches(pages: Iterator[tuple[Key, Text, bytes]], name: str | None) -> Iterator[Any]:
     """Make the record batches of pages, one for each row group; without pages an empty one."""
     pa = imported("pyarrow", "Store.export")
     types, kind = {str: pa.string(), int: pa.int64(), bytes: pa.binary()}, None
-    for keys, texts in _cut(pages):
+    for keys, texts, digests in _cut(pages):
         kind = kind or (type(keys[0]) if keys else str)
         if (other := next((key for key in keys if type(key) is not kind), None)) is not None:
             raise ValueError(f"the key {other!r:.80} is of type {type(other).__name__}, and keys before it are of type "
                              f"{kind.__name__}; a table has keys of one type")
         try:
-            columns = {"key": pa.array(keys, types[kind]), "text": pa.array(texts, pa.large_binary())}
+            columns = {"key": pa.array(keys, types[kind]), "text": pa.array(texts, pa.large_binary()),
+                       "digest": pa.array(digests, pa.binary())}
         except UnicodeEncodeError as error:
             raise ValueError(f"the key {error.object!r:.80} has a surrogate, which no table can hold") from error
         if name is not None:
@@ -56,15 +59,16 @@ def _make_batches(pages: Iterator[tuple[Key, Text]], name: str | None) -> Iterat
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def _cut(pages: Iterator[tuple[Key, Text]]) -> Iterator[tuple[list[Key], list[bytes]]]:
-    """Cut pages into the keys and texts of row groups; at least one, which may be empty."""
-    keys, texts, size = list[Key](), list[bytes](), 0
-    for key, text in pages:
+def _cut(pages: Iterator[tuple[Key, Text, bytes]]) -> Iterator[tuple[list[Key], list[bytes], list[bytes]]]:
+    """Cut pages into the keys, texts and digests of row groups; at least one, which may be empty."""
+    keys, texts, digests, size = list[Key](), list[bytes](), list[bytes](), 0
+    for key, text, digest in pages:
         data = as_bytes(text)
         if keys and (len(keys) == PAGES or size + len(data) > ROW_GROUP):
-            yield keys, texts
-            keys, texts, size = [], [], 0
+            yield keys, texts, digests
+            keys, texts, digests, size = [], [], [], 0
         keys.append(key)
         texts.append(data)
+        digests.append(digest)
         size += len(data)
-    yield keys, texts
+    yield keys, texts, digests

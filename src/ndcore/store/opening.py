@@ -22,7 +22,17 @@ from ndcore.store.levels import Bits
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer, Sketched
 from ndcore.store.receipts import Receipt
-from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, Removal, Sighting, decode
+from ndcore.store.records import (
+    LEADER,
+    VALID,
+    VARIANT,
+    Dictionary,
+    Document,
+    OverallRecord,
+    Removal,
+    Sighting,
+    decode,
+)
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
 
@@ -38,7 +48,7 @@ class OpeningRun(NamedTuple):
     sketched: what the indexes need of the documents; None: they are applied one by one.
     """
 
-    records: list[tuple[int, Document | Sighting | Removal]]
+    records: list[tuple[int, Document | Sighting | Removal | OverallRecord]]
     sketched: Sketched | None = None
 
     def apply(self, state: State) -> None:

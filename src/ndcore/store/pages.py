@@ -16,6 +16,7 @@ from ndcore._sets import common, distinct
 from ndcore._types import AnyArray, Bools, Text, UInts
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store import keys
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.receipts import Receipt
 from ndcore.store.settings import StoreSettings
 from ndcore.store.text_codec import TextCodec
@@ -91,6 +92,7 @@ class Page:
     codec: TextCodec | None = None  # which compressed it, where that may be of an earlier compaction
     crowded: bool = False
     past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
+    overall: OverallVerdict | None = None  # what a run over many stores said of it, which it brings along
     revised: bool = False  # its text is of a later, lexical version, and its digests are not of this text
     source: Callable[[], UInts] | None = None  # makes its shingle set, where the text is gone
 

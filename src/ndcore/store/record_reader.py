@@ -13,8 +13,9 @@ from ndcore.store.columns import DocumentColumns
 from ndcore.store.evidence import Evidence
 from ndcore.store.keys import decode_key
 from ndcore.store.log import Log
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Preparer, Sketched, token_digest
-from ndcore.store.records import Dictionary, Document, Record, Sighting, decode
+from ndcore.store.records import Dictionary, Document, OverallRecord, Record, Sighting, decode
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
@@ -115,6 +116,17 @@ class RecordReader:
         if not isinstance(record, Document) or record.number != number:
             raise CorruptFile(f"the record of document {number} is not there; check the store")
         return record
+
+    def overall(self, number: int) -> OverallVerdict | None:
+        """Read what a run over many stores said of a document last; None for nothing."""
+        position = self.columns.get("overall", number)
+        if not position:
+            return None
+        record = decode(self.log.read(position))
+        if not isinstance(record, OverallRecord) or record.number != number:
+            raise CorruptFile(f"the record at position {position} does not say what a run over many stores said of document "
+                              f"{number}; check the store")
+        return record.said
 
     def page(self, number: int) -> Page:
         """Make the page of a document again, from its evidence."""

@@ -1,4 +1,4 @@
-"""Records of the log: documents, sightings, removals and dictionaries, as bytes.
+"""Records of the log: documents, sightings, removals, dictionaries and verdicts over all stores, as bytes.
 
 All integers are little-endian. A record begins with a byte: two bits for its kind, three for its class, three for its
 change, from the lowest on.
@@ -13,6 +13,7 @@ sighting   flags u8, date i64, number u32, digest of the bytes, previous version
            document, text of a lexical version; with the change "gone": the page is there no more
 removal    flags u8, changes
 dictionary number u32, bytes for zstandard
+overall    the byte `OVERALL_RECORD` alone, number u32, what a run over many stores said of the document (`overall`)
 ========== ======================================================================================================
 
 The length of a key is a u8 before it, or 255 and a u32; lengths of changes and history are u32. Changes are what a record
@@ -31,6 +32,7 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
+from ndcore.store.overall import OverallVerdict, decode_overall, encode_overall
 from ndcore.store.receipts import RECEIPT, Receipt, unwrap, wrap
 from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
@@ -39,6 +41,7 @@ GONE = 16  # of a document, in the columns only: its page is there no more
 DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
 DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = range(4)
+OVERALL_RECORD = 10  # the first byte; no other record begins with it
 LONG_KEY = 255  # instead of the length of a key, which follows
 
 _FIRST = {verdict: DOCUMENT | i << 2 for i, verdict in enumerate(VERDICTS)}
@@ -132,7 +135,15 @@ class Dictionary:
     content: bytes = field(repr=False)
 
 
-Record: TypeAlias = Document | Sighting | Removal | Dictionary
+@dataclass(slots=True)
+class OverallRecord:
+    """What a run over many stores said of a document. It changes nothing that the store says."""
+
+    number: int
+    said: OverallVerdict
+
+
+Record: TypeAlias = Document | Sighting | Removal | Dictionary | OverallRecord
 
 
 def encode(record: Record) -> bytes:
@@ -142,6 +153,8 @@ def encode(record: Record) -> bytes:
         return made if record.receipt is None else wrap(record.receipt, made)
     if isinstance(record, Removal):
         return bytes([REMOVAL, EXPIRED if record.expired else 0]) + _changes_as_bytes(record.changes)
+    if isinstance(record, OverallRecord):
+        return bytes([OVERALL_RECORD]) + _SIZE.pack(record.number) + encode_overall(record.said)
     return bytes([DICTIONARY]) + _SIZE.pack(record.number) + record.content
 
 
@@ -159,6 +172,8 @@ def decode(payload: bytes) -> Record:
             return Removal(_changes_of(payload[2:]), bool(payload[1] & EXPIRED))
         if first == DICTIONARY:
             return Dictionary(_SIZE.unpack_from(payload, 1)[0], payload[5:])
+        if first == OVERALL_RECORD:
+            return OverallRecord(_SIZE.unpack_from(payload, 1)[0], decode_overall(payload[5:]))
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptFile(f"a record of the store cannot be read: {error}") from error
     raise CorruptFile(f"a record of the store is of the unknown kind {payload[0]}: upgrade ndcore, or it is damaged")

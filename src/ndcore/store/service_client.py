@@ -24,6 +24,7 @@ from ndcore._types import Text
 from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.store.keys import key_as_json, key_of_json
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, given_key, microseconds, moment
 
 JSON, LINES = "application/json", "application/x-ndjson"
@@ -194,6 +195,15 @@ def history(key: Key) -> Conversation[list[Version]]:
         if not answer["page"]["more"]:
             break
     return versions[::-1]
+
+
+def overall(key: Key) -> Conversation[OverallVerdict | None]:
+    """Return what the last run over many stores said of a page, as `Store.overall`."""
+    answer = yield Call("document", {**_word(key), "size": 1})
+    said = answer["overall"]
+    if said is None:
+        return None
+    return OverallVerdict(**{**said, "of": _key(said["of"]), "date": microseconds(said["date"])})
 
 
 def text(key: Key) -> Conversation[Text]:
@@ -489,6 +499,7 @@ class ServiceClient(_Service):
     clusters = _asked(clusters)
     locate = _asked(locate)
     history = _asked(history)
+    overall = _asked(overall)
     text = _asked(text)
     stats = _asked(stats)
 
@@ -574,6 +585,7 @@ class AsyncServiceClient(_Service):
     clusters = _awaited(clusters)
     locate = _awaited(locate)
     history = _awaited(history)
+    overall = _awaited(overall)
     text = _awaited(text)
     stats = _awaited(stats)
 

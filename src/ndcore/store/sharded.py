@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, TypeVar
 from ndcore._types import Text
 from ndcore.checks import check_choice
 from ndcore.store.keys import host_of, normalise_url
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.service_client import (
     MAP_VERSION,
     SECONDS,
@@ -305,6 +306,10 @@ class ShardedStore:
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they came, as `Store.history`."""
         return self._ask(key, lambda shard: shard.history(key))
+
+    def overall(self, key: Key) -> OverallVerdict | None:
+        """Return what the last run over many stores said of a page, as `Store.overall`."""
+        return self._ask(key, lambda shard: shard.overall(key))
 
     def text(self, key: Key) -> Text:
         """Return the text of the last version of a page, as `Store.text`."""

@@ -18,7 +18,19 @@ from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.receipts import Receipt
 from ndcore.store.record_reader import RecordReader
-from ndcore.store.records import GONE, LEADER, LIVE, VALID, VARIANT, Changes, Dictionary, Document, Record, Sighting
+from ndcore.store.records import (
+    GONE,
+    LEADER,
+    LIVE,
+    VALID,
+    VARIANT,
+    Changes,
+    Dictionary,
+    Document,
+    OverallRecord,
+    Record,
+    Sighting,
+)
 from ndcore.store.settings import StoreSettings
 
 # Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
@@ -217,6 +229,9 @@ class State(RecordReader):
                     self.waiting[record.number] = record
                 else:
                     self.columns.set("last", record.number, position)
+        elif isinstance(record, OverallRecord):
+            if record.number in self.live:  # its document may be damaged
+                self.columns.set("overall", record.number, position)
         elif not isinstance(record, Dictionary):
             self._at = position
             self._change(record.changes, features or {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
+from ndcore.store.carrying import CarriedCounts, VerdictRun, match_brought, read_verdicts
 from ndcore.store.damage import problems_of
 from ndcore.store.directory import Directory
 from ndcore.store.export import write_pages
 from ndcore.store.microbatches import MicroBatches
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Pages
 from ndcore.store.receipts import Receipt, RequestAnswer, digest_page, digest_request
 from ndcore.store.session import StoreSession
@@ -475,6 +478,8 @@ class Store:
     ) -> int:
         """Write the key and the last text of each page as Parquet files in a new directory, for engines that take tables.
 
+        `carry` takes back what a run over such tables of many stores says.
+
         Parameters
         ----------
         path : path
@@ -501,11 +506,63 @@ class Store:
 
         Notes
         -----
-        The columns are ``key`` (string, int64 or binary) and ``text`` (binary; str is UTF-8), in row groups of about 256
-        KB. Pages are read as `pages` reads them, and others may write meanwhile.
+        The columns are ``key`` (string, int64 or binary), ``text`` (binary; str is UTF-8) and ``digest`` (BLAKE2b-128 of the
+        text, by which `carry` knows it again; binary), in row groups of about 256 KB. Pages are read as `pages` reads them,
+        and others may write meanwhile.
         """
         with reporting(progress) as report:
-            return write_pages(self.pages(), Path(path), name, len(self), report)
+            return write_pages(self._iterate_live(versions.exported), Path(path), name, len(self), report)
+
+    def carry(
+        self, verdicts: Any, run: str, *, name: str | None = None, date: Date = None, progress: bool | Progress | None = None
+    ) -> CarriedCounts:
+        """Take the verdicts of a run over many stores on the pages of this one, beside the verdicts of the store.
+
+        Parameters
+        ----------
+        verdicts : path, sequence of paths, or a table of Arrow
+            Parquet files, or directories with such; or anything with `__arrow_c_stream__`. The columns are ``store`` (with
+            `name`), ``key`` and ``digest`` as in an `export`, and from the verdicts of the run ``representative`` (a struct
+            of ``store`` and ``key``), ``class`` and ``resemblance``. Others are ignored. In a directory that Spark names
+            ``store=NAME`` the column ``store`` may be missing.
+        run : str
+            The name of the run, which `overall` gives again: printable characters, of 1 to 255 bytes of UTF-8.
+        name : str, optional
+            Of this store, as its export had it. Rows of other stores are left out.
+        date : as of `decide`
+            When the run was. Verdicts of a run with a later date stay. None: now.
+        progress : bool or callable, optional
+
+        Returns
+        -------
+        CarriedCounts
+            How many pages have the verdict now, and why others do not.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A parameter, a column or a value of a row is not accepted. Verdicts of rows before are kept.
+        FileNotFoundError
+            There is nothing at a path, or no Parquet file. OSError: as of `decide`.
+        ImportError
+            pyarrow is not installed.
+
+        Notes
+        -----
+        What the store says of its pages stays as it is. A verdict is of the words that were exported: it is not taken where
+        the page has got others since, and it goes with them. After a kill, carry the same table again: it goes on. All is on
+        disk when this returns; others may decide meanwhile. A page costs about one `text`, whose digest is compared.
+        """
+        given, counts = VerdictRun.of(run, microseconds(date), name), Counter[str]()
+        with self._lock:
+            self._directory.check_writable()
+        with reporting(progress) as report:
+            for rows in read_verdicts(verdicts, given, counts, report):
+                with self._lock:
+                    self._directory.check_writable()
+                    self._count(self._directory.carry(rows, counts))
+        self.flush()
+        return CarriedCounts(**counts)
 
     # ---- asking
 
@@ -551,6 +608,14 @@ class Store:
         """
         with self._lock:
             return versions.history_of(self._state, self._live_number(key))
+
+    def overall(self, key: Key) -> OverallVerdict | None:
+        """Return what the last run over many stores said of a page (`carry`): a second statement beside the store's own.
+
+        None where no run did, or the page has got other words since. KeyError for an unknown key. One read.
+        """
+        with self._lock, self._directory.trusting():
+            return self._state.overall(self._live_number(key))  # type: ignore[no-any-return]
 
     def text(self, key: Key) -> Text:
         """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
@@ -695,6 +760,10 @@ class Store:
         """Keep some live documents of another store, as `merge`, and return how many."""
         here, there = self._directory, other._directory
 
+        def decide(pages: list[Page]) -> None:
+            self._decide(Pages.of(pages))
+            here.note_overall(match_brought(here.state, pages))
+
         def mark_gone(page: Page, date: int) -> None:
             number = self._state.find(page.name, page.hashed)
             assert number is not None  # it was decided on just now
@@ -703,10 +772,10 @@ class Store:
         for first in range(0, len(numbers), READ):
             with there.lock:
                 read = numbers[first : first + READ]
-                chains = [versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer)
-                          for number in read]
+                chains = [versions.pages_of(there.state, *versions.chain_of(there.state, number), here.preparer,
+                                            there.state.overall(number)) for number in read]
             with self._lock:
-                versions.replay(chains, lambda pages: self._decide(Pages.of(pages)), mark_gone)
+                versions.replay(chains, decide, mark_gone)
         here.check_writable()
         here.log.sync()
         return len(numbers)
@@ -743,5 +812,6 @@ class Store:
 
 for_clients(
     Store.decide, Store.decide_many, Store.peek, Store.mark_gone, Store.remove, Store.expire, Store.__contains__,
-    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.history, Store.text, Store.stats, Store.flush,
+    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.history, Store.overall, Store.text, Store.stats,
+    Store.flush,
 )

@@ -146,9 +146,9 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON: the date in ISO 8601, keys of bytes as str with replacement characters."""
         return {
-            "key": _printable(self.key), "verdict": self.verdict, "of": _printable(self.of), "equal": _printable(self.equal),
-            "resemblance": self.resemblance, "contained": self.contained, "containing": self.containing,
-            "version": self.version, "date": self.datetime.isoformat(), "exact": self.exact,
+            "key": printable_key(self.key), "verdict": self.verdict, "of": printable_key(self.of),
+            "equal": printable_key(self.equal), "resemblance": self.resemblance, "contained": self.contained,
+            "containing": self.containing, "version": self.version, "date": self.datetime.isoformat(), "exact": self.exact,
         }
 
 
@@ -186,6 +186,6 @@ class Version:
         return {"date": self.datetime.isoformat(), "change": self.change, "resemblance": self.resemblance}
 
 
-def _printable(key: Key | None) -> Key | None:
+def printable_key(key: Key | None) -> Key | None:
     """Return a key as JSON can hold it: bytes as str with replacement characters."""
     return key.decode("utf-8", "replace") if isinstance(key, bytes) else key

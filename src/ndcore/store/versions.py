@@ -10,10 +10,12 @@ import numpy as np
 
 from ndcore._types import Text
 from ndcore.store.keys import decode_key
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.records import DIGESTED, GONE, LEADER, STR, Document, Sighting
 from ndcore.store.state import LEADS, State
 from ndcore.store.verdict import Key, Version
+from ndcore.text.inputs import as_bytes, digest
 
 
 def key_of(state: State, number: int) -> Key:
@@ -77,6 +79,15 @@ def text_of(state: State, number: int) -> Text:
     return state.evidence.text(record.evidence)
 
 
+def exported(state: State, number: int) -> tuple[Key, Text, bytes]:
+    """Return the key of a document, the text of its last version, and the digest of this text.
+
+    Without shingles it is the digest of the original, as of `Page.whole`.
+    """
+    text, last = text_of(state, number), state.last(number)
+    return key_of(state, number), text, last.whole or digest(as_bytes(text))
+
+
 def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
     """Return the record of a document with its last text, the versions before it, and the sightings after it."""
     sightings: list[Sighting] = []
@@ -93,15 +104,18 @@ def chain_of(state: State, number: int) -> tuple[Document, tuple[Version, ...], 
 
 
 def pages_of(
-    state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer
+    state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer,
+    overall: OverallVerdict | None = None,
 ) -> list[tuple[list[Page], int | None]]:
     """Return the versions of a live document as pages of another store: the document, then what was seen after it.
 
     They come in parts. Each has its pages, and the date at which the page was gone after them; None in the last part.
 
-    document, history, sightings: as `chain_of` returns them; preparer: of the other store.
+    document, history, sightings: as `chain_of` returns them; preparer: of the other store; overall: what a run over many
+    stores said of the document.
     """
     page = _page(state, document, preparer)
+    page.overall = overall
     page.past = (*history, document.version) if history else ()
     parts: list[tuple[list[Page], int | None]] = []
     pages = [page]
@@ -111,7 +125,7 @@ def pages_of(
             pages = []
             continue
         again = copy.copy(page)
-        again.past, again.date, again.packed = (), each.version.date, b""
+        again.past, again.overall, again.date, again.packed = (), None, each.version.date, b""
         again.whole, again.tokens = each.whole, page.tokens
         if each.evidence:  # compressed with a dictionary of the other store
             again.text, again.packed = state.evidence.text(each.evidence), None

@@ -3,7 +3,7 @@
 A message is, all integers little-endian: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
 the JSON; the texts. Values are as JSON has them, or objects with one field: ``{"bytes": base64}``, ``{"str": place}`` and
 ``{"raw": place}`` of long ones, which are among the texts, ``{"date": microseconds}``, ``{"verdict": fields}``,
-``{"version": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
+``{"version": fields}``, ``{"overall": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ndcore.checks import is_int
+from ndcore.store.overall import OverallVerdict
 from ndcore.store.verdict import Verdict, Version, microseconds, moment
 from ndcore.text.inputs import as_bytes
 
@@ -27,6 +28,8 @@ INLINE = 4096  # most characters or bytes of a value inside the JSON; longer one
 PIECE = 1 << 20  # bytes that are asked for at once: memory grows with what arrives, not with what is announced
 
 _HEAD = struct.Struct("<II")
+_CLASSES: dict[str, type[Any]] = {"verdict": Verdict, "version": Version, "overall": OverallVerdict}  # sent by their fields
+_KINDS = {made: kind for kind, made in _CLASSES.items()}
 
 
 class Message(NamedTuple):
@@ -102,8 +105,8 @@ def plain_of(value: Any, texts: list[bytes]) -> Any:
         return {"str" if isinstance(value, str) else "raw": len(texts) - 1}
     if isinstance(value, dt.datetime):
         return {"date": microseconds(value)}
-    if isinstance(value, (Verdict, Version)):
-        return {type(value).__name__.lower(): [plain_of(getattr(value, each.name), texts) for each in fields(value)]}
+    if type(value) in _KINDS:
+        return {_KINDS[type(value)]: [plain_of(getattr(value, each.name), texts) for each in fields(value)]}
     if isinstance(value, dict):
         return {"fields": {name: plain_of(each, texts) for name, each in value.items()}}
     if isinstance(value, (list, tuple)):
@@ -125,8 +128,8 @@ def value_of(plain: Any, texts: Sequence[bytes]) -> Any:
             return texts[content].decode("utf-8", "surrogatepass") if kind == "str" else texts[content]
         if kind == "date" and is_int(content):
             return moment(content)
-        if kind in ("verdict", "version"):
-            return (Verdict if kind == "verdict" else Version)(*value_of(content, texts))
+        if kind in _CLASSES:
+            return _CLASSES[kind](*value_of(content, texts))
         if kind == "fields":
             return {name: value_of(each, texts) for name, each in content.items()}
     except (ValueError, TypeError, AttributeError, binascii.Error):

@@ -1,0 +1,253 @@
+"""Carry the verdicts of a run over many stores back: read them from tables, and match them with the pages of one store.
+
+A verdict holds for the text that was exported. So its row has the digest of this text, and is taken where the page has had
+its words since: the digest is of the last version, or of one before it with the same words.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ndcore.checks import imported
+from ndcore.progress import Progress
+from ndcore.store.keys import encode_key
+from ndcore.store.overall import OVERALL, OverallVerdict, checked_name
+from ndcore.store.pages import Page
+from ndcore.store.records import Sighting
+from ndcore.store.state import State
+from ndcore.store.verdict import Key
+
+COLUMNS = ("key", "digest", "representative", "class", "resemblance")
+DIGEST = 16  # bytes
+ROWS = 256  # that are matched together
+PARTITION = "store="  # of a directory with the verdicts of one store, as Spark names it
+
+Said = list[tuple[int, OverallVerdict]]  # numbers of documents, and what was said of them
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedCounts:
+    """How many rows of verdicts were carried back to a store, and why others were not.
+
+    Attributes
+    ----------
+    carried : int
+        Pages that have the verdict now.
+    repeated : int
+        Pages that had the verdict of this run already.
+    changed : int
+        Pages with other words than in the export. They keep the verdict that they have, if it is of these words.
+    unknown : int
+        Rows of pages that the store does not have.
+    older : int
+        Pages that have the verdict of a run with a later date.
+    undecided : int
+        Rows without a verdict, of pages that the run did not have.
+    elsewhere : int
+        Rows of other stores.
+    """
+
+    carried: int = 0
+    repeated: int = 0
+    changed: int = 0
+    unknown: int = 0
+    older: int = 0
+    undecided: int = 0
+    elsewhere: int = 0
+
+
+class VerdictRow(NamedTuple):
+    """A row of a table: a key, the digest of the text that was exported, and the verdict."""
+
+    key: Key
+    digest: bytes
+    said: OverallVerdict
+
+
+class VerdictRun(NamedTuple):
+    """The run whose verdicts are carried: its name and date, and the name that it has for the store, if it has names."""
+
+    run: str
+    date: int
+    name: str | None
+
+    @classmethod
+    def of(cls, run: str, date: int, name: str | None) -> VerdictRun:
+        """Check the names. TypeError, ValueError where one is not accepted."""
+        return cls(checked_name("run", run), date, None if name is None else checked_name("name", name))
+
+
+# ---- reading tables
+
+
+def read_verdicts(
+    source: Any, run: VerdictRun, counts: Counter[str], report: Progress
+) -> Iterator[list[VerdictRow]]:
+    """Yield the rows of a store, at most `ROWS` at a time, and count the rows of other stores and without a verdict.
+
+    source: a Parquet file, a directory of such, a sequence of both, or anything with `__arrow_c_stream__`. Holds one batch
+    of rows, and what pyarrow decodes of a row group.
+    """
+    pa = imported("pyarrow", "Store.carry")
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(source)
+        table = _VerdictTable(reader.schema, "the table", None, run)
+        pieces = (batch.slice(at, ROWS) for batch in reader for at in range(0, batch.num_rows, ROWS))
+        yield from table.read(pieces, counts)
+        return
+    parquet, files = imported("pyarrow.parquet", "Store.carry"), _list_files(source)
+    for done, path in enumerate(files, 1):
+        try:
+            with parquet.ParquetFile(path, buffer_size=1 << 20) as file:  # which reads row groups piece by piece
+                table = _VerdictTable(file.schema_arrow, os.fspath(path), _partition_of(path), run)
+                yield from table.read(file.iter_batches(ROWS, columns=table.columns), counts)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+        report("carrying verdicts", done, len(files))
+
+
+def _list_files(source: Any) -> list[Path]:
+    """List the Parquet files of paths, in the order of their names; without the files of jobs that have not ended."""
+    given = [source] if isinstance(source, (str, os.PathLike)) else source
+    if not isinstance(given, Sequence) or not all(isinstance(path, (str, os.PathLike)) for path in given):
+        raise TypeError(f"verdicts are {source!r:.80}; give paths of Parquet files or directories, or a table of Arrow")
+    files = []
+    for place in map(Path, given):
+        if not stat.S_ISDIR(place.stat().st_mode):
+            files.append(place)
+            continue
+        inside = sorted(path for path in place.rglob("*.parquet")
+                        if not any(part[0] in "._" for part in path.relative_to(place).parts))
+        if not inside:
+            raise FileNotFoundError(2, "the directory has no Parquet files", os.fspath(place))
+        files += inside
+    return files
+
+
+def _partition_of(path: Path) -> str | None:
+    """Return the store that the directory of a file names, as ``partitionBy("store")`` makes it; None where none does."""
+    named = [part for part in path.parts[:-1] if part.startswith(PARTITION)]
+    return unquote(named[-1].removeprefix(PARTITION)) if named else None
+
+
+class _VerdictTable:
+    """The columns of a table of verdicts, checked, and its rows.
+
+    partition: the store that all of its rows are of, where the table has no column for it.
+    """
+
+    def __init__(self, schema: Any, what: str, partition: str | None, run: VerdictRun) -> None:
+        names, self._what, self._run = schema.names, what, run
+        if lacking := [name for name in COLUMNS if name not in names]:
+            raise ValueError(f"{what} has no column {lacking[0]!r}, but {', '.join(map(repr, names))}: join the verdicts of "
+                             "the run with the export, change.annotate(pages.select('store', 'key', 'digest'))")
+        kind = schema.field("representative").type
+        fields = [kind.field(i).name for i in range(kind.num_fields)]
+        if "key" not in fields:
+            raise ValueError(f"the column 'representative' of {what} is {kind}; it is a struct with a field 'key'")
+        self._stored, self._names_stores = "store" in names, "store" in fields
+        self._partition = None if self._stored else partition
+        if run.name is None and (self._stored or self._names_stores or partition is not None):
+            raise ValueError(f"{what} names stores; give the name that this store had in its export")
+        self.columns = [*COLUMNS, *(["store"] if self._stored else [])]
+
+    def read(self, batches: Iterable[Any], counts: Counter[str]) -> Iterator[list[VerdictRow]]:
+        """Yield the rows of the store; count the others."""
+        for batch in batches:
+            if self._partition not in (None, self._run.name):
+                counts["elsewhere"] += batch.num_rows
+                continue
+            listed = batch.select(self.columns).to_pylist()
+            ours = [row for row in listed if not self._stored or row["store"] == self._run.name]
+            decided = [row for row in ours if row["class"] is not None]
+            counts["elsewhere"] += len(listed) - len(ours)
+            counts["undecided"] += len(ours) - len(decided)
+            yield [self._check(row) for row in decided]
+
+    def _check(self, row: dict[str, Any]) -> VerdictRow:
+        """Return the values of a row. ValueError where a run of ndcore does not say this."""
+        key, digest, verdict, score, of = (row[name] for name in ("key", "digest", "class", "resemblance", "representative"))
+        store = of.get("store") if isinstance(of, dict) else None
+        wrong = None
+        if verdict == "version":
+            wrong = ("the class is version, which compares no texts: add the exports of a later run with "
+                     "repeated='replace', or to a new collection")
+        elif verdict not in OVERALL:
+            wrong = f"the class is {verdict!r:.80}; accepted are {', '.join(OVERALL)}"
+        elif not isinstance(digest, bytes) or len(digest) != DIGEST:
+            wrong = f"the digest is {digest!r:.80}; it has the {DIGEST} bytes of the export"
+        elif not isinstance(of, dict) or of["key"] is None or (self._names_stores and not isinstance(store, str)):
+            wrong = f"the representative is {of!r:.200}; it has a key, and a store where others have one"
+        elif score is not None and not (isinstance(score, float) and (math.isnan(score) or 0 <= score <= 1)):
+            wrong = f"the resemblance is {score!r:.80}; it lies between 0 and 1"
+        if wrong is not None:
+            raise ValueError(f"{self._what}, the row of the page {key!r:.200}: {wrong}")
+        name, run = self._run.name, self._run
+        if verdict == "kept":
+            return VerdictRow(key, digest, OverallVerdict(verdict, None, None, None, run.run, run.date, True))
+        encode_key(of["key"])  # TypeError, ValueError where it cannot be a key
+        if store is not None:
+            checked_name("the store of a representative", store)
+        return VerdictRow(key, digest, OverallVerdict(
+            verdict, of["key"], store, None if score is None or math.isnan(score) else score, run.run, run.date,
+            here=store is None or store == name))
+
+
+# ---- matching
+
+
+def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) -> Said:
+    """Return what rows say of documents that is to be written, and count all rows. O(versions with the words) a row."""
+    said: dict[int, OverallVerdict] = {}
+    for row in rows:
+        try:
+            _, name, hashed = state.preparer.name_key(row.key)
+        except (TypeError, ValueError):  # a key that no page of the store can have
+            counts["unknown"] += 1
+            continue
+        number = state.find(name, hashed)
+        if number is None:
+            counts["unknown"] += 1
+        elif not _had_text(state, number, row.digest):
+            counts["changed"] += 1
+        else:
+            outcome = _outcome(row.said, said.get(number) or state.overall(number))
+            counts[outcome] += 1
+            if outcome == "carried":
+                said[number] = row.said
+    return list(said.items())
+
+
+def match_brought(state: State, pages: Iterable[Page]) -> Said:
+    """Return what pages of another store bring along that is to be written, once they are decided on."""
+    said: Said = []
+    for page in pages:
+        number = None if page.overall is None else state.find(page.name, page.hashed)
+        if number is not None and page.overall is not None and _outcome(page.overall, state.overall(number)) == "carried":
+            said.append((number, page.overall))
+    return said
+
+
+def _had_text(state: State, number: int, digest: bytes) -> bool:
+    """Tell whether a digest is of the last version of a document, or of one before it with the same words."""
+    record = state.last(number)
+    while state.whole(record) != digest:
+        if not isinstance(record, Sighting):
+            return False
+        record = state.before(record)
+    return True
+
+
+def _outcome(said: OverallVerdict, before: OverallVerdict | None) -> str:
+    """Say what becomes of a verdict on a page that has another one already: a later run replaces an earlier one."""
+    if said.repeats(before):
+        return "repeated"
+    return "older" if before is not None and said.date < before.date else "carried"
