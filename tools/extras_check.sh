@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-all=(cli client metrics parquet plot remote scrapy serve spark stem store web)
+all=(cli client gzip metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
 
 first_example() {    # of an extra; Python, run in an empty folder beside notices.jsonl
@@ -45,6 +45,14 @@ class Answer(http.server.BaseHTTPRequestHandler):
 server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 assert len(nd.ServiceClient(f"http://127.0.0.1:{server.server_port}", "token")) == 3
+PYTHON
+        ;;
+        gzip) cat << 'PYTHON'
+import gzip
+from isal import isal_zlib
+open("notices.jsonl.gz", "wb").write(gzip.compress(open("notices.jsonl", "rb").read()))
+command("dedup", "notices.jsonl.gz", "-o", "kept")
+assert len(gzip.open("kept/kept/notices.jsonl.gz").read().splitlines()) == 7
 PYTHON
         ;;
         metrics) cat << 'PYTHON'

@@ -148,7 +148,8 @@ class FileDocuments:
     hidden : bool
         Read hidden files and folders of directories, too.
     threads : int or None
-        Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
+        Processes that extract the text of much HTML (see `HtmlWorkers`), and threads that compress what is written; None:
+        one for each CPU.
     memory_limit : int, optional
         Bytes. Given, ids, places and line offsets of many documents go to temporary files.
     form : TextForm, optional
@@ -161,6 +162,7 @@ class FileDocuments:
     Attributes
     ----------
     sources : list of Source
+    threads : int or None
     ids : Ids
     rejected : list of Rejected
     ignored : list of Ignored
@@ -213,6 +215,7 @@ class FileDocuments:
         self._columns = DecidingFields([column for column in (keep, by, one_per) if column is not None])
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, annotate, named_by)
+        self.threads = threads
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work, self._told = WorkDirectory(), told
         self._complete, self._memory_limit = False, memory_limit
