@@ -1,8 +1,8 @@
 """Writers of gzip and zstd that compress on several threads; the bytes depend on the data and the library alone.
 
-A stream of gzip depends on the 32 KiB before each byte, so a plain writer keeps one CPU busy. Here the data are cut into blocks.
-Each block is compressed by itself, with the 32 KiB before it as dictionary, and ends at a whole byte with a sync flush (an
-empty stored block). So the compressed blocks one after another are one stream, in one member that every reader reads.
+A stream of gzip depends on the 32 KiB before each byte, so a plain writer keeps one CPU busy. Here the data are cut into
+blocks. Each block is compressed by itself, with the 32 KiB before it as dictionary, and ends at a whole byte by a sync flush
+(an empty stored block). So the compressed blocks one after another are one stream, in one member that every reader reads.
 zstd does the same itself: *Zstandard manual*, ``ZSTD_c_nbWorkers``.
 
 RFC 1951, section 3.2; RFC 1952, section 2.3; M. Adler, *pigz*, https://zlib.net/pigz/.
@@ -136,7 +136,8 @@ class ZstdJobs(_BlockWriter):
 
     def __init__(self, target: IO[bytes], threads: int, module: Any) -> None:
         super().__init__(target)
-        self._threads, self._module, self._writer = threads, module, None
+        self._threads, self._module = threads, module
+        self._writer: Any = None
 
     def _add(self, block: bytes) -> None:
         if self._writer is None:  # the number of threads makes no difference to the bytes, but none at all would

@@ -132,7 +132,7 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         elif source.kind in COLUMNAR:
             wanted = find_row_positions(documents, index) >= 0
             wanted[wanted] = flags
-            columnar.rewrite(source, target, wanted.__getitem__, None)
+            columnar.rewrite(source, target, wanted, None)
         elif source.kind == "jsonl":
             _copy_lines(documents, index, flags, target)
         elif source.kind == "archive":
@@ -379,15 +379,15 @@ def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdic
         "lost": pa.int64(), "against": pa.bool_(),
     }
 
-    def added(numbers: list[int]) -> Any:
-        rows = [_get_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
+    def added(numbers: Ints) -> Any:
+        rows = [_get_values(verdicts, position, columns.values()) for position in positions[numbers].tolist()]
         arrays = {}
         for at, (name, field) in enumerate(columns.items()):
             kind = types.get(field, pa.string())
             arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
         return pa.table(arrays)
 
-    columnar.rewrite(documents.sources[index], target, (positions >= 0).__getitem__, added)
+    columnar.rewrite(documents.sources[index], target, positions >= 0, added)
 
 
 FOLDER = "rejected"
@@ -450,7 +450,9 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
         numbers = [number for number in documents.rejected_numbers(index) if last is None or number <= last]
         if not numbers:
             return []
-        columnar.rewrite(source, output.below(FOLDER, source.name), set(numbers).__contains__, None)
+        wanted = np.zeros(numbers[-1] + 1, np.bool_)
+        wanted[numbers] = True
+        columnar.rewrite(source, output.below(FOLDER, source.name), wanted, None)
         return numbers
     written: list[int] = []
     if source.kind == "archive":
