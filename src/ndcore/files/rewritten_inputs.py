@@ -104,6 +104,8 @@ def find_row_positions(documents: FileDocuments, index: int) -> Ints:
 
 
 _COPY = 1 << 20
+_SHORT = 1 << 16  # bytes of a file that is read and written
+_RANGE = 1 << 30  # bytes that the system copies in one call, which Ctrl-C waits for
 
 
 def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, report: Progress) -> None:
@@ -121,12 +123,15 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         flags = kept[span.start : span.stop]
         if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
             continue
-        documents.check_unchanged(index)
         target = output.below("kept", source.name)
         _, rejected, blank = documents.counts(index)
         if flags.all() and not rejected and not blank and source.stored == source.compression:
-            shutil.copyfile(source.location, target)
-        elif source.kind in WHOLE:
+            _copy_file(source.location, target)
+            documents.check_unchanged(index)  # a change at any time ends the run, so one look is enough
+            report("writing", span.stop, len(documents.ids))
+            continue
+        documents.check_unchanged(index)
+        if source.kind in WHOLE:
             with open_writer(target, source.compression, documents.threads) as file, open_reader(source) as stream:
                 shutil.copyfileobj(stream, file, _COPY)
         elif source.kind in COLUMNAR:
@@ -145,6 +150,20 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
     _copy_companions(output, documents, kept)
+
+
+def _copy_file(location: str, target: Path) -> None:
+    """Copy a file to a new one; the copy of a long one shares its blocks where the file system can do so."""
+    with open(location, "rb", buffering=0) as original, target.open("xb") as file:  # noqa: PTH123 - see `sources`
+        data = original.read(_SHORT)
+        file.write(data)
+        if len(data) == _SHORT and hasattr(os, "copy_file_range"):
+            file.flush()
+            with contextlib.suppress(OSError):  # the system cannot do it, or not between these places
+                while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
+                    pass
+        while data := original.read(_COPY):
+            file.write(data)
 
 
 def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
