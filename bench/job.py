@@ -1,6 +1,6 @@
 """The main job on a large corpus (32,000 documents, 280 MB): near_duplicates on a list, and `ndcore dedup` on the same texts
-as JSONL, JSONL.zst, pages of HTML in a gzipped WARC, and a tree of files, half of them HTML (MB/s are of the texts); and
-near_duplicates on short documents, all different, or with the same bytes as others.
+as JSONL, JSONL.gz, JSONL.zst, Parquet, pages of HTML in a gzipped WARC, and a tree of files, half of them HTML (MB/s are of
+the texts); and near_duplicates on short documents, all different, or with the same bytes as others.
 
 Every run is a process of its own, so that its peak memory is its own; runs of all kinds take turns. All runs must give
 the same labels, and the resemblances of a sample of dropped documents are recomputed from the texts.
@@ -17,6 +17,7 @@ import io
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,12 +28,15 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import zstandard
 from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
 from measure import Report, Times, interleaved, memory_now, options, peak_memory, usable_cpus
 
 THRESHOLD = 0.8
-FORMS = {"cli": "corpus.jsonl", "zst": "corpus.jsonl.zst", "warc": "corpus.warc.gz", "tree": "tree"}
+FORMS = {"cli": "corpus.jsonl", "gz": "corpus.jsonl.gz", "zst": "corpus.jsonl.zst", "parquet": "corpus.parquet",
+         "warc": "corpus.warc.gz", "tree": "tree"}
 JUDGED = 300
 
 
@@ -174,6 +178,10 @@ def write(corpus: Corpus, folder: Path) -> None:
     with lines.open("w", encoding="utf-8", newline="\n") as file:
         for name, text in zip(corpus.ids, corpus.texts, strict=True):
             file.write(json.dumps({"id": name, "text": text}) + "\n")
+    with lines.open("rb") as given, gzip.open(folder / FORMS["gz"], "wb", 6) as packed:
+        shutil.copyfileobj(given, packed)
+    columns = pa.table({"id": corpus.ids, "text": [text.encode("utf-8", "replace").decode() for text in corpus.texts]})
+    pq.write_table(columns, folder / FORMS["parquet"])
     with lines.open("rb") as given, (folder / FORMS["zst"]).open("wb") as taken:
         zstandard.ZstdCompressor(level=3).copy_stream(given, taken)
     with (folder / FORMS["warc"]).open("wb") as file:

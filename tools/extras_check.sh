@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-all=(cli client code metrics parquet plot remote scrapy serve spark stem store web)
+all=(cli client code gzip metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
 
 first_example() {    # of an extra; Python, run in an empty folder beside notices.jsonl
@@ -53,6 +53,14 @@ for name, program in (("a.py", "def area(w, h): return w * h + w - h"), ("b.py",
     pathlib.Path(name).write_text(program)
 command("rank", "a.py", "b.py", "-o", "ranked")
 assert pathlib.Path("ranked/views/group-1.html").exists()
+PYTHON
+        ;;
+        gzip) cat << 'PYTHON'
+import gzip
+from isal import isal_zlib
+open("notices.jsonl.gz", "wb").write(gzip.compress(open("notices.jsonl", "rb").read()))
+command("dedup", "notices.jsonl.gz", "-o", "kept")
+assert len(gzip.open("kept/kept/notices.jsonl.gz").read().splitlines()) == 7
 PYTHON
         ;;
         metrics) cat << 'PYTHON'

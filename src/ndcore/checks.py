@@ -16,7 +16,7 @@ EXTRAS = {  # optional package -> the extra of ndcore that has it
     "msgspec": "cli", "rich": "cli", "shtab": "cli", "zstandard": "cli", "pyarrow": "parquet", "matplotlib": "plot",
     "fsspec": "remote", "httpx": "client", "PyStemmer": "stem", "brotli": "web", "fastwarc": "web", "resiliparse": "web",
     "pyspark": "spark", "scrapy": "scrapy", "starlette": "serve", "uvicorn": "serve", "w3lib": "store",
-    "prometheus-client": "metrics", "pygments": "code",
+    "prometheus-client": "metrics", "pygments": "code", "isal": "gzip",
 }
 MOST_NUMBERED = (1 << 32) - 1  # documents, and entries of one run: their numbers have 32 bits in kernels and files
 

@@ -103,7 +103,7 @@ def test_rows_that_repeat_a_string_of_a_dictionary(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["word " * (1 << 18)] * 100}), path, dictionary_pagesize_limit=4 << 20)
     with columnar.open_file(find([str(path)]).sources[0]) as file:
-        sizes = [len(batch) for batch in file.batches()]
+        sizes = [len(batch) for _, batch in file.batches()]
         assert (sum(sizes), max(sizes) <= 8) == (100, True)
 
 

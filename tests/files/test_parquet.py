@@ -26,7 +26,7 @@ def rows_at_once(path: Path, columns: list[str] | None = None) -> list[int]:
     """Return the rows of each batch of a file whose rows all have WORDS."""
     with open_file(find([str(path)]).sources[0]) as file:
         sizes = []
-        for batch in file.batches(columns):
+        for _, batch in file.batches(columns):
             assert {str(text) for text in batch[batch.num_columns - 1].cast("string").unique()} == {WORDS}
             sizes.append(len(batch))
         return sizes
@@ -88,7 +88,7 @@ def test_rows_that_share_a_long_string_are_read_few_at_a_time(tmp_path: Path, ki
     pq.write_table(table, path, **options)
     assert path.stat().st_size < 300_000
     with open_file(find([str(path)]).sources[0]) as file:
-        sizes = [len(batch) for batch in file.batches()]
+        sizes = [len(batch) for _, batch in file.batches()]
     assert (sum(sizes), max(sizes) <= 51) == (120, True)
 
 
@@ -112,7 +112,7 @@ def test_a_page_that_grows(tmp_path: Path) -> None:
         source.longest = longest
         with open_file(source) as file:
             if not what:
-                assert sum(len(batch) for batch in file.batches()) == 50_000
+                assert sum(len(batch) for _, batch in file.batches()) == 50_000
                 continue
             with pytest.raises(DocumentError, match=f"a.parquet: {what} of row group 1 has .* and grows to"):
                 list(file.batches())

@@ -212,7 +212,7 @@ def test_checksums_of_members_count(tmp_path: Path) -> None:
     assert texts(str(path)) == [words(2)]
     [(number, reason)] = rejections(str(path))
     assert number == 2
-    assert "incorrect data check" in reason
+    assert "incorrect data check" in reason or "Incorrect checksum" in reason  # zlib, ISA-L
 
 
 @pytest.mark.parametrize("name", ["a.warc", "a.arc", "a.warc.gz", "a.arc.gz", "a.warc.zst"])

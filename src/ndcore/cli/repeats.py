@@ -134,7 +134,8 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileD
         for index, source in enumerate(documents.sources):
             count = len(documents.span(index))
             if source.kind == "jsonl" and not documents.is_left_out(index):
-                with open_writer(output.below("attributes", source.name), source.compression) as file:
+                target = output.below("attributes", source.name)
+                with open_writer(target, source.compression, documents.threads) as file:
                     file.writelines(islice(lines, count))
             elif count:
                 others = others or stack.enter_context(output.below("attributes.jsonl").open("xb", buffering=1 << 20))

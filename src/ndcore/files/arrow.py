@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ndcore._types import Ints
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
 from ndcore.files.flatbuffers import Flatbuffer
@@ -65,27 +66,26 @@ class ArrowFile:
         self._map.seek(0)
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
-    def _read_stored(self, columns: list[str] | None = None) -> Iterator[tuple[Any, int]]:
-        """Yield (validated record batch, its end in bytes), up to the damage that an earlier pass met.
+    def _read_stored(self, columns: list[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, Any, int]]:
+        """Yield (number of the first row, validated record batch, its end in bytes), up to damage that an earlier pass met.
 
-        Arrow files do not record where batches end, so all batches are taken to have one size.
+        Arrow files do not record where batches end, so all batches are taken to have one size. `rows`: batches without any
+        of these rows are passed over.
         """
-        pa, left = self._pa, self._source.readable
+        pa, last, first = self._pa, self._source.readable, 1
         try:
             self._refuse_bombs()
             reader = self._open_reader()
             stored = map(reader.get_batch, range(reader.num_record_batches)) if self._is_file else reader
             for number, batch in enumerate(stored, 1):
                 end = self._map.size() * number // reader.num_record_batches if self._is_file else self._map.tell()
-                chosen = batch if columns is None else batch.select([self.schema.names.index(c) for c in columns])
-                for column in chosen.columns:
-                    _validate(pa, column)
-                if left is None:
-                    yield chosen, end
-                    continue
-                yield chosen[:left], end
-                left -= len(chosen[:left])
-                if not left:
+                if holds_rows(rows, first, len(batch)):
+                    chosen = batch if columns is None else batch.select([self.schema.names.index(c) for c in columns])
+                    for column in chosen.columns:
+                        _validate(pa, column)
+                    yield first, chosen if last is None else chosen[: last - first + 1], end
+                first += len(batch)
+                if last is not None and first > last:
                     return
         except (pa.ArrowException, OSError, EOFError) as error:
             raise DocumentError(self._source.path, None, f"damaged Arrow file: {get_first_line(error)}") from error
@@ -104,32 +104,40 @@ class ArrowFile:
                     continue
                 refuse_bomb(self._source, f"message {number} of its data", len(body), expanded)
 
-    def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:
-        """Yield record batches of about 8 MiB; ``source.seen`` follows. `columns`: the fields to read, None for all.
+    def batches(self, columns: Iterable[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield (number of the first row, record batch of about 8 MiB); ``source.seen`` follows.
 
         To read a field of a struct, the whole column is read.
+
+        Parameters
+        ----------
+        columns : iterable of str, optional
+            The fields to read; None: all.
+        rows : int64 array, optional
+            Ascending numbers of rows: record batches without any of them are passed over. None: all are read.
         """
         tops = ((find_field(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
         begin = 0
-        for batch, end in self._read_stored(names):
+        for first, batch, end in self._read_stored(names, rows):
             size = choose_batch_rows(len(batch), batch.nbytes)
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 self._source.seen = begin + (end - begin) * (start + len(part)) // len(batch)
-                yield from split_batch(part)
+                yield from number_batches(split_batch(part), first + start)
             begin = end
 
-    def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
-        """Write a new file of the same form, with the table that `select` returns for each batch; all have this schema.
+    def rewrite(self, target: Path, schema: Any, rows: Ints, select: Callable[[int, Any], Any]) -> None:
+        """Write a new file of the same form, with the tables that `select` returns; all have this schema.
 
-        Record batches stay apart; the compression of buffers stays the same.
+        Record batches stay apart; the compression of buffers stays the same. `rows` as in `batches`; `select` gets the
+        number of the first row of a batch, and the batch.
         """
         pa, ipc = self._pa, self._pa.ipc
         options = ipc.IpcWriteOptions(compression=self._find_codec(), unify_dictionaries=self._is_file)
         with (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options) as writer:
-            for batch, _ in self._read_stored():
-                table = select(batch)
+            for first, batch, _ in self._read_stored(rows=rows):
+                table = select(first, batch)
                 try:
                     for part in table.combine_chunks().to_batches():
                         writer.write_batch(part)
@@ -237,6 +245,18 @@ def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
         raise DocumentError(source.path, None, reason)
 
 
+def holds_rows(rows: Ints | None, first: int, count: int) -> bool:
+    """Tell whether some of `rows` (ascending numbers; None: all) are among `count` rows from number `first` on."""
+    return rows is None or bool(rows.searchsorted(first) < rows.searchsorted(first + count))
+
+
+def number_batches(batches: Iterable[Any], first: int) -> Iterator[tuple[int, Any]]:
+    """Yield (number of its first row, batch) of batches that follow one another; `first` is the number of the first."""
+    for batch in batches:
+        yield first, batch
+        first += len(batch)
+
+
 def split_batch(batch: Any) -> Iterator[Any]:
     """Cut a batch so that decoding dictionaries of strings takes about 8 MiB a slice.
 
@@ -263,6 +283,13 @@ def _has_length(pa: Any, kind: Any) -> bool:
     """Tell whether an Arrow type holds strings or binary, which `binary_length` accepts."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def measure_longest(strings: Any) -> int:
+    """Return the bytes of the longest of some strings or binary values of Arrow; 0 where there are none."""
+    import pyarrow.compute as pc
+
+    return int(pc.max(pc.binary_length(strings)).as_py() or 0)
 
 
 def choose_batch_rows(rows: int, size: int) -> int:

@@ -20,12 +20,13 @@ _GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
 
 
 class Block(NamedTuple):
-    """Documents of a JSONL file, one after another.
+    """Documents of a JSONL file, or of a file of columns, one after another.
 
     Attributes
     ----------
     numbers, starts, sizes : int64 (n,)
-        The number of each line, the offset of its first byte in the decompressed file, and its bytes with the line end.
+        The number of each line, the offset of its first byte in the decompressed file, and its bytes with the line end. Of
+        a file of columns: the number of each row, 0, and the bytes of its text.
     texts : sequence of str or bytes
     ids : list of str, int or None, or Lines
     values : list of tuples
@@ -40,7 +41,7 @@ class Block(NamedTuple):
     values: list[tuple[Any, ...]]
 
     def where(self, which: list[int]) -> Block:
-        """Select documents; ids and texts must be lists."""
+        """Select documents; ids must be a list."""
         assert isinstance(self.ids, list)
         return Block(
             self.numbers[which], self.starts[which], self.sizes[which], [self.texts[i] for i in which],
@@ -49,7 +50,7 @@ class Block(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Lines to read again: their numbers, ascending, and their offsets in the decompressed file."""
+    """Lines to read again: their numbers, ascending, and their offsets in the decompressed file (none for rows)."""
 
     numbers: Ints
     starts: Ints
@@ -58,6 +59,9 @@ class Wanted(NamedTuple):
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
         """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with a small gap between are joined."""
         yield from join_ranges(self.starts, self.ends, _GAP)
+
+
+NOWHERE = np.zeros(0, np.int64)  # offsets of rows in `Wanted`
 
 
 def join_ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._types import Ints
+from ndcore._arrow import ArrowTexts, read_arrow
+from ndcore._types import Bools, Ints
 from ndcore.files.arrow import ArrowFile, find_field
+from ndcore.files.blocks import Block, Wanted
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
@@ -24,11 +26,22 @@ def open_file(source: Source) -> ArrowFile | ParquetFile:
     return _FILES[source.kind](source)
 
 
-def read_rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, str]]:
-    """Yield every row as a Record, or as (row number, reason) where it cannot be a document. Rows count from 1.
+def read_rows(
+    source: Source, fields: Fields, wanted: Wanted | None = None, in_blocks: bool = True
+) -> Iterator[Record | Block | tuple[int, str]]:
+    """Yield the rows as Blocks or Records, and (row number, reason) where one cannot be a document. Rows count from 1.
 
     A field is the column with its name, or else ``a.b`` is the field ``b`` of a column ``a`` of structs. The column of an
     optional field may be missing: its values are None then.
+
+    Parameters
+    ----------
+    source : Source
+    fields : Fields
+    wanted : Wanted, optional
+        The rows to read; None: all. Row groups without any of them are not read.
+    in_blocks : bool
+        Batches without a row that cannot be a document are Blocks, whose texts stay in the buffers of Arrow.
 
     Raises
     ------
@@ -36,36 +49,110 @@ def read_rows(source: Source, fields: Fields) -> Iterator[Record | tuple[int, st
         A column is missing or of a type that cannot be used, or the file is damaged: it names the first row that cannot be
         read, and later passes end before it (``source.readable``).
     """
+    rows = None if wanted is None else wanted.numbers
     with open_file(source) as file:
         present = _check_columns(source, file.schema, fields)
-        count, number, seen = len(fields.text), 0, 0
-        for batch in _read_until_damage(source, file.batches(present)):
-            names = (*fields.text, *fields.others)
-            columns = [get_column_values(batch, name) if name in present else [None] * len(batch) for name in names]
-            idents = get_column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
-            before, begin, seen = number, seen, source.seen
-            for ident, *values in zip(idents, *columns, strict=True):
-                if (number - before) % _REPORT_EVERY == 0:
-                    source.seen = begin + (seen - begin) * (number - before) // len(batch)
-                number += 1
-                try:
-                    text = _join_text(values[:count], fields.text)
-                    if len(text) > source.longest:
-                        raise RecordError(explain_too_long("the text", source.longest))
-                    ident = check_id(_check_utf8(ident), fields)
-                    yield Record(number, text, ident, tuple([_check_utf8(v) for v in values[count:]]), len(text))
-                except RecordError as error:
-                    yield number, str(error)
+        seen = 0
+        for first, batch in _read_until_damage(source, file.batches(present, rows)):
+            numbers = np.arange(first, first + len(batch))
+            if rows is not None:
+                numbers = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(batch))]
+                if len(numbers) < len(batch):
+                    mask = np.zeros(len(batch), np.bool_)
+                    mask[numbers - first] = True
+                    batch = _select_rows(batch, mask)
+            begin, seen = seen, source.seen
+            if not len(batch):
+                continue
+            block = _read_block(batch, numbers, fields, present, source.longest) if in_blocks else None
+            if block is not None:
+                yield block
+                continue
+            for at, record in enumerate(_read_records(source, batch, numbers, fields, present)):
+                if at % _REPORT_EVERY == 0:
+                    source.seen = begin + (seen - begin) * at // len(batch)
+                yield record
             source.seen = seen
 
 
-def _read_until_damage(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
+def _read_records(
+    source: Source, batch: Any, numbers: Ints, fields: Fields, present: Sequence[str]
+) -> Iterator[Record | tuple[int, str]]:
+    """Yield the rows of a batch one by one, as Records or (number, reason)."""
+    names, count = (*fields.text, *fields.others), len(fields.text)
+    columns = [get_column_values(batch, name) if name in present else [None] * len(batch) for name in names]
+    idents = get_column_values(batch, fields.id) if fields.id in present else [MISSING] * len(batch)
+    for number, ident, *values in zip(numbers.tolist(), idents, *columns, strict=True):
+        try:
+            text = _join_text(values[:count], fields.text)
+            if len(text) > source.longest:
+                raise RecordError(explain_too_long("the text", source.longest))
+            ident = check_id(_check_utf8(ident), fields)
+            yield Record(number, text, ident, tuple([_check_utf8(v) for v in values[count:]]), len(text))
+        except RecordError as error:
+            yield number, str(error)
+
+
+def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str], longest: int) -> Block | None:
+    """Read the rows of a batch together; None where one of them is not plain, and `_read_records` must look at each.
+
+    Plain are a text of one column that is not null, not too long and in UTF-8, an id that is a string or an integer or not
+    there, and values that are in UTF-8.
+    """
+    text = _get_texts(batch, fields.text[0]) if len(fields.text) == 1 else None
+    if text is None or int(text.lengths.max()) > longest:
+        return None
+    ids: list[Any] | None = [None] * len(batch)
+    if fields.id in present:
+        ids = _get_ids(batch, fields.id)
+    if ids is None:
+        return None
+    try:
+        columns = [_get_column(batch, name).to_pylist() if name in present else [None] * len(batch)
+                   for name in fields.others]
+    except UnicodeDecodeError:
+        return None
+    values = list(zip(*columns, strict=True))
+    return Block(numbers, np.zeros(len(batch), np.int64), text.lengths, text, ids, values)
+
+
+def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
+    """Return a column of strings or bytes as texts in its buffers; None where one is null, or a string not in UTF-8."""
+    import pyarrow as pa
+
+    column = _get_column(batch, name)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.null_count:
+        return None
+    try:
+        column.validate(full=True)
+        return read_arrow(column)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _get_ids(batch: Any, name: str) -> list[Any] | None:
+    """Return a column of ids as Python values; None where `check_id` must look at each."""
+    import pyarrow as pa
+
+    column = _get_column(batch, name)
+    if column.null_count:
+        return None
+    if pa.types.is_integer(column.type):
+        values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+        return values
+    texts = _get_texts(batch, name) if _is_text(column.type) else None
+    return list(texts) if texts is not None and texts.is_text else None
+
+
+def _read_until_damage(source: Source, batches: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
     """Yield batches up to damage, which becomes an error of the next row; note in `source` how many rows are readable."""
     count = 0
     try:
-        for batch in batches:
-            count += len(batch)
-            yield batch
+        for first, batch in batches:
+            count = first + len(batch) - 1
+            yield first, batch
     except DocumentError as error:
         if not count:
             raise
@@ -120,14 +207,18 @@ def _check_utf8(value: Any) -> Any:
     return value
 
 
-def get_column_values(batch: Any, name: str) -> list[Any]:
-    """Convert a field to Python values; one by one where a string in it is not UTF-8."""
+def _get_column(batch: Any, name: str) -> Any:
+    """Return the array of a field: of a column, or of a field of its structs."""
     import pyarrow.compute
 
     first, *below = find_field(batch.schema, name) or [name]
     column = batch.column(batch.schema.get_field_index(first))
-    if below:
-        column = pyarrow.compute.struct_field(column, below)
+    return pyarrow.compute.struct_field(column, below) if below else column
+
+
+def get_column_values(batch: Any, name: str) -> list[Any]:
+    """Convert a field to Python values; one by one where a string in it is not UTF-8."""
+    column = _get_column(batch, name)
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
@@ -171,46 +262,48 @@ def _convert_scalar(value: Any) -> Any:
         return _NotUtf8(value.as_buffer().to_pybytes())
 
 
-def _take_rows(table: Any, rows: Ints) -> Any:
-    """Take rows of a table, given in ascending order."""
+def _select_rows(batch: Any, mask: Bools) -> Any:
+    """Select rows of a record batch by a mask. O(rows of the batch)."""
     import pyarrow as pa
 
     try:
-        return table.take(pa.array(rows))
+        return batch.filter(pa.array(mask))
     except pa.ArrowNotImplementedError:  # columns of type string_view and binary_view
+        rows = np.flatnonzero(mask)
         runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else []
-        return pa.concat_tables([table.slice(0, 0), *(table.slice(run[0], len(run)) for run in runs)]).combine_chunks()
+        table = pa.Table.from_batches([batch])
+        parts = pa.concat_tables([table.slice(0, 0), *(table.slice(run[0], len(run)) for run in runs)]).combine_chunks()
+        return next(iter(parts.to_batches()), batch.slice(0, 0))
 
 
-def rewrite(source: Source, target: Path, keep: Callable[[int], bool], added: Callable[[list[int]], Any] | None) -> None:
-    """Write the rows of `source` for which ``keep(row number)`` holds to a new file `target`.
+def rewrite(source: Source, target: Path, keep: Bools, added: Callable[[Ints], Any] | None) -> None:
+    """Write the rows of `source` that are kept to a new file `target`.
 
-    Schema, metadata and compression stay the same, and so does the cut into row groups or record batches.
+    Schema, metadata and compression stay the same, and so does the cut into row groups or record batches. No value becomes
+    a Python object. Row groups and record batches without a kept row are not read.
 
     Parameters
     ----------
+    keep : bool array
+        Along the rows, from row 0, which there is not; rows behind its end are left out.
     added : callable or None
         From the numbers of the rows written to a ``pyarrow.Table`` of columns to append.
     """
     import pyarrow as pa
 
-    before = 0
-
-    def select(batch: Any) -> Any:
-        nonlocal before
-        numbers = [number for number in range(before + 1, before + len(batch) + 1) if keep(number)]
-        table = pa.Table.from_batches([batch])
-        if len(numbers) < len(batch):
-            table = _take_rows(table, np.array(numbers, np.int64) - before - 1)
-        before += len(batch)
+    def select(first: int, batch: Any) -> Any:
+        mask = np.zeros(len(batch), np.bool_)
+        known = keep[first : first + len(batch)]
+        mask[: len(known)] = known
+        table = pa.Table.from_batches([batch if mask.all() else _select_rows(batch, mask)])
         if added is not None:
-            extra = added(numbers)
+            extra = added(first + np.flatnonzero(mask))
             for name in extra.column_names:
                 table = table.append_column(extra.schema.field(name), extra.column(name))
         return table
 
     with open_file(source) as file:
         schema = file.schema
-        for extra in added([]).schema if added is not None else ():
+        for extra in added(np.zeros(0, np.int64)).schema if added is not None else ():
             schema = schema.append(extra)
-        file.rewrite(target, schema, select)
+        file.rewrite(target, schema, np.flatnonzero(keep), select)

@@ -8,21 +8,23 @@ that ask for more than 1 GiB of memory.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 from ndcore.checks import missing
 from ndcore.choices import COMPRESSIONS
+from ndcore.files.block_compression import ZSTD_LEVEL, GzipBlocks, ZstdJobs, choose_deflate
 from ndcore.files.errors import DocumentError
+from ndcore.parallel import thread_count
 
 _BUFFER = 1 << 20
 _INPUT = 1 << 13  # small, so that gzip, whose ratio is at most 1032, expands to 8 MiB at a time
 _OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound
 _XZ_MEMORY = 1 << 30  # bytes that a file may ask for; "xz -9" asks for 65 MiB
+_GZIP = 31  # of `wbits`: header and trailer of gzip, a window of 32 KiB
+_RESERVED = 0xE0  # flags of gzip that no writer sets: RFC 1952, section 2.3.1.2
 _BZ2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _ZST_SKIPPABLE = b"\x2a\x4d\x18"
 _ZST_BLOCKS = 8
@@ -92,6 +94,27 @@ def _expand(file: IO[bytes], padding: bytes, new_frame: Callable[[], Any], error
         data = rest
     if frame is not None:
         raise EOFError("the last frame is incomplete")
+
+
+class _Member:
+    """A decompressor of one gzip member. It refuses reserved flags as ``zlib`` does, and ISA-L does not."""
+
+    def __init__(self, module: Any) -> None:
+        self._module, self._decompressor, self._head = module, module.decompressobj(_GZIP), b""
+        self.decompress: Callable[[bytes], bytes] = self._begin
+
+    def _begin(self, data: bytes) -> bytes:
+        """Decompress the first bytes."""
+        self._head += data[:4]
+        if len(self._head) >= 4:
+            self.decompress = self._decompressor.decompress
+            if self._head[3] & _RESERVED:
+                raise self._module.error("unknown header flags set")
+        made: bytes = self._decompressor.decompress(data)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decompressor, name)
 
 
 class _Bounded:
@@ -194,7 +217,8 @@ def _import_standard(name: str, path: str) -> Any:
 
 
 def _read_gzip(path: str, dictionary: bytes) -> _Decompressing:
-    return lambda: zlib.decompressobj(31), zlib.error
+    module = choose_deflate().module
+    return lambda: _Member(module), module.error
 
 
 def _read_zstd(path: str, dictionary: bytes) -> _Decompressing:
@@ -214,21 +238,19 @@ def _read_xz(path: str, dictionary: bytes) -> _Decompressing:
     return lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)), lzma.LZMAError
 
 
-def _write_gzip(target: IO[bytes], path: str) -> _Compressing:
-    return _buffered(gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0))
+def _write_gzip(target: IO[bytes], path: str, threads: int) -> _Compressing:
+    return _buffered(GzipBlocks(target, threads))
 
 
-def _write_zstd(target: IO[bytes], path: str) -> _Compressing:
-    compressor = import_zstandard(path).ZstdCompressor(level=3, write_checksum=True)
-    made: _Compressing = compressor.stream_writer(target, closefd=False)
-    return made
+def _write_zstd(target: IO[bytes], path: str, threads: int) -> _Compressing:
+    return _buffered(ZstdJobs(target, threads, import_zstandard(path)))
 
 
-def _write_bzip2(target: IO[bytes], path: str) -> _Compressing:
+def _write_bzip2(target: IO[bytes], path: str, threads: int) -> _Compressing:
     return _buffered(_import_standard("bz2", path).BZ2File(target, "wb"))
 
 
-def _write_xz(target: IO[bytes], path: str) -> _Compressing:
+def _write_xz(target: IO[bytes], path: str, threads: int) -> _Compressing:
     return _buffered(_import_standard("lzma", path).LZMAFile(target, "wb"))
 
 
@@ -249,14 +271,15 @@ class Codec(NamedTuple):
         From a path, for messages, and a dictionary to a function that makes the decompressor of one frame, and its error. A
         decompressor has ``decompress(data)``, ``eof``, ``unused_data``, and ``needs_input`` where it returns bounded pieces.
     open : callable
-        From a binary file and its path to a context manager of a file that compresses into it; equal input, equal bytes.
+        From a binary file, its path and a number of threads to a context manager of a file that compresses into it; equal
+        input, equal bytes, with any number of threads.
     padded : bool
         NUL bytes may lie between frames.
     """
 
     magic: bytes
     frames: Callable[[str, bytes], _Decompressing]
-    open: Callable[[IO[bytes], str], _Compressing]
+    open: Callable[[IO[bytes], str, int], _Compressing]
     padded: bool = False
 
 
@@ -300,25 +323,28 @@ def compress(data: bytes, compression: str) -> bytes:
     if not compression:
         return data
     if compression == "zst":  # in one piece, so that the frame says how much it holds
-        frame: bytes = import_zstandard("the output").ZstdCompressor(level=3, write_checksum=True).compress(data)
+        frame: bytes = import_zstandard("the output").ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(data)
         return frame
     target = io.BytesIO()
-    with open_compressor(target, compression, "the output") as file:
+    with open_compressor(target, compression, "the output", 1) as file:
         file.write(data)
     return target.getvalue()
 
 
-def open_compressor(target: IO[bytes], compression: str, path: str) -> _Compressing:
-    """Open a file that compresses into `target`; equal input gives equal bytes (no name, no time)."""
-    return CODECS[compression].open(target, path)
+def open_compressor(target: IO[bytes], compression: str, path: str, threads: int | None = None) -> _Compressing:
+    """Open a file that compresses into `target`; equal input gives equal bytes (no name, no time).
+
+    gzip and zstd compress on `threads`; None: one for each CPU.
+    """
+    return CODECS[compression].open(target, path, thread_count(threads))
 
 
 @contextlib.contextmanager
-def open_writer(path: Path, compression: str) -> Iterator[IO[bytes]]:
+def open_writer(path: Path, compression: str, threads: int | None = None) -> Iterator[IO[bytes]]:
     """Open a new file that compresses what is written to it, as `open_compressor`; empty `compression`: a plain file."""
     with path.open("xb", buffering=_BUFFER) as file:
         if compression:
-            with open_compressor(file, compression, str(path)) as made:
+            with open_compressor(file, compression, str(path), threads) as made:
                 yield made
         else:
             yield file

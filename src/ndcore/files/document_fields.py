@@ -44,8 +44,12 @@ class Ids:
             self._ends.extend(ends)
             self._is_int.extend(values.id_kinds == ord("i"))
             return
-        for value, number in zip(list_ids(values), numbers.tolist(), strict=True):
-            self.append(f"{label}:{number}" if value is None else value)
+        named = [f"{label}:{number}" if value is None else value
+                 for value, number in zip(list_ids(values), numbers.tolist(), strict=True)]
+        packed = PackedStrings.of(map(str, named), text=True)
+        self._ends.extend(packed.ends[1:] + len(self._text))
+        self._text.extend(packed.data)
+        self._is_int.extend(np.fromiter((isinstance(value, int) for value in named), np.uint8, len(named)))
 
     def __len__(self) -> int:
         return len(self._ends)

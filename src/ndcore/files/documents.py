@@ -14,12 +14,12 @@ from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
 from ndcore.choices import HTML_PARTS
 from ndcore.files.archived_pages import MISNAMED, Contents
-from ndcore.files.blocks import Block, LineSpans, gather_batches
+from ndcore.files.blocks import NOWHERE, Block, LineSpans, Wanted, gather_batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, PartsField, RankingField
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.file_reader import FileStamps
-from ndcore.files.formats import ARCHIVED, BARE, change_suffix
+from ndcore.files.formats import ARCHIVED, BARE, COLUMNAR, change_suffix
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
@@ -150,7 +150,8 @@ class FileDocuments:
     hidden : bool
         Read hidden files and folders of directories, too.
     threads : int or None
-        Processes that extract the text of much HTML (see `HtmlWorkers`); None: one for each CPU.
+        Processes that extract the text of much HTML (see `HtmlWorkers`), and threads that compress what is written; None:
+        one for each CPU.
     memory_limit : int, optional
         Bytes. Given, ids, places and line offsets of many documents go to temporary files.
     form : TextForm, optional
@@ -163,6 +164,7 @@ class FileDocuments:
     Attributes
     ----------
     sources : list of Source
+    threads : int or None
     ids : Ids
     rejected : list of Rejected
     ignored : list of Ignored
@@ -217,6 +219,7 @@ class FileDocuments:
         texts = () if parts else (text_field,) if isinstance(text_field, str) else tuple(text_field)
         fields = Fields(texts, id_field, require_id, self._columns.fields, self._columns.optional, self._columns.as_written,
                         annotate, named_by)
+        self.threads = threads
         self._reader, self._html = SourceReader(fields, html, fast, threads), html is not None
         self._work, self._told = WorkDirectory(), told
         self._complete, self._memory_limit = False, memory_limit
@@ -377,7 +380,8 @@ class FileDocuments:
     def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts) of the wanted documents, in batches as of `gather_batches`.
 
-        Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read.
+        Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read. Row
+        groups without a wanted row are not read.
         Texts of HTML and of archives are read from the store of the first pass, with the digests of their originals.
         Makes the first pass before, unless it has been made.
         """
@@ -431,7 +435,7 @@ class FileDocuments:
         if index in self._passed_over or (chosen is not None and not mask.any()):
             return
         rejected, asked, positions = self._rejected_numbers.get(index, set()), -1, span.start + np.flatnonzero(mask)
-        lines = self._spans.wanted(index, self._places.lines(span), mask) if source.kind == "jsonl" else None
+        lines = self._wanted(index, mask) if source.kind in ("jsonl", *COLUMNAR) else None
 
         def wanted(number: int | None) -> bool:
             nonlocal asked
@@ -457,6 +461,13 @@ class FileDocuments:
                 raise
         if index in self._stamps:
             self.check_unchanged(index)
+
+    def _wanted(self, index: int, mask: Bools) -> Wanted:
+        """Select lines or rows of a source by a mask along its documents."""
+        numbers = self._places.lines(self.span(index))
+        if self.sources[index].kind == "jsonl":
+            return self._spans.wanted(index, numbers, mask)
+        return Wanted(numbers[mask], NOWHERE, NOWHERE)
 
     def _refuse_known(self) -> None:
         """Raise DocumentError, before anything is read, for a file whose first bytes show that it cannot be read."""
@@ -496,7 +507,8 @@ class FileDocuments:
             block = block.where([i for i in range(len(block.values)) if i not in refused])
         self.ids.extend(block.ids, block.numbers, source.label)
         self._places.extend(block.numbers)
-        self._spans.extend(index, block)
+        if source.kind == "jsonl":
+            self._spans.extend(index, block)
         if not isinstance(block.texts, ArrowTexts):
             for position, text in enumerate(block.texts, first):
                 self._store(position, text)

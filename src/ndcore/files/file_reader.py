@@ -23,7 +23,7 @@ from ndcore.files.sources import Source, TooLong, explain_too_long
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
-_PIECE = 1 << 16  # bytes that are cut into lines at a time
+_PIECE = 1 << 16  # bytes that are cut into lines at a time, and what most texts have at most
 
 
 class _Counted(io.FileIO):
@@ -181,7 +181,9 @@ def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
     with open_source(source) as stream:
-        data = stream.read(source.longest + 1)
+        data = stream.read(_PIECE)  # to ask for more at once takes the memory of it
+        if len(data) == _PIECE:
+            data += stream.read(max(0, source.longest + 1 - _PIECE))
     if len(data) > source.longest:
         raise DocumentError(source.path, None, explain_too_long("the text", source.longest))
     return data
@@ -222,22 +224,25 @@ def _status_of(source: Source) -> os.stat_result:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
+_UNREAD = -1  # in place of the inode
+
+
 class FileStamps:
     """Records size, modification time and inode of `count` files when they are first read; 24 bytes each."""
 
     def __init__(self, count: int) -> None:
-        self._stamps = array("q", [0, 0, -1]) * count
+        self._stamps = array("q", [0, 0, _UNREAD]) * count
 
     def __contains__(self, index: int) -> bool:
         """Tell whether file `index` has been read."""
-        return self._stamps[3 * index + 2] != -1
+        return self._stamps[3 * index + 2] != _UNREAD
 
     def check(self, index: int, source: Source) -> None:
         """Record the state of file `index` in the first call; later raise DocumentError if it has changed."""
-        status = _status_of(source)
-        now = array("q", [status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)])
-        before = self._stamps[3 * index : 3 * index + 3]
-        if index not in self:
-            self._stamps[3 * index : 3 * index + 3] = now
-        else:
-            refuse_change(source, *(FileState(stamps[0], str(stamps[1:])) for stamps in (before, now)))
+        status, at, stamps = _status_of(source), 3 * index, self._stamps
+        now = status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)
+        before = stamps[at], stamps[at + 1], stamps[at + 2]
+        if before[2] == _UNREAD:
+            stamps[at], stamps[at + 1], stamps[at + 2] = now
+        elif now != before:
+            refuse_change(source, *(FileState(size, str(other)) for size, *other in (before, now)))

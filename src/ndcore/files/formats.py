@@ -129,6 +129,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (128, b"DICM", "DICOM image"),
     (0, b"\x89NDCORE\n", "file of ndcore"),
 )
+_MAGICS = {at: tuple(magic for offset, magic, _ in _SIGNATURES if offset == at) for at, _, _ in _SIGNATURES}
 _PROSE = set(b"ID3 FORM LZIP wOFF wOF2 GGUF 070701 WEBP WAVE fLaC xar!".split()) | {b"AVI "}  # a text may begin with these
 UNKNOWN = "binary data"
 
@@ -351,7 +352,8 @@ def _is_arrow_stream(head: bytes) -> bool:
 
 def _name_binary(head: bytes) -> str:
     """Name the format that the first bytes of a file belong to, if it is known and not text; else return an empty string."""
-    for offset, magic, name in _SIGNATURES:
+    told = any(head.startswith(magics, offset) for offset, magics in _MAGICS.items())
+    for offset, magic, name in _SIGNATURES if told else ():
         if head.startswith(magic, offset) and (magic not in _PROSE or _check_controls(head)):
             return _name_zip(head) if name == "ZIP archive" else name
     if head[:2] == b"MZ" and _check_controls(head):

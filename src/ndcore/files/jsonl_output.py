@@ -259,11 +259,9 @@ def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: B
     chosen[chosen] = wanted[span.start : span.stop]
     with columnar.open_file(source) as opened:
         names = opened.schema.names
-        number = 0
-        for batch in opened.batches():
+        for first, batch in opened.batches():
             columns = [columnar.get_column_values(batch, name) for name in names]
-            for row in zip(*columns, strict=True):
-                number += 1
+            for number, row in enumerate(zip(*columns, strict=True), first):
                 if chosen[number]:
                     record = dict(zip(names, row, strict=True))
                     if edited is not None:
@@ -330,12 +328,10 @@ def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated:
         _check_names(source, opened.schema.names, annotated)
         names = [each.name for each in opened.schema
                  if not (edited and each.name in texts) and columnar.needs_check(each.type, each.name in texts)]
-        number = 1
-        for batch in opened.batches(names) if names else ():
+        for first, batch in opened.batches(names) if names else ():
             for name in names:
                 if not columnar.is_utf8(batch, name):
-                    _check_column(source, batch, name, number)
-            number += len(batch)
+                    _check_column(source, batch, name, first)
 
 
 def _check_column(source: Source, batch: Any, name: str, number: int) -> None:

@@ -185,6 +185,7 @@ class OutputDirectory:
         self.staging = Staging(path, self._check)
         self._building: Path | None = None
         self.inside: tuple[str, ...] = ()
+        self._made: set[Path] = set()
         self.staging.recover()
         self._check()
 
@@ -218,6 +219,7 @@ class OutputDirectory:
             if isinstance(error, OSError):
                 name_place(error, self.path, inside=self._building)
             self._building = None
+            self._made.clear()
         self.staging.__exit__(kind, error, trace)
 
     @property
@@ -229,7 +231,10 @@ class OutputDirectory:
     def below(self, *names: str) -> Path:
         """Return the path of a file to write, and make its directories."""
         path = self.building.joinpath(*self.inside, *names)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = path.parent
+        if folder not in self._made:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
         return path
 
     @contextlib.contextmanager

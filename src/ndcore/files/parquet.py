@@ -10,6 +10,7 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -17,8 +18,18 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ndcore._types import Ints
 from ndcore.checks import missing
-from ndcore.files.arrow import check_names, choose_batch_rows, get_first_line, refuse_bomb, split_batch
+from ndcore.files.arrow import (
+    check_names,
+    choose_batch_rows,
+    get_first_line,
+    holds_rows,
+    measure_longest,
+    number_batches,
+    refuse_bomb,
+    split_batch,
+)
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
@@ -130,8 +141,12 @@ def _read_integer(file: IO[bytes]) -> int:
     return value >> 1 ^ -(value & 1)
 
 
+_BUFFER = 1 << 20  # bytes of a column chunk that are read at a time
 _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
+
+
+_NAMES = {"UNCOMPRESSED": "none"}  # codecs that the writer calls otherwise
 
 
 def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
@@ -169,13 +184,13 @@ class ParquetFile:
         except ImportError as error:
             raise DocumentError(source.path, None, missing("pyarrow", "reading .parquet")) from error
         self._source, self._pa, self._pq = source, pa, pq
+        self._stack = contextlib.ExitStack()
         try:
-            self._file = pq.ParquetFile(source.location)
+            self._file = self._stack.enter_context(pq.ParquetFile(source.location, buffer_size=_BUFFER))
             self.schema = self._file.schema_arrow
             self._dictionaries = _list_dictionary_columns(pa, self._file)
-            if self._dictionaries:  # their strings are repeated a few rows at a time, by `_read_group`
-                self._file.close()
-                self._file = pq.ParquetFile(source.location, read_dictionary=self._dictionaries)
+            self._indexed = self._stack.enter_context(pq.ParquetFile(  # whose strings are repeated by `_read_group`
+                source.location, buffer_size=_BUFFER, metadata=self._file.metadata, read_dictionary=self._dictionaries))
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Parquet file: {get_first_line(error)}") from error
@@ -184,30 +199,35 @@ class ParquetFile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        self._stack.close()
 
-    def batches(self, columns: Iterable[str] | None = None) -> Iterator[Any]:
-        """Yield record batches of about 8 MiB; ``source.seen`` follows. `columns`: the fields to read, None for all."""
+    def batches(self, columns: Iterable[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield (number of the first row, record batch of about 8 MiB); ``source.seen`` follows.
+
+        Parameters
+        ----------
+        columns : iterable of str, optional
+            The fields to read; None: all.
+        rows : int64 array, optional
+            Ascending numbers of rows: row groups without any of them are passed over. None: all are read.
+        """
         metadata, size = self._file.metadata, Path(self._source.location).stat().st_size
         names = None if columns is None else list(columns)
-        rows = 0
-        for _, batch in self._read_groups(names):
-            rows += len(batch)
-            self._source.seen = size * rows // metadata.num_rows
-            yield batch
+        for _, first, batch in self._read_groups(names, rows):
+            self._source.seen = size * (first + len(batch) - 1) // metadata.num_rows
+            yield first, batch
 
-    def _read_groups(self, columns: list[str] | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield row group and batch of all batches, up to the damage that an earlier pass met."""
-        left = self._source.readable
+    def _read_groups(self, columns: list[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, int, Any]]:
+        """Yield (row group, number of the first row, batch) of all batches, up to the damage that an earlier pass met."""
+        last, first = self._source.readable, 1
         for group in range(self._file.metadata.num_row_groups):
-            for batch in self._read_group(group, columns):
-                if left is None:
-                    yield group, batch
-                    continue
-                yield group, batch[:left]
-                left -= len(batch[:left])
-                if not left:
-                    return
+            count = self._file.metadata.row_group(group).num_rows
+            if holds_rows(rows, first, count):
+                for number, batch in number_batches(self._read_group(group, columns), first):
+                    yield group, number, batch if last is None else batch[: last - number + 1]
+                    if last is not None and number + len(batch) > last:
+                        return
+            first += count
 
     def _read_group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
@@ -220,13 +240,38 @@ class ParquetFile:
                 if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
                     widest = max(widest, shared)
         size = min(choose_batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
+        read = 0
         try:
             if group.num_rows:
-                for batch in self._file.iter_batches(batch_size=size, row_groups=[index], columns=columns):
+                reader = self._choose_reader(index, columns, size)
+                for batch in reader.iter_batches(batch_size=size, row_groups=[index], columns=columns):
                     for part in split_batch(batch):
+                        read += len(part)
                         yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
         except (self._pa.ArrowException, OSError) as error:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {get_first_line(error)}") from error
+        if read != group.num_rows:
+            reason = f"row group {index + 1} has {read:,} rows, and its footer says {group.num_rows:,}"
+            raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
+
+    def _choose_reader(self, index: int, columns: list[str] | None, size: int) -> Any:
+        """Choose the reader of a row group whose batches have at most `size` rows.
+
+        Plain strings are read three times as fast as indices, which need a table of all strings. But a dictionary may have
+        a long string that all rows share. So strings are plain only where as many of the longest ones as a batch has rows
+        fit in _SHARED_BYTES. The first row comes with the whole dictionary, of which a column chunk has one.
+        """
+        names = [name for name in self._dictionaries if columns is None or name in columns]
+        if not names:
+            return self._file
+        longest = 0
+        for first in self._indexed.iter_batches(batch_size=1, row_groups=[index], columns=names):
+            for column in first.columns:
+                if not self._pa.types.is_dictionary(column.type):
+                    return self._indexed
+                longest += measure_longest(column.dictionary)
+            break
+        return self._file if longest * size <= _SHARED_BYTES else self._indexed
 
     def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Measure a column chunk: its decompressed size, and the longest string that its rows may share.
@@ -254,26 +299,32 @@ class ParquetFile:
             shared = form.length
         return expanded, shared if form.physical_type.endswith("BYTE_ARRAY") and not form.max_repetition_level else 0
 
-    def rewrite(self, target: Path, schema: Any, select: Callable[[Any], Any]) -> None:
-        """Write a new file with the same compression, with the table that `select` returns for each batch.
+    def rewrite(self, target: Path, schema: Any, rows: Ints, select: Callable[[int, Any], Any]) -> None:
+        """Write a new file with the tables that `select` returns; columns keep their compression and their dictionaries.
 
-        Row groups stay apart and are at most about 64 MiB each.
+        Row groups stay apart and are at most about 64 MiB each. `rows` as in `batches`; `select` gets the number of the
+        first row of a batch, and the batch.
         """
-        with self._pq.ParquetWriter(target, schema, compression=self._find_codec()) as writer:
-            for _, batches in itertools.groupby(self._read_groups(), itemgetter(0)):
+        with self._pq.ParquetWriter(target, schema, **self._list_encodings(schema)) as writer:
+            for _, batches in itertools.groupby(self._read_groups(rows=rows), itemgetter(0)):
                 pending: list[Any] = []
-                for _, batch in batches:
-                    pending.append(select(batch).cast(schema))
+                for _, first, batch in batches:
+                    pending.append(select(first, batch).cast(schema))
                     pending = self._flush(writer, pending, _GROUP_BYTES)
                 self._flush(writer, pending, 1)
 
-    def _find_codec(self) -> str:
-        """Find the compression of the first column."""
+    def _list_encodings(self, schema: Any) -> dict[str, Any]:
+        """List the compression and the use of dictionaries of each column, as options of a writer; new columns have both."""
         metadata = self._file.metadata
-        if metadata.num_row_groups and metadata.num_columns:
-            codec = str(metadata.row_group(0).column(0).compression)
-            return "none" if codec == "UNCOMPRESSED" else codec
-        return "snappy"
+        if not metadata.num_row_groups or not metadata.num_columns:
+            return {"compression": "snappy"}
+        group = metadata.row_group(0)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        codecs = {column.path_in_schema: _NAMES.get(column.compression, column.compression) for column in columns}
+        added = [name for name in schema.names if name not in self.schema.names]
+        codecs |= dict.fromkeys(added, next(iter(codecs.values())))
+        indexed = [column.path_in_schema for column in columns if any("DICTIONARY" in form for form in column.encodings)]
+        return {"compression": codecs, "use_dictionary": [*indexed, *added]}
 
     def _flush(self, writer: Any, pending: list[Any], enough: int) -> list[Any]:
         """Write the pending tables as a row group once they have `enough` bytes; return what is still pending."""

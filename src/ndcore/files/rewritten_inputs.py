@@ -25,7 +25,7 @@ from ndcore.files.compression import compress, open_writer
 from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import open_reader, read_lines, read_whole
+from ndcore.files.file_reader import open_reader, open_source, read_lines, read_whole
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS, WHOLE
 from ndcore.files.json_values import to_json, to_string
 from ndcore.files.outputs import OutputDirectory
@@ -104,6 +104,8 @@ def find_row_positions(documents: FileDocuments, index: int) -> Ints:
 
 
 _COPY = 1 << 20
+_SHORT = 1 << 16  # bytes of a file that is read and written
+_RANGE = 1 << 30  # bytes that the system copies in one call, which Ctrl-C waits for
 
 
 def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, report: Progress) -> None:
@@ -121,30 +123,47 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         flags = kept[span.start : span.stop]
         if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
             continue
-        documents.check_unchanged(index)
         target = output.below("kept", source.name)
         _, rejected, blank = documents.counts(index)
         if flags.all() and not rejected and not blank and source.stored == source.compression:
-            shutil.copyfile(source.location, target)
-        elif source.kind in WHOLE:
-            with open_writer(target, source.compression) as file, open_reader(source) as stream:
+            _copy_file(source.location, target)
+            documents.check_unchanged(index)  # a change at any time ends the run, so one look is enough
+            report("writing", span.stop, len(documents.ids))
+            continue
+        documents.check_unchanged(index)
+        if source.kind in WHOLE:
+            with open_writer(target, source.compression, documents.threads) as file, open_reader(source) as stream:
                 shutil.copyfileobj(stream, file, _COPY)
         elif source.kind in COLUMNAR:
             wanted = find_row_positions(documents, index) >= 0
             wanted[wanted] = flags
-            columnar.rewrite(source, target, wanted.__getitem__, None)
-        elif source.kind == "jsonl" and not source.stored and not source.compression:
+            columnar.rewrite(source, target, wanted, None)
+        elif source.kind == "jsonl":
             _copy_lines(documents, index, flags, target)
         elif source.kind == "archive":
             _write_archive(documents, index, kept, target, report)
         elif source.kind == "cdx":
             _write_index(documents, index, flags, target)
         else:
-            with open_writer(target, source.compression) as file:
+            with open_writer(target, source.compression, documents.threads) as file:
                 write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
         documents.check_unchanged(index)
         report("writing", span.stop, len(documents.ids))
     _copy_companions(output, documents, kept)
+
+
+def _copy_file(location: str, target: Path) -> None:
+    """Copy a file to a new one; the copy of a long one shares its blocks where the file system can do so."""
+    with open(location, "rb", buffering=0) as original, target.open("xb") as file:  # noqa: PTH123 - see `sources`
+        data = original.read(_SHORT)
+        file.write(data)
+        if len(data) == _SHORT and hasattr(os, "copy_file_range"):
+            file.flush()
+            with contextlib.suppress(OSError):  # the system cannot do it, or not between these places
+                while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
+                    pass
+        while data := original.read(_COPY):
+            file.write(data)
 
 
 def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
@@ -175,17 +194,23 @@ def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
 
 def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
     """Copy the lines of kept documents untouched; `flags` has one entry for each document of the file."""
-    starts, ends = documents.line_spans(index)
-    with target.open("xb", buffering=_COPY) as file, Path(documents.sources[index].location).open("rb", _COPY) as original:
+    source, (starts, ends) = documents.sources[index], documents.line_spans(index)
+    at = 0
+    with open_writer(target, source.compression, documents.threads) as file, open_source(source) as original:
         for start, stop, _ in join_ranges(starts[flags], ends[flags]):
-            _copy_range(original, file, start, stop)
+            if source.stored:  # what is decompressed cannot be sought in
+                _copy_bytes(original, None, start - at)
+            else:
+                original.seek(start)
+            _copy_bytes(original, file, stop - start)
+            at = stop
 
 
 def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
     """Write an index of captures without the lines of dropped and rejected documents; `flags` as of `_copy_lines`."""
     source, dropped = documents.sources[index], documents.span(index).start + np.flatnonzero(~flags)
     left_out = {*documents.places(dropped)[1], *documents.rejected_numbers(index)}
-    with open_writer(target, source.compression) as file:
+    with open_writer(target, source.compression, documents.threads) as file:
         file.writelines(line for number, line in read_lines(source) if number not in left_out)
 
 
@@ -247,7 +272,8 @@ class ArchiveCopy:
 
     def add_range(self, start: int, end: int) -> None:
         """Copy the bytes from `start` to `end` of the file."""
-        _copy_range(self._original, self._file, start, end)
+        self._original.seek(start)
+        _copy_bytes(self._original, self._file, end - start)
 
     def add(self, entry: ArchiveEntry) -> None:
         """Copy a record, or the bytes of a broken place, for which `is_at_hand` holds."""
@@ -264,15 +290,15 @@ def is_at_hand(source: Source, entry: ArchiveEntry) -> bool:
     return entry.head is not None and len(entry.content) == entry.head.length
 
 
-def _copy_range(original: IO[bytes], target: IO[bytes], start: int, end: int) -> None:
-    """Copy the bytes from `start` to `end` of a file."""
-    original.seek(start)
-    while start < end:
-        data = original.read(min(_COPY, end - start))
+def _copy_bytes(original: IO[bytes], target: IO[bytes] | None, count: int) -> None:
+    """Copy the next bytes of a file; None as `target`: pass over them. Raises EOFError where there are fewer."""
+    while count:
+        data = original.read(min(_COPY, count))
         if not data:
             raise EOFError("the file has become shorter")
-        target.write(data)
-        start += len(data)
+        if target is not None:
+            target.write(data)
+        count -= len(data)
 
 
 def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
@@ -305,7 +331,7 @@ def write_annotated(output: OutputDirectory, documents: FileDocuments, verdicts:
         elif source.kind in DELIMITERS:
             _annotate_table(documents, index, target, verdicts, report)
         else:
-            with open_writer(target, source.compression) as file:
+            with open_writer(target, source.compression, documents.threads) as file:
                 write_records(
                     file, documents, index, report, lambda position, line: splice(line, verdicts.describe(position))
                 )
@@ -345,7 +371,7 @@ def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts
         return append_to_row(source, row, ["" if value is None else _write_cell(value) for value in values])
 
     def write() -> None:
-        with open_writer(target, source.compression) as file:
+        with open_writer(target, source.compression, documents.threads) as file:
             write_records(file, documents, index, report, annotated, list(columns))
 
     try:
@@ -372,15 +398,15 @@ def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdic
         "lost": pa.int64(), "against": pa.bool_(),
     }
 
-    def added(numbers: list[int]) -> Any:
-        rows = [_get_values(verdicts, int(positions[number]), columns.values()) for number in numbers]
+    def added(numbers: Ints) -> Any:
+        rows = [_get_values(verdicts, position, columns.values()) for position in positions[numbers].tolist()]
         arrays = {}
         for at, (name, field) in enumerate(columns.items()):
             kind = types.get(field, pa.string())
             arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
         return pa.table(arrays)
 
-    columnar.rewrite(documents.sources[index], target, (positions >= 0).__getitem__, added)
+    columnar.rewrite(documents.sources[index], target, positions >= 0, added)
 
 
 FOLDER = "rejected"
@@ -430,7 +456,7 @@ def _write_file(output: OutputDirectory, source: Source) -> bool:
             data, compression = read_whole(source), source.compression
     except (OSError, DocumentError):
         return False
-    with open_writer(output.below(FOLDER, source.name), compression) as target:
+    with open_writer(output.below(FOLDER, source.name), compression, 1) as target:
         target.write(data)
     return True
 
@@ -443,7 +469,9 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
         numbers = [number for number in documents.rejected_numbers(index) if last is None or number <= last]
         if not numbers:
             return []
-        columnar.rewrite(source, output.below(FOLDER, source.name), set(numbers).__contains__, None)
+        wanted = np.zeros(numbers[-1] + 1, np.bool_)
+        wanted[numbers] = True
+        columnar.rewrite(source, output.below(FOLDER, source.name), wanted, None)
         return numbers
     written: list[int] = []
     if source.kind == "archive":
@@ -458,7 +486,7 @@ def _write_numbered(output: OutputDirectory, documents: FileDocuments, index: in
     records = cut_records(source)
     pieces = _select_rejected(documents, index, records, written)
     for piece in islice(pieces, 1):
-        with open_writer(output.below(FOLDER, source.name), source.compression) as file:
+        with open_writer(output.below(FOLDER, source.name), source.compression, documents.threads) as file:
             write_around(file, records, chain([piece], pieces))
     return written
 

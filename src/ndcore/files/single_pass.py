@@ -134,7 +134,7 @@ class SinglePass:
                     return
                 self._reject(DocumentError(source.path, *item))
             elif item is not None:
-                yield from self._add_dates(source, _iterate_records(item))
+                yield from self._add_dates(source, iterate_records(item))
 
     def _add_dates(self, source: Source, records: Iterator[Record]) -> Iterator[Dated]:
         """Yield records as documents."""
@@ -170,7 +170,7 @@ class SinglePass:
         self.rejected.append(Rejected(error.path, error.number, error.reason))
 
 
-def _iterate_records(item: Record | Block) -> Iterator[Record]:
+def iterate_records(item: Record | Block) -> Iterator[Record]:
     """Yield the records of a block, or the one record."""
     if isinstance(item, Record):
         yield item

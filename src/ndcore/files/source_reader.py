@@ -88,7 +88,7 @@ class SourceReader:
     html : {"page", "main"} or None
         As in `FileDocuments`.
     fast : bool
-        As in `RecordParser`.
+        As in `RecordParser`; and read columns in blocks. Results do not depend on it.
     threads : int or None
         As in `HtmlWorkers`.
 
@@ -99,7 +99,7 @@ class SourceReader:
 
     def __init__(self, fields: Fields, html: str | None = None, fast: bool = True, threads: int | None = 1) -> None:
         self._fields, self._lines = fields, JsonLines(fields, fast, html is not None)
-        self._texts_are_html, self._part = html is not None, html or "page"
+        self._texts_are_html, self._part, self._in_blocks = html is not None, html or "page", fast and html is None
         self.workers = HtmlWorkers(self._part, threads)
 
     def items(
@@ -107,17 +107,17 @@ class SourceReader:
     ) -> Iterator[Item]:
         """Yield the wanted documents as Records, (number, reason) of what cannot be a document, None for a blank line.
 
-        The documents of JSONL files come in Blocks.
+        The documents of JSONL files and of files of columns come in Blocks.
 
         Parameters
         ----------
         wanted : callable
             Called once for each record that may be a document, in order, with its number (None for a whole file); not for
-            lines of JSONL files. Unwanted records are not parsed if the format allows it.
+            lines of JSONL files, and rows of files of columns. Unwanted records are not parsed if the format allows it.
         contents : Contents
             Collects the spans and kinds of the records of an archive.
         lines : Wanted, optional
-            The wanted lines of a JSONL file. None: all.
+            The wanted lines of a JSONL file, or rows of a file of columns. None: all.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class SourceReader:
         if source.kind in ("mail", "mbox"):
             return mail.read_documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
-            return self._extract_texts(source, self._read_rows(source, wanted))
+            return self._extract_texts(source, columnar.read_rows(source, self._fields, lines, self._in_blocks))
         if source.kind == "jsonl":
             return self._extract_texts(source, self._lines.items(source, lines))
         if source.kind in SPLIT:
@@ -150,12 +150,6 @@ class SourceReader:
                     item: Item = parse(number, raw)
                 except RecordError as error:
                     item = (number, str(error))
-                yield item
-
-    def _read_rows(self, source: Source, wanted: Callable[[int | None], bool]) -> Iterator[Item]:
-        """Read the wanted rows of a file of columns."""
-        for item in columnar.read_rows(source, self._fields):
-            if wanted(item.number if isinstance(item, Record) else item[0]):
                 yield item
 
     def _extract_texts(self, source: Source, items: Iterator[Item]) -> Iterator[Item]:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from ndcore.files.archived_pages import Contents
+from ndcore.files.blocks import Block
 from ndcore.files.errors import DocumentError
 from ndcore.files.field_values import SortKeys, sort_keys
 from ndcore.files.file_reader import LineRange, refuse_change, state_of
 from ndcore.files.html_text import make_html_reader
 from ndcore.files.json_lines import RecordParser
 from ndcore.files.records import Fields, Record, RecordError
+from ndcore.files.single_pass import iterate_records
 from ndcore.files.source_reader import RawLines, SourceReader
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
@@ -94,10 +96,10 @@ def _records(source: Source, fields: Fields, html: str | None) -> Iterator[tuple
     reader = SourceReader(fields, html)
     with contextlib.closing(reader.workers):
         for item in reader.items(source, lambda number: True, Contents()):
-            if isinstance(item, Record):
-                yield item, None
+            if isinstance(item, (Record, Block)):
+                yield from ((record, None) for record in iterate_records(item))
             elif item is not None:
-                raise DocumentError(source.path, *item)  # blocks are of JSONL
+                raise DocumentError(source.path, *item)
 
 
 def _lines(
