@@ -85,7 +85,7 @@ cdef class LineReader:
 
     Notes
     -----
-    About 4 GB/s on one core for lines of 9 KB (AMD EPYC, Zen 4, 2026-11-27), without the GIL. Unusual lines are the ones that
+    About 4 GB/s on one core for lines of 9 KB (AMD EPYC, Zen 4, 2026-11-27), without the GIL. Unusual lines are those that
     `nd_jsonl_line` lists, and lines of more than 32 MiB.
     """
     cdef bytes text_name, id_name, refused_name
