@@ -11,11 +11,11 @@ from ndcore.spans.repeats_rows import _find_ends, _sort_suffixes
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=30))
 def test_suffixes_are_in_the_order_of_their_units(given_units):
-    """Units of one window each; a bool says whether a gap comes before."""
-    rows, place = [], 0
-    for first, gap in given_units:
+    """Units of one window each, which is a number; a bool says whether a gap comes before."""
+    rows, place, firsts = [], 0, {}
+    for window, gap in given_units:
         place += 1 + gap
-        rows.append((place, first, 1))
+        rows.append((place, firsts.setdefault(window, place), 1))
     cut = np.array(rows, np.uint64).reshape(-1, 3)
     ends = _find_ends(cut)
     expected_ends = [next((j for j in range(i + 1, len(rows)) if rows[j][0] != rows[j - 1][0] + 1), len(rows))
