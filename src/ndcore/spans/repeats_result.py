@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -201,9 +202,9 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        bounds, score = find_corpus_spans(*self._texts(), ranges, self._threads), iter(scores.tolist())
-        scored = ([(start, end, next(score)) for start, end in spans] for spans in bounds)
-        return ([span for span in spans if span[0] < span[1]] for spans in scored)
+        bounds = np.searchsorted(ranges[0], np.arange(len(self.sizes) + 1))
+        found = find_corpus_spans(*self._texts(), ranges, self._threads)
+        return _list_spans(found, np.diff(bounds).tolist(), iter(scores.tolist()))
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""
@@ -215,3 +216,15 @@ class Repeats:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
         return self._reading.corpora[0], len(self.sizes), self._reading.shingling
+
+
+def _list_spans(
+    found: Iterator[tuple[Ints, Ints]], counts: list[int], scores: Iterator[int]
+) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the spans of each document with their scores, without empty ones. counts: ranges of each document."""
+    spans = chain.from_iterable(zip(starts.tolist(), ends.tolist(), strict=True) for starts, ends in found)
+    for count in counts:
+        scored = zip(islice(spans, count), islice(scores, count), strict=True) if count else ()
+        yield [(start, end, score) for (start, end), score in scored if start < end]
+    for _ in spans:  # none is left, and all documents were there
+        pass
