@@ -15,7 +15,7 @@ from ndcore._repeats import Vocabulary
 from ndcore._samples import Symbols
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
-from ndcore.spans.reading import IdReading, symbol_shingling
+from ndcore.spans.reading import IdReading, join_tapes, symbol_shingling
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.folding import Folding
 from ndcore.text.inputs import pieces, take
@@ -104,7 +104,8 @@ class TextSearch:
             work = partial(_symbols, self._secret)
             for symbols, begins, tapes in map_pieces(work, pieces(items, threads=thread_count(threads)), threads):
                 parts.append((symbols, begins))
-                numbered.append(self._vocabulary.number(b"".join(tapes), np.zeros(1, np.int64), begins[-1:]))
+                each = np.arange(len(tapes) + 1)
+                numbered.append(self._vocabulary.number(*join_tapes(tapes), each, np.zeros(len(tapes), np.int64), np.diff(begins)))
             symbols, self.offsets = joined_samples(parts)
             self._numbers = np.concatenate([np.empty(0, np.uint32), *numbered])
             if _differ(symbols, self._numbers, len(self._vocabulary)):
