@@ -59,11 +59,11 @@ def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned
     wanted[cleaned.empty], cut[cleaned.cut] = False, True
     texts = zip(cleaned.cut.tolist(), cleaned.texts, strict=True)
 
-    def text_of(position: int) -> Text | None:
-        """Return the text of a document, None where it lost nothing; `write_lines` asks in ascending order."""
-        return next(text for at, text in texts if at == position) if cut[position] else None
+    def text_of(position: int) -> Text:
+        """Return the text of a document that lost something; `write_lines` asks in ascending order, and not for empty ones."""
+        return next(text for at, text in texts if at == position)
 
-    return write_lines(file, documents, wanted, None, report, Edited(field, text_of))
+    return write_lines(file, documents, wanted, None, report, Edited(field, cut, text_of))
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:

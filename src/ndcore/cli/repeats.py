@@ -112,7 +112,7 @@ def _make_annotation(result: Repeats) -> Annotation:
 
     def annotation(position: int) -> dict[str, Any]:
         begin, end = bounds[position], bounds[position + 1]
-        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
+        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True) if begin < end else ()
         return {"tokens": int(result.sizes[position]), "repeated": int(result.repeated[position]),
                 "spans": [dict(zip(names, row, strict=True)) for row in rows]}
 
@@ -121,8 +121,9 @@ def _make_annotation(result: Repeats) -> Annotation:
 
 def _iterate_attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
     """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
+    behind_id, none = f', "attributes": {{"{ATTRIBUTE}": '.encode(), to_json([])
     for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
-        yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
+        yield b'{"id": ' + to_json(ident) + behind_id + (to_json(spans) if spans else none) + b"}}\n"
 
 
 def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:

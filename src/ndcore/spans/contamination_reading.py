@@ -140,12 +140,10 @@ class TextSearch:
 
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
         """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
-        lengths, places = self.grams.length_of(sink.numbers), self.grams.places[sink.numbers].astype(np.int64)
-        positions, same = sink.positions.astype(np.int64), list[Bools]()
-        for tape, row in zip(tapes, rows.tolist(), strict=True):
-            hits = slice(sink.begins[row], sink.begins[row + 1])
-            same.append(self._vocabulary.same(tape, positions[hits], lengths[hits], self._numbers, places[hits]))
-        return np.concatenate(same)
+        tokens, hits = np.frombuffer(sink.counted, np.int64)[rows], np.diff(sink.begins)[rows]
+        firsts = sink.positions.astype(np.int64) + np.repeat(np.cumsum(tokens) - tokens, hits)  # in all tapes, end to end
+        return self._vocabulary.same(b"".join(tapes), firsts, self.grams.length_of(sink.numbers), self._numbers,
+                                     self.grams.places[sink.numbers].astype(np.int64))
 
 
 class IdSearch:

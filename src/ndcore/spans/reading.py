@@ -9,12 +9,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._batch import Batch
 from ndcore._repeats import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.spans.token_places import find_own_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
-from ndcore.text.inputs import as_bytes, take
+from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
@@ -89,7 +90,7 @@ class TextReading:
 
     def checksums(self, piece: tuple[Ints, Sequence[Text]]) -> UInt32s:
         """Return checksums of texts; see `TokenReading`."""
-        return np.fromiter((crc32(as_bytes(text)) for text in piece[1]), np.uint32, len(piece[1]))
+        return np.array(Batch(piece[1]).hashed(crc32), np.uint32)
 
     def symbols(self, piece: tuple[Ints, Sequence[Text]], secret: int) -> Symbols:
         """Return values of tokens; see `TokenReading`."""

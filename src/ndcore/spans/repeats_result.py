@@ -22,8 +22,6 @@ from ndcore.text.shingling import Shingling
 
 Copies = Literal["one", "none"]
 
-HERE, THERE = ("start", "end"), ("source_start", "source_end")
-
 
 class Repeats:
     """The repeated passages of a collection of n documents.
@@ -105,22 +103,23 @@ class Repeats:
     @cached_property
     def columns(self) -> dict[str, Ints]:
         """The columns of `rows` as arrays, by their names. Texts with rows or sources are read once more."""
-        lengths = self.ends - self.starts
-        return {"document": self.documents, "start": self.starts, "end": self.ends,
-                **self._placed(HERE, (self.documents, self.starts, self.ends)),
-                "source": self.sources, "source_start": self.source_starts, "source_end": self.source_starts + lengths,
-                **self._placed(THERE, (self.sources, self.source_starts, self.source_starts + lengths)),
+        source_ends = self.source_starts + self.ends - self.starts
+        here, there = self._place_rows(source_ends)
+        return {"document": self.documents, "start": self.starts, "end": self.ends, **here,
+                "source": self.sources, "source_start": self.source_starts, "source_end": source_ends, **there,
                 "copies": self.copies}
 
-    def _placed(self, names: tuple[str, str], ranges: Ranges) -> dict[str, Ints]:
-        """Find the characters and bytes of ranges, in any order, as columns of these names; none of a callable unit."""
+    def _place_rows(self, source_ends: Ints) -> tuple[dict[str, Ints], dict[str, Ints]]:
+        """Find the characters and bytes of rows, and of their sources, as columns; none of a callable unit."""
         if self._reading is None or callable(self._reading.shingling.unit):
-            return {}
+            return {}, {}
+        documents = np.concatenate([self.documents, self.sources])
+        ranges = (documents, np.concatenate([self.starts, self.source_starts]), np.concatenate([self.ends, source_ends]))
         wanted = np.zeros(sum(self._reading.counts), np.bool_)
-        wanted[ranges[0]] = True
-        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
-        keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
-        return dict(zip(keys, placed, strict=True))
+        wanted[documents] = True
+        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)._asdict()
+        return ({name: column[: len(self)] for name, column in placed.items()},
+                {f"source_{name}": column[len(self) :] for name, column in placed.items()})
 
     def cuts(self, copies: Copies = "one") -> Ranges:
         """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
