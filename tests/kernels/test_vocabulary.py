@@ -79,6 +79,8 @@ def test_tapes_are_numbered_end_to_end():
     assert Vocabulary().number(b"".join(tapes), ends, np.array([0, 2, 2, 3, 4]), firsts, lasts).tolist() == [0, 0, 1, 2]
     with pytest.raises(ValueError, match="tape 3 of 9 bytes is cut, or has fewer than 2 tokens"):
         Vocabulary().number(b"".join(tapes), ends, np.array([0, 2, 2, 3, 4]), firsts, np.array([1, 3, 2, 2]))
-    for some, bounds in ((ends[:-1], [0, 2, 2, 3, 4]), (ends, [0, 2, 2, 3, 5]), (ends + 1, [0, 2, 2, 3, 4]), (ends[:0], [0])):
+    for some, bounds in (
+        (ends[:-1], [0, 2, 2, 3, 4]), (ends, [0, 2, 2, 3, 5]), (ends + 1, [0, 2, 2, 3, 4]), (ends[:0], [0]),
+    ):
         with pytest.raises(ValueError, match="do not cut"):
             Vocabulary().number(b"".join(tapes), some, np.array(bounds), firsts, lasts)

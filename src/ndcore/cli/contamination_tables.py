@@ -109,18 +109,18 @@ def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, parts: Ints,
     if searched.fields is not None:
         columns += [Column("item_field", "string"), Column("item_part", "integer")]
 
+    names, numbers = None if searched.fields is None else searched.fields.fields, _number_parts(searched)
+
     def blocks() -> Iterator[list[list[Any]]]:
         for start in range(0, len(parts), ROWS):
             some = slice(start, start + ROWS)
+            own = parts[some]
             named: list[list[Any]] = []
-            if searched.fields is not None:
-                names = searched.fields.fields
-                named = [[names[field] for field in searched.parts.field[parts[some]].tolist()], numbers[parts[some]].tolist()]
+            if names is not None:
+                named = [[names[field] for field in searched.parts.field[own].tolist()], numbers[own].tolist()]
             yield [*corpus.values(ranges[0][some]), *(column[some].tolist() for column in here.values()),
-                   *asked.values(searched.parts.item[parts[some]]), *(column[some].tolist() for column in of_items.values()),
-                   *named]
+                   *asked.values(searched.parts.item[own]), *(column[some].tolist() for column in of_items.values()), *named]
 
-    numbers = _number_parts(searched)
     return Table(columns, Blocks(blocks()))
 
 

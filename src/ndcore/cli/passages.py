@@ -60,7 +60,7 @@ def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned
     texts = zip(cleaned.cut.tolist(), cleaned.texts, strict=True)
 
     def text_of(position: int) -> Text:
-        """Return the text of a document that lost something; `write_lines` asks in ascending order, and not for empty ones."""
+        """Return the text of a document that lost something; `write_lines` asks in ascending order."""
         return next(text for at, text in texts if at == position)
 
     return write_lines(file, documents, wanted, None, report, Edited(field, cut, text_of))

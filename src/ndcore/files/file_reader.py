@@ -115,7 +115,8 @@ def count_lines(source: Source, start: int, stop: int) -> int:
 
 
 def read_spans(source: Source, starts: Ints, ends: Ints) -> Iterator[tuple[slice, bytes]]:
-    """Yield ascending spans of a decompressed file in groups of about 1 MiB: (which of them, the bytes from the first to the last).
+    """Yield ascending spans of a decompressed file, about 1 MiB at a time: which of them, and the bytes from the first to
+    the last.
 
     Raises
     ------

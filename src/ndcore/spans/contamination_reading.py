@@ -104,8 +104,8 @@ class TextSearch:
             work = partial(_symbols, self._secret)
             for symbols, begins, tapes in map_pieces(work, pieces(items, threads=thread_count(threads)), threads):
                 parts.append((symbols, begins))
-                each = np.arange(len(tapes) + 1)
-                numbered.append(self._vocabulary.number(*join_tapes(tapes), each, np.zeros(len(tapes), np.int64), np.diff(begins)))
+                firsts, each = np.zeros(len(tapes), np.int64), np.arange(len(tapes) + 1)
+                numbered.append(self._vocabulary.number(*join_tapes(tapes), each, firsts, np.diff(begins)))
             symbols, self.offsets = joined_samples(parts)
             self._numbers = np.concatenate([np.empty(0, np.uint32), *numbered])
             if _differ(symbols, self._numbers, len(self._vocabulary)):

@@ -32,8 +32,8 @@ def cut_texts(
 
     Text k has the ranges bounds[k] to bounds[k + 1] − 1, ascending and apart. The pieces are in order, and none is empty.
     Blanks are white space of ASCII, in str and in bytes; those that are tokens stay, and so does a character that another
-    token shares (see `place_texts`). whole: bytes are cut at whole characters too, as a str is; otherwise tokens of unit byte
-    are cut at any byte. folding: the tokens are of the folded texts.
+    token shares (see `place_texts`). whole: bytes are cut at whole characters too, as a str is; otherwise tokens of unit
+    byte are cut at any byte. folding: the tokens are of the folded texts.
     """
     left: list[list[Text]] = [[text] if text else [] for text in texts]
     some = np.flatnonzero(np.diff(bounds))
@@ -61,11 +61,13 @@ def _in_own_units(texts: Sequence[Text], bounds: Ints, placed: TokenPlaces) -> t
     return (np.where(of_str, placed.start_char, placed.start_byte), np.where(of_str, placed.end_char, placed.end_byte))
 
 
-def find_cut_spans(texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints) -> tuple[Ints, Ints]:
+def find_cut_spans(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints
+) -> tuple[Ints, Ints]:
     """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans `cut_texts` removes.
 
-    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. Where one follows another without a
-    token between them, the first goes up to it. A range is empty where nothing is cut. Of bytes the whole characters are
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. Where one follows another without
+    a token between them, the first goes up to it. A range is empty where nothing is cut. Of bytes the whole characters are
     listed.
     """
     n, rows = len(firsts), np.repeat(np.arange(len(texts)), np.diff(bounds))
@@ -148,7 +150,8 @@ def find_corpus_spans(
 
 
 def _cut_piece(
-    whole: bool, folding: Folding | None, texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints
+    whole: bool, folding: Folding | None, texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints,
+    lasts: Ints,
 ) -> list[tuple[bool, list[Text]]]:
     """Tell of each text whether it is a str, and what `cut_texts` leaves of it."""
     pieces = cut_texts(texts, shingling, bounds, firsts, lasts, whole, folding)
@@ -189,7 +192,8 @@ def _refuse_missing(missing: Bools) -> Iterator[Any]:
 
 
 def _map_pieces(
-    work: Work[Kind], pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None
+    work: Work[Kind], pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges,
+    threads: int | None,
 ) -> Iterator[Kind]:
     """Apply `work` to texts in pieces (positions, texts), with the ranges of their tokens; yield the results in order."""
     if callable(shingling.unit):
@@ -206,5 +210,6 @@ def _map_piece(work: Work[Kind], shingling: Shingling, ranges: Ranges, piece: tu
     try:
         return work(texts, shingling, bounds, firsts, lasts)
     except MissingToken as error:
-        raise ValueError(f"document {positions[error.text]} has no token {lasts[bounds[error.text + 1] - 1] - 1}, which is to "
-                         "be cut: its text is not the one that was looked through") from error
+        last = lasts[bounds[error.text + 1] - 1] - 1
+        raise ValueError(f"document {positions[error.text]} has no token {last}, which is to be cut: its text is not the "
+                         "one that was looked through") from error

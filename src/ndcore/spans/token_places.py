@@ -53,10 +53,10 @@ def place_texts(
     """Find the places of the tokens firsts[i] to lasts[i] − 1 of texts, for all i, without characters that others share.
 
     Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Bytes of one character share it, and with
-    normalize="NFKC" or "scan" other tokens may. A range that has a part of a character only is empty. Characters of bytes are
-    code points, and each byte outside well-formed UTF-8 counts as one. whole: bytes of tokens of unit byte are those of whole
-    characters, as in a str. folding: the tokens are of the folded texts; a place has all of the character references and
-    letters that its first and its last character come from.
+    normalize="NFKC" or "scan" other tokens may. A range that has a part of a character only is empty. Characters of bytes
+    are code points, and each byte outside well-formed UTF-8 counts as one. whole: bytes of tokens of unit byte are those of
+    whole characters, as in a str. folding: the tokens are of the folded texts; a place has all of the character references
+    and letters that its first and its last character come from.
 
     O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
     ValueError for a callable unit; MissingToken, an IndexError, for a token that is not there.
@@ -113,9 +113,10 @@ def _list_points(text: str) -> NDArray[np.uint32]:
 def _place_bytes(
     texts: Sequence[Text], batch: Batch, shingling: Shingling, rows: Ints, ranges: Spans, whole: Bools
 ) -> Spans:
-    """Find the bytes of texts where ranges of tokens begin and end, as `place_texts`. rows: the text of each range, ascending.
+    """Find the bytes of texts where ranges of tokens begin and end, as `place_texts`.
 
-    whole: whether tokens of unit byte that are in one character of UTF-8 share it, as in a str; for each text.
+    rows: the text of each range, ascending. whole: for each text, whether tokens of unit byte that are in one character of
+    UTF-8 share it, as in a str.
     """
     if shingling.unit != "byte" and shingling.reads_bytes and not shingling.stop_words:
         return _find_bytes(batch, kernel_unit(shingling.unit, shingling.normalize), rows, ranges)
