@@ -54,9 +54,9 @@ def place_texts(
 
     Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Bytes of one character share it, and with
     normalize="NFKC" or "scan" other tokens may. A range that has a part of a character only is empty. Characters of bytes
-    are code points, and each byte outside well-formed UTF-8 counts as one. whole: bytes of tokens of unit byte are those of
-    whole characters, as in a str. folding: the tokens are of the folded texts; a place has all of the character references
-    and letters that its first and its last character come from.
+    are code points, and each byte outside well-formed UTF-8 counts as one. whole: tokens of unit byte
+    have the bytes of whole characters, as in a str. folding: the tokens are of the folded texts; a place has all of the
+    character references and letters that its first and its last character come from.
 
     O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
     ValueError for a callable unit; MissingToken, an IndexError, for a token that is not there.
