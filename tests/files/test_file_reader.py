@@ -28,7 +28,7 @@ def test_spans_are_read_with_what_is_between(
     data = b'{"text": "a"}\n' + rng.randbytes(300_000)
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     monkeypatch.setattr(file_reader, "_BUFFER", most)
-    bounds = np.array(sorted(rng.sample(range(200), 100)) + [100_000, 290_000, 290_000, len(data)])
+    bounds = np.array([*sorted(rng.sample(range(200), 100)), 100_000, 290_000, 290_000, len(data)])
     starts, ends = bounds[::2], bounds[1::2]
     found = []
     for which, part in file_reader.read_spans(source_of(tmp_path / name), starts, ends):
