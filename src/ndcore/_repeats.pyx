@@ -450,37 +450,46 @@ cdef class Vocabulary:
             memcpy(&pool[0], &self.pool[0], self.how.used)
             self.pool, self.how.pool = pool, &pool[0]
 
-    def number(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,
-               const int64_t[::1] lasts not None):
-        """Number the tokens firsts[i] to lasts[i] − 1 of a tape, for all i, end to end; uint32.
+    def number(self, const uint8_t[::1] tapes not None, const int64_t[::1] ends not None, const int64_t[::1] bounds not None,
+               const int64_t[::1] firsts not None, const int64_t[::1] lasts not None):
+        """Number the tokens firsts[k] to lasts[k] − 1 of a tape, for all k, end to end; uint32.
 
-        The tape has each token's length as u64 big-endian, then the token. The ranges ascend and do not overlap. ValueError
-        for other ranges, or a tape that is cut.
+        Tape i is tapes[ends[i] : ends[i + 1]], and has the ranges bounds[i] to bounds[i + 1] − 1, which ascend and do not
+        overlap. A tape has each token's length as u64 big-endian, then the token. ValueError for other ranges, or a tape that
+        is cut.
         """
-        cdef size_t i, n = firsts.shape[0], total = 0, size = tape.shape[0], wanted
-        cdef uint64_t token = 0, begin, end
-        cdef int64_t before = 0
+        cdef size_t i, k, n = <size_t> max(ends.shape[0], 1) - 1, total = 0, wanted
+        cdef uint64_t token, begin, end
+        cdef int64_t before
+        cdef const uint8_t *data = &tapes[0] if tapes.shape[0] else NULL
         cdef const uint8_t *at
         if firsts.shape[0] != lasts.shape[0]:
             raise ValueError(f"{firsts.shape[0]} ranges begin and {lasts.shape[0]} end")
+        if not _bounds.cut(ends, n, tapes.shape[0]) or not _bounds.cut(bounds, n, firsts.shape[0]):
+            raise ValueError(f"{ends.shape[0]} ends and {bounds.shape[0]} bounds do not cut tapes of {tapes.shape[0]} bytes and "
+                             f"{firsts.shape[0]} ranges into {n}")
         for i in range(n):
-            if not before <= firsts[i] <= lasts[i]:
-                raise ValueError(f"tokens {firsts[i]} to {lasts[i]} do not follow on those before {before}")
-            before, total = lasts[i], total + <size_t> (lasts[i] - firsts[i])
-        if <size_t> before > _cut(tape, NULL):
-            raise ValueError(f"the tape of {size} bytes is cut, or has fewer than {before} tokens")
-        self._reserve(total, size)
+            before = 0
+            for k in range(<size_t> bounds[i], <size_t> bounds[i + 1]):
+                if not before <= firsts[k] <= lasts[k]:
+                    raise ValueError(f"tokens {firsts[k]} to {lasts[k]} of tape {i} do not follow on those before {before}")
+                before, total = lasts[k], total + <size_t> (lasts[k] - firsts[k])
+            if <size_t> before > _cut(tapes[ends[i] : ends[i + 1]], NULL):
+                raise ValueError(f"tape {i} of {ends[i + 1] - ends[i]} bytes is cut, or has fewer than {before} tokens")
+        self._reserve(total, tapes.shape[0])
         cdef uint32_t[::1] out = np.empty(total + 1, np.uint32)
-        total, at = 0, &tape[0] if size else NULL
+        total = 0
         with nogil:
             for i in range(n):
-                begin, end = <uint64_t> firsts[i], <uint64_t> lasts[i]
-                while token < end:
-                    check_signals()
-                    wanted = min(token + STRIDE, end)
-                    at = nd_vocabulary_number(&self.how, at, &token, begin, wanted, &out[total])
-                    total += wanted - begin if wanted > begin else 0
-                    begin = max(begin, wanted)
+                token, at = 0, data + ends[i] if data != NULL else NULL
+                for k in range(<size_t> bounds[i], <size_t> bounds[i + 1]):
+                    begin, end = <uint64_t> firsts[k], <uint64_t> lasts[k]
+                    while token < end:
+                        check_signals()
+                        wanted = min(token + STRIDE, end)
+                        at = nd_vocabulary_number(&self.how, at, &token, begin, wanted, &out[total])
+                        total += wanted - begin if wanted > begin else 0
+                        begin = max(begin, wanted)
         return np.asarray(out)[:total]
 
     def same(self, const uint8_t[::1] tape not None, const int64_t[::1] firsts not None,

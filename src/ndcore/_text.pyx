@@ -9,7 +9,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from ndcore cimport _cpu
+from ndcore cimport _bounds, _cpu
+from ndcore._batch cimport Batch
 from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport STRIDE, check_signals
 
@@ -36,7 +37,7 @@ cdef extern from "units.h" nogil:
 
 cdef extern from "places.h" nogil:
     ctypedef struct nd_places:
-        size_t at
+        pass
     void nd_places_open(
         nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size, const int64_t *tokens,
         size_t n)
@@ -80,7 +81,6 @@ PLACED = {
 SEPARATOR, IGNORABLE, MARK = ND_KIND_SEPARATOR, ND_KIND_IGNORABLE, ND_KIND_MARK
 
 cdef size_t PIECE = 1 << 16
-cdef size_t SMALL = 1 << 15  # bytes of a text that are read in less time than two threads need to pass on the GIL
 cdef size_t LENGTH = 8  # bytes before each token of a tape: its length, big-endian
 
 
@@ -107,76 +107,75 @@ def kinds(const uint32_t[::1] points):
     return np.asarray(out)
 
 
-def places(bytes data not None, str unit not None, const int64_t[::1] tokens not None):
-    """Find where tokens begin and end in UTF-8, in bytes: (begins, ends), int64.
+def places(Batch batch not None, str unit not None, const int64_t[::1] bounds not None, const int64_t[::1] tokens not None):
+    """Find where tokens of documents begin and end in UTF-8, in bytes: (begins, ends), int64; -1 for one that is not there.
 
-    unit: one of PLACED. tokens: numbers of tokens, in any order. IndexError for one that is not there.
+    unit: one of PLACED. tokens[bounds[i] : bounds[i + 1]] are numbers of tokens of document i, strictly ascending.
     """
     cdef nd_text_table table
     cdef nd_places found
     cdef size_t i, at, n = tokens.shape[0]
-    cdef const uint8_t *text = data
-    cdef size_t size = len(data)
-    cdef int64_t[::1] wanted = distinct(tokens)
-    cdef size_t count = wanted.shape[0]
-    cdef int64_t[::1] starts = np.empty(count, np.int64), stops = np.empty(count, np.int64)
-    cdef int64_t[::1] begins = np.empty(n, np.int64), ends = np.empty(n, np.int64)
     cdef nd_unit kind = PLACED[unit]
-    if n:
-        if wanted[0] < 0:
-            raise IndexError(f"token {wanted[0]} is not in a text")
+    check_ascending("tokens", batch, bounds, tokens, True)
+    cdef int64_t[::1] begins = np.full(n + 1, -1, np.int64), ends = np.full(n + 1, -1, np.int64)
+    with nogil:
         nd_text_table_init(&table, 0)  # the values of the symbols are of no interest
-        nd_places_open(&found, kind, &table, text, size, &wanted[0], count)
-        if size > SMALL:
-            with nogil:
-                find(&found, text, &starts[0], &stops[0])
-        else:
-            find(&found, text, &starts[0], &stops[0])
-        if found.at < count:
-            raise IndexError(f"token {wanted[found.at]} is not in a text of {size} bytes")
-        for i in range(n):
-            at = rank(wanted, tokens[i])
-            begins[i], ends[i] = starts[at], stops[at]
-    return np.asarray(begins), np.asarray(ends)
+        for i in range(batch.count):
+            at = <size_t> bounds[i]
+            if bounds[i + 1] > bounds[i]:
+                nd_places_open(
+                    &found, kind, &table, batch.texts[i], batch.sizes[i], &tokens[at], <size_t> bounds[i + 1] - at)
+                while nd_places_next(&found, batch.texts[i], &begins[at], &ends[at]):
+                    check_signals()
+    return np.asarray(begins)[:n], np.asarray(ends)[:n]
 
 
-cdef int find(nd_places *places, const uint8_t *text, int64_t *begins, int64_t *ends) except -1 nogil:
-    """Read a text until all wanted tokens are found, or it ends."""
-    while nd_places_next(places, text, begins, ends):
-        check_signals()
-    return 0
+def characters(Batch batch not None, const int64_t[::1] bounds not None, const int64_t[::1] offsets not None,
+               const uint8_t[::1] surrogates not None):
+    """Count the characters that begin before each offset in the UTF-8 of documents; int64.
 
-
-def characters(bytes data not None, const int64_t[::1] offsets not None, bint surrogates):
-    """Count the characters that begin before each offset of UTF-8; int64.
-
-    surrogates: the bytes are those of a str, with surrogates in three bytes each. Otherwise each byte that is in no
-    well-formed sequence counts as a character. IndexError for an offset outside.
+    offsets[bounds[i] : bounds[i + 1]] are of document i, ascending. surrogates[i]: whether it is a str, with surrogates in
+    three bytes each. Otherwise each byte that is in no well-formed sequence counts as a character. IndexError for an offset
+    outside.
     """
-    cdef const uint8_t *text = data
-    cdef size_t size = len(data), i, n = offsets.shape[0]
-    cdef int64_t[::1] ordered = distinct(offsets), out = np.empty(n, np.int64)
-    cdef int64_t[::1] counts = np.empty(ordered.shape[0], np.int64)
-    if n and not 0 <= ordered[0] <= ordered[ordered.shape[0] - 1] <= <int64_t> size:
-        raise IndexError(f"offsets {ordered[0]} to {ordered[ordered.shape[0] - 1]} are not all in {size} bytes")
-    if size > SMALL:
-        with nogil:
-            count_characters(text, size, ordered, surrogates, counts)
-    else:
-        count_characters(text, size, ordered, surrogates, counts)
-    for i in range(n):
-        out[i] = counts[rank(ordered, offsets[i])]
-    return np.asarray(out)
+    cdef size_t i, n = offsets.shape[0]
+    cdef int64_t[::1] counts = np.empty(n + 1, np.int64)
+    if <size_t> surrogates.shape[0] != batch.count:
+        raise ValueError(f"{surrogates.shape[0]} flags are not of {batch.count} documents")
+    check_ascending("offsets", batch, bounds, offsets, False)
+    for i in range(batch.count):
+        if bounds[i + 1] > bounds[i] and offsets[bounds[i + 1] - 1] > <int64_t> batch.sizes[i]:
+            raise IndexError(f"offset {offsets[bounds[i + 1] - 1]} is not in {batch.sizes[i]} bytes")
+    with nogil:
+        for i in range(batch.count):
+            check_signals()
+            count_characters(batch.texts[i], batch.sizes[i], &offsets[0] + bounds[i] if n else NULL,
+                             <size_t> (bounds[i + 1] - bounds[i]), surrogates[i] != 0, &counts[0] + bounds[i])
+    return np.asarray(counts)[:n]
+
+
+cdef check_ascending(str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values, bint strictly):
+    """Raise ValueError unless bounds cut values into one part for each document, each ascending from 0 or more."""
+    cdef size_t i
+    cdef int64_t k, least
+    if not _bounds.cut(bounds, batch.count, <size_t> values.shape[0]):
+        raise ValueError(f"{bounds.shape[0]} bounds do not cut {values.shape[0]} {name} into {batch.count} documents")
+    for i in range(batch.count):
+        least = 0
+        for k in range(bounds[i], bounds[i + 1]):
+            if values[k] < least:
+                raise ValueError(f"{name} of document {i} do not ascend from 0: {values[k]} is below {least}")
+            least = values[k] + strictly
 
 
 cdef void count_characters(
-    const uint8_t *text, size_t size, const int64_t[::1] offsets, bint surrogates, int64_t[::1] counts
+    const uint8_t *text, size_t size, const int64_t *offsets, size_t n, bint surrogates, int64_t *counts
 ) noexcept nogil:
     """Count the characters that begin before each of ascending offsets."""
     cdef size_t i, j, at = 0, end
     cdef int64_t count = 0
     cdef uint32_t point
-    for i in range(<size_t> offsets.shape[0]):
+    for i in range(n):
         end = <size_t> offsets[i]
         if surrogates:
             for j in range(at, end):
@@ -186,23 +185,6 @@ cdef void count_characters(
             at += max(1, nd_utf8_decode(text + at, text + size, &point))
             count += 1
         counts[i] = count
-
-
-cdef object distinct(const int64_t[::1] values):
-    """Return the distinct ones of values, ascending. There are few, and np.unique would pass on the GIL."""
-    return np.array(sorted({value for value in values}), np.int64)
-
-
-cdef size_t rank(const int64_t[::1] ordered, int64_t value) noexcept nogil:
-    """Return where a value is among ordered ones, all distinct; it is there."""
-    cdef size_t low = 0, high = ordered.shape[0], middle
-    while high - low > 1:
-        middle = low + (high - low) // 2
-        if ordered[middle] <= value:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def is_boundary(point: int) -> bool:

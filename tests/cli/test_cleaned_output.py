@@ -27,7 +27,7 @@ def documents(tmp_path: Path) -> FileDocuments:
 
 
 def test_only_what_was_cut_changes(documents):
-    cleaned = module.Cleaned(iter(["cut", "not asked for", "", "also\nthis"]), np.array([0, 2, 3]), np.array([2]))
+    cleaned = module.Cleaned(np.array([0, 2, 3]), iter(["cut", "", "also\nthis"]), np.array([2]))
     file = io.BytesIO()
     assert module.write_cleaned(file, documents, "text", cleaned, lambda *_: None) == 0
     assert [json.loads(line) for line in file.getvalue().splitlines()] == [
@@ -41,7 +41,7 @@ def test_all_but_the_text_of_a_record_stays(tmp_path, name, value):
     path.write_text(f"[{record}]\n" if name == "in.json" else f"{record}\n")
     made = FileDocuments([str(path)])
     made.scan()
-    cleaned = module.Cleaned(iter(["cut"]), np.array([0]), np.zeros(0, np.int64))
+    cleaned = module.Cleaned(np.array([0]), iter(["cut"]), np.zeros(0, np.int64))
     file = io.BytesIO()
     module.write_cleaned(file, made, "text", cleaned, lambda *_: None)
     assert file.getvalue().decode() == f'{{ "text": "old",  "x": {value}, "text" : "cut" }}\n'

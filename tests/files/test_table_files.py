@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import ndcore as nd
 from ndcore.files import table_files
 from ndcore.files.errors import UsageError
 from ndcore.files.records import ANNOTATION_COLUMNS
-from ndcore.files.table_files import Column, Table, TableFile
+from ndcore.files.table_files import Blocks, Column, Table, TableFile
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -278,6 +280,22 @@ def test_awkward_values_in_batches(tmp_path: Path, suffix: str, monkeypatch: pyt
     assert found[1]["t"] in (True, "true") and found[2]["t"] in (False, "false")
     assert found[1]["d"] in (day, "2024-02-29T03:02:03.004000Z") and found[0]["d"] in (None, "")
     assert list(tmp_path.iterdir()) == [tmp_path / f"t{suffix}"]
+
+
+def test_rows_in_blocks_become_the_same_lines() -> None:
+    columns = [Column("id", "id"), Column("50 % é", "integer"), Column("x", "number"), Column("d", "time")]
+    day = datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)
+    for first in ("\ud800 é", "plain é"):
+        rows = [(first, 2**70, 0.1, day), (7, None, None, None), ('é, "x"\n', -1, 1e300, day), ("7", 0, 2, None)]
+        lines, blocks = io.BytesIO(), io.BytesIO()
+        assert table_files.write_json_lines(lines, Table(columns, iter(rows))) == 4
+        parts = [list(zip(*part, strict=True)) for part in (rows[:1], rows[1:])]
+        assert table_files.write_json_lines(blocks, Table(columns, Blocks([*parts, [[], [], [], []]]))) == 4
+        assert blocks.getvalue() == lines.getvalue()
+        assert [list(json.loads(line).values()) for line in lines.getvalue().splitlines()] == [
+            [*row[:3], row[3] and "2024-02-29T00:00:00Z"] for row in rows]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        table_files.write_json_lines(io.BytesIO(), Table(columns[2:3], Blocks([[[1.0, math.nan]]])))
 
 
 def test_ids_are_numbers_where_all_are(tmp_path: Path) -> None:

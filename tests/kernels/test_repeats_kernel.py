@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore import _repeats
+from ndcore._batch import Batch
 from ndcore._rabin import random_irreducible
 from ndcore._text import characters, places
 
@@ -115,25 +116,43 @@ def test_what_runs_and_rows_refuse():
 
 
 def test_places_that_are_not_in_a_text_are_refused():
-    with pytest.raises(IndexError, match="token 2 is not in a text of 3 bytes"):
-        places(b"a b", "word", np.array([0, 2]))
-    with pytest.raises(IndexError, match="token -1 is not in a text"):
-        places(b"a b", "word", np.array([1, -1]))
+    batch, three = Batch([b"a b", b"c"]), np.array([0, 2, 3])
+    begins, ends = places(batch, "word", three, np.array([0, 2, 0]))
+    assert begins.tolist() == [0, -1, 0]
+    assert ends.tolist() == [1, -1, 1]
+    for wrong in ([-1, 0, 0], [1, 1, 0], [1, 0, 0]):
+        with pytest.raises(ValueError, match="tokens of document 0 do not ascend"):
+            places(batch, "word", three, np.array(wrong))
+    for bounds in ([0, 2], [0, 2, 4], [0, 2, 1], [-1, 2, 3]):
+        with pytest.raises(ValueError, match="bounds do not cut 3 tokens into 2 documents"):
+            places(batch, "word", np.array(bounds), np.array([0, 1, 0]))
     with pytest.raises(KeyError):
-        places(b"a b", "byte", np.array([0]))
-    with pytest.raises(IndexError, match="offsets 1 to 4 are not all in 3 bytes"):
-        characters(b"a b", np.array([1, 4]), False)
-    with pytest.raises(IndexError, match="offsets -1 to 2 are not all in 3 bytes"):
-        characters(b"a b", np.array([2, -1]), False)
-    assert characters("aé中".encode(), np.array([0, 1, 2, 3, 4, 6]), True).tolist() == [0, 1, 2, 2, 3, 3]
+        places(batch, "byte", three, np.array([0, 1, 0]))
 
 
-@pytest.mark.parametrize("text", ["a éé, b русский c", "a éé, b русский c " * 5000])  # read with the GIL, and without
-def test_places_are_in_the_order_of_tokens(text):
-    data, count = text.encode(), len(text.split())
-    tokens = np.array([3, 0, count - 1, 3, 1])
-    begins, ends = places(data, "word", tokens)
-    assert [data[begin:end].decode() for begin, end in zip(begins, ends, strict=True)] == [
-        text.split()[token].strip(",") for token in tokens]
-    for of_str in (True, False):
-        assert characters(data, begins, of_str).tolist() == [len(data[:begin].decode()) for begin in begins]
+def test_characters_before_offsets():
+    batch, bounds, of_str = Batch(["aé中", b"a\xff\xc3\xa9"]), np.array([0, 6, 10]), np.array([1, 0], np.uint8)
+    assert characters(batch, bounds, np.array([0, 1, 2, 3, 4, 6, 0, 1, 2, 4]), of_str).tolist() == [
+        0, 1, 2, 2, 3, 3, 0, 1, 2, 3]
+    with pytest.raises(IndexError, match="offset 7 is not in 6 bytes"):
+        characters(batch, np.array([0, 1, 1]), np.array([7]), of_str)
+    for wrong in ([-1, 2], [2, 1]):
+        with pytest.raises(ValueError, match="offsets of document 0 do not ascend"):
+            characters(batch, np.array([0, 2, 2]), np.array(wrong), of_str)
+    with pytest.raises(ValueError, match="1 flags are not of 2 documents"):
+        characters(batch, bounds, np.zeros(10, np.int64), of_str[:1])
+
+
+@pytest.mark.parametrize("repeats", [1, 5000])
+def test_places_are_those_of_the_words(repeats):
+    texts = ["a éé, b русский c " * repeats, "", b"b, \xff a", "é"]
+    count = 5 * repeats
+    bounds, tokens = np.array([0, 4, 4, 6, 7]), np.array([0, 1, 3, count - 1, 0, 1, 0])
+    begins, ends = places(Batch(texts), "word", bounds, tokens)
+    data = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    found = [data[row][begin:end].decode() for row, begin, end in zip([0, 0, 0, 0, 2, 2, 3], begins, ends, strict=True)]
+    assert found == ["a", "éé", "русский", "c", "b", "a", "é"]
+    for flags in ([0] * 4, [1, 1, 0, 1]):
+        counts = characters(Batch(texts), bounds, begins, np.array(flags, np.uint8))
+        assert counts.tolist()[:4] == [len(data[0][:begin].decode()) for begin in begins[:4]]
+        assert counts.tolist()[4:] == [0, 5, 0]

@@ -16,13 +16,19 @@ def tape(*words: bytes) -> bytes:
     return b"".join(len(word).to_bytes(8, "big") + word for word in words)
 
 
+def number(vocabulary: Vocabulary, data: bytes, firsts: list[int], lasts: list[int]) -> np.ndarray:
+    """Number the tokens of ranges of one tape."""
+    return vocabulary.number(data, np.array([0, len(data)]), np.array([0, len(firsts)]), np.array(firsts, np.int64),
+                             np.array(lasts, np.int64))
+
+
 @given(st.lists(st.tuples(words, words), max_size=12), st.randoms(use_true_random=False))
 @settings(max_examples=200)
 def test_ranges_of_equal_tokens(pairs, rng):
     """Compare ranges that go on from each other, overlap, repeat or are apart; what is expected of a token stands twice."""
     document, known = [a for a, _ in pairs], [b for _, b in pairs] * 2
     vocabulary = Vocabulary()
-    numbers = vocabulary.number(tape(*known), np.zeros(1, np.int64), np.array([len(known)], np.int64))
+    numbers = number(vocabulary, tape(*known), [0], [len(known)])
     ranges = []
     for _ in range(12):
         first = rng.randint(0, len(document))
@@ -36,7 +42,7 @@ def test_ranges_of_equal_tokens(pairs, rng):
     "first, count, place", [(-1, 1, 0), (0, -1, 0), (2, 1, 0), (0, 3, 0), (3, 0, 0), (0, 1, -1), (0, 2, 1)])
 def test_ranges_outside_are_refused(first, count, place):
     vocabulary = Vocabulary()
-    numbers = vocabulary.number(tape(b"a", b"b"), np.zeros(1, np.int64), np.array([2], np.int64))
+    numbers = number(vocabulary, tape(b"a", b"b"), [0], [2])
     firsts, counts, places = (np.array([value], np.int64) for value in (first, count, place))
     with pytest.raises(ValueError, match=f"{count} tokens from {first} on and numbers from {place} on: the tape has 2"):
         vocabulary.same(tape(b"a", b"b"), firsts, counts, numbers, places)
@@ -49,11 +55,11 @@ def test_tokens_have_equal_numbers_exactly_for_equal_bytes():
     known: dict[bytes, int] = {}
     expected = [known.setdefault(word, len(known)) for word in words]
     vocabulary = Vocabulary()
-    found = [vocabulary.number(tape(*words[i : i + 700]), np.array([0]), np.array([min(700, 6000 - i)]))
+    found = [number(vocabulary, tape(*words[i : i + 700]), [0], [min(700, 6000 - i)])
              for i in range(0, 6000, 700)]
     assert np.concatenate(found).tolist() == expected
     assert len(vocabulary) == len(known)
-    again = vocabulary.number(tape(words[0], b"passed over", b"", words[1]), np.array([0, 3]), np.array([1, 4]))
+    again = number(vocabulary, tape(words[0], b"passed over", b"", words[1]), [0, 3], [1, 4])
     assert again.tolist() == expected[:2]
 
 
@@ -63,4 +69,18 @@ def test_tokens_have_equal_numbers_exactly_for_equal_bytes():
 ])
 def test_ranges_that_are_not_of_a_tape_are_refused(data, firsts, lasts):
     with pytest.raises(ValueError, match=r"tape|ranges|follow"):
-        Vocabulary().number(data, np.array(firsts, np.int64), np.array(lasts, np.int64))
+        number(Vocabulary(), data, firsts, lasts)
+
+
+def test_tapes_are_numbered_end_to_end():
+    tapes = [tape(b"a", b"b", b"a"), tape(), tape(b"c", b"b"), tape(b"c")]
+    ends = np.cumsum([0, *map(len, tapes)])
+    firsts, lasts = np.array([0, 2, 1, 0]), np.array([1, 3, 2, 1])
+    assert Vocabulary().number(b"".join(tapes), ends, np.array([0, 2, 2, 3, 4]), firsts, lasts).tolist() == [0, 0, 1, 2]
+    with pytest.raises(ValueError, match="tape 3 of 9 bytes is cut, or has fewer than 2 tokens"):
+        Vocabulary().number(b"".join(tapes), ends, np.array([0, 2, 2, 3, 4]), firsts, np.array([1, 3, 2, 2]))
+    for some, bounds in (
+        (ends[:-1], [0, 2, 2, 3, 4]), (ends, [0, 2, 2, 3, 5]), (ends + 1, [0, 2, 2, 3, 4]), (ends[:0], [0]),
+    ):
+        with pytest.raises(ValueError, match="do not cut"):
+            Vocabulary().number(b"".join(tapes), some, np.array(bounds), firsts, lasts)

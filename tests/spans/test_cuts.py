@@ -13,11 +13,20 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import repeats as reference
-from ndcore.spans.cuts import cut_corpus, cut_text, find_corpus_spans, find_cut_spans, joined
+from ndcore.spans.cuts import cut_corpus, cut_some, cut_texts, find_corpus_spans, find_cut_spans, joined
 from ndcore.spans.repeats_windows import merge_ranges
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()
+
+
+def cut_text(text, shingling, firsts, lasts, whole=False):
+    return cut_texts([text], shingling, np.array([0, len(firsts)]), firsts, lasts, whole)[0]
+
+
+def spans_of(text, shingling, firsts, lasts):
+    found = find_cut_spans([text], shingling, np.array([0, len(firsts)]), firsts, lasts)
+    return list(zip(*(column.tolist() for column in found), strict=True))
 
 
 @pytest.mark.parametrize(("text", "ranges", "pieces"), [
@@ -40,7 +49,7 @@ def test_blanks_are_tokens_of_characters_but_not_in_scanned_text():
     for normalize, left in [("NFKC", [" \n b"]), ("scan", ["b"])]:
         shingling = nd.Shingling("char", normalize=normalize)
         assert cut_text("a \n b", shingling, np.array([0]), np.array([1])) == left
-        assert find_cut_spans("a \n b", shingling, np.array([0]), np.array([1])) == [(0, 5 - len(left[0]))]
+        assert spans_of("a \n b", shingling, np.array([0]), np.array([1])) == [(0, 5 - len(left[0]))]
 
 
 @pytest.mark.parametrize("unit", ["line", "paragraph"])
@@ -91,14 +100,14 @@ def test_spans_are_what_pieces_leave_out():
         bounds = sorted(rng.sample(range(n + 1), rng.randrange(0, min(n, 5)) // 2 * 2))
         firsts, lasts = np.array(bounds[::2], np.int64), np.array(bounds[1::2], np.int64)
         expected = "".join(cut_text(text, WORDS, firsts, lasts))
-        spans = find_cut_spans(text, WORDS, firsts, lasts)
+        spans = spans_of(text, WORDS, firsts, lasts)
         assert left_out(text, spans) == expected
-        assert find_cut_spans(text.encode(), WORDS, firsts, lasts) == spans
+        assert spans_of(text.encode(), WORDS, firsts, lasts) == spans
         places = [found.span() for found in re.finditer(r"[a-z]+|Fluß|é|𝒳y|中|文", text)]
         assert spans == reference.spans(text, places, list(zip(bounds[::2], bounds[1::2], strict=True)))
         firsts, lasts = np.arange(n), np.arange(1, n + 1)  # each token by itself: what is between them goes too
         whole = "".join(cut_text(text, WORDS, firsts[:1], lasts[-1:]))
-        assert left_out(text, find_cut_spans(text, WORDS, firsts, lasts)) == whole
+        assert left_out(text, spans_of(text, WORDS, firsts, lasts)) == whole
 
 
 @settings(max_examples=200, deadline=None)
@@ -110,7 +119,7 @@ def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
     bounds = sorted(data.draw(st.lists(st.integers(0, len(places)), min_size=count, max_size=count, unique=True)))
     pairs = list(pairwise(bounds))[:: data.draw(st.sampled_from([1, 2]))]
     firsts, lasts = np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
-    spans = find_cut_spans(text, shingling, firsts, lasts)
+    spans = spans_of(text, shingling, firsts, lasts)
     assert spans == reference.spans(text, places, pairs)
     wanted = {at for first, last in pairs for at in range(first, last)}
     kept = [c for c, char in enumerate(text) if any(a <= c < b for i, (a, b) in enumerate(places) if i not in wanted)]
@@ -125,10 +134,45 @@ def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
         assert exact == bytes(byte for i, byte in enumerate(text.encode()) if i not in wanted)
 
 
-def test_spans_of_a_corpus_come_in_order():
-    texts = ["a b c", b"a \xc3\xa9 b", "", "d"]
-    ranges = (np.array([0, 1]), np.array([1, 1]), np.array([2, 2]))
-    assert list(find_corpus_spans(as_corpus(texts), 4, WORDS, ranges, 1)) == [[(2, 4)], [(2, 4)], [], []]
+def test_spans_of_several_texts_are_the_spans_of_each():
+    texts = ["a b c", b"a \xc3\xa9 b", "", "a b  c é d", "d"]
+    bounds, firsts, lasts = np.array([0, 1, 2, 2, 5, 6]), np.array([1, 1, 0, 1, 3, 0]), np.array([2, 2, 1, 3, 4, 1])
+    expected = [(2, 4), (2, 4), (0, 2), (2, 7), (7, 9), (0, 1)]
+    found = find_cut_spans(texts, WORDS, bounds, firsts, lasts)
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == expected
+    assert [cut_texts(texts, WORDS, bounds, firsts, lasts)[k] for k in range(5)] == [
+        ["a ", "c"], [b"a ", b"b"], [], ["d"], []]
+
+
+class Unskippable:
+    """A corpus that is read as a whole."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def batches(self):
+        yield self.texts
+
+
+@pytest.mark.parametrize("kind", [as_corpus, Unskippable])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_only_documents_with_ranges_are_cut(kind, threads):
+    texts = ["a b c", "x", b"a \xc3\xa9 b", "", "d"] * 300
+    ranges = (np.arange(0, 1500, 5) + 2, np.ones(300, np.int64), np.full(300, 2))
+    assert list(cut_some(kind(texts), 1500, WORDS, ranges, threads)) == [(False, [b"a ", b"b"])] * 300
+    found = [np.concatenate(column).tolist() for column in zip(*find_corpus_spans(kind(texts), 1500, WORDS, ranges, threads),
+                                                               strict=True)]
+    assert found == [[2] * 300, [4] * 300]
+
+
+def test_a_document_that_has_changed_is_named():
+    ranges = (np.array([0, 2]), np.array([0, 1]), np.array([1, 3]))
+    with pytest.raises(ValueError, match="the corpus has no document 2, and 3 were looked through"):
+        list(cut_some(as_corpus(["a b", "c"]), 3, WORDS, ranges, 1))
+    for shingling in (WORDS, nd.Shingling(normalize="NFKC"), nd.Shingling("byte")):
+        for cut in (cut_some, cut_corpus, find_corpus_spans):
+            with pytest.raises(ValueError, match="document 2 has no token 2, which is to be cut: its text is not the one"):
+                list(cut(as_corpus(["a b", "", "cd" if shingling.unit == "byte" else "c d"]), 3, shingling, ranges, 1))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

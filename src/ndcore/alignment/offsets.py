@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ndcore._text as _text
+from ndcore._batch import Batch
 from ndcore._types import Bools, Ints, Text
 from ndcore.choices import NORMALIZED, UNITS
 from ndcore.text.inputs import as_bytes
@@ -56,7 +57,9 @@ def locate_tokens(text: Text, shingling: Shingling) -> Spans:
         starts = np.arange(len(data))
         spans = starts, starts + 1
     elif shingling.unit in NORMALIZED["words"]:
-        spans = _text.places(data, kernel_unit(shingling.unit, shingling.normalize), np.arange(len(shingling.tokens(text))))
+        tokens = np.arange(len(shingling.tokens(text)))
+        unit, bounds = kernel_unit(shingling.unit, shingling.normalize), np.array([0, len(tokens)])
+        spans = _text.places(Batch([data]), unit, bounds, tokens)
     else:
         spans = _locate_in_utf8(data, text, shingling)
     return _convert_to_str(spans, text) if isinstance(text, str) else spans

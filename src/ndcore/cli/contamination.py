@@ -21,7 +21,7 @@ from ndcore.cli.contamination_tables import BENCHMARK, write_tables
 from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import find_inputs, make_shingling
 from ndcore.cli.outputs import report_file
-from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
+from ndcore.cli.passages import cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.rewritten_inputs import SavedRecords, write_kept, write_rejected
@@ -62,9 +62,8 @@ def write_documents(
     if not options.trim:
         return WrittenContamination()
     ranges = (spans.document, spans.start, spans.end)
-    texts = cut_documents(searched.shingling, searched.threads, corpus, ranges, searched.result.folding)
     empty = holders.document[holders.covered == holders.tokens]
-    cleaned = Cleaned(texts, holders.document, empty)
+    cleaned = cut_documents(searched.shingling, searched.threads, corpus, ranges, empty, searched.result.folding)
     with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
         repaired = write_cleaned(file, corpus, field, cleaned, report)
     write_empty(output, corpus, empty)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,10 +85,6 @@ class ContaminationSearch:
     def benchmarks(self) -> list[Benchmark]:
         """Sum up the items of each benchmark."""
         return sum_benchmarks(self.labels, self.contaminated, self.total("tokens"), self.total("covered"))
-
-    def list_holders(self) -> Iterator[tuple[int, ...]]:
-        """Iterate over the documents that have windows: position, tokens, covered tokens, longest passage."""
-        return zip(*(column.tolist() for column in self.documents), strict=True)
 
     def place_in_items(self, ranges: Ranges) -> TokenPlaces:
         """Convert ranges of the tokens of parts to characters and bytes."""

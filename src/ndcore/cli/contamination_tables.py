@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from ndcore._types import Ints
 from ndcore.cli.contamination_search import ContaminationSearch
 from ndcore.cli.outputs import NamedDocuments, write_table
 from ndcore.files.outputs import OutputDirectory
-from ndcore.files.table_files import Column, Table
+from ndcore.files.table_files import BATCH as ROWS
+from ndcore.files.table_files import Blocks, Column, Table
 from ndcore.spans.field_result import FieldContamination
 from ndcore.spans.token_places import Ranges
 
@@ -38,10 +39,9 @@ def _list_items(searched: ContaminationSearch) -> Table:
                *([] if reasons is None else [Column("reason", "string")])]
     measured = None if rarity is None else np.round(rarity, 2).tolist()
     more: list[list[Any]] = [column for column in (measured, reasons) if column is not None]
-    numbers = zip(*(searched.total(name).tolist() for name in names), searched.longest().tolist(),
-                  searched.contaminated.tolist(), *more, strict=True)
-    return Table(columns, ((label, *items.row(position), *row)
-                           for position, (label, row) in enumerate(zip(searched.labels, numbers, strict=True))))
+    return Table(columns, Blocks([[
+        searched.labels, *items.values(np.arange(searched.parts.items)), *(searched.total(name).tolist() for name in names),
+        searched.longest().tolist(), searched.contaminated.tolist(), *more]]))
 
 
 def _list_fields(searched: ContaminationSearch, fields: FieldContamination) -> Table:
@@ -53,21 +53,23 @@ def _list_fields(searched: ContaminationSearch, fields: FieldContamination) -> T
                Column("near", "truth"), *corpus.columns("document"), Column("first_start", "integer"),
                Column("start", "integer")]
     nowhere = (None,) * (len(corpus.columns("document")) + 2)
-    places = fields.near_places or ()
-    near = {(item, field): place for item, field, *place in zip(*(column.tolist() for column in places), strict=True)}
+    near: dict[tuple[int, int], tuple[Any, ...]] = {}
+    if fields.near_places is not None:
+        item_of, field_of, document, *starts = fields.near_places
+        near_columns = (*corpus.values(document), *(column.tolist() for column in starts))
+        near = dict(zip(zip(item_of.tolist(), field_of.tolist(), strict=True), zip(*near_columns, strict=True), strict=True))
     numbers = [fields.total(values).tolist() for values in (
         None, searched.result.contaminated(searched.rule), searched.result.tokens, searched.result.covered)]
     stands = None if fields.near is None else fields.near.tolist()
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        for item, label in enumerate(searched.labels):
+        named = zip(*items.values(np.arange(searched.parts.items)), strict=True)
+        for item, (label, ident) in enumerate(zip(searched.labels, named, strict=True)):
             for field, name in enumerate(fields.fields):
                 parts, found, tokens, covered = (of[item][field] for of in numbers)
-                document, *starts = near.get((item, field), [None])
-                place = nowhere if document is None else (*corpus.row(document), *starts)
-                yield (label, *items.row(item), name, parts, found, tokens, covered,
+                yield (label, *ident, name, parts, found, tokens, covered,
                        round(100 * covered / tokens, 1) if tokens else None, found > 0,
-                       stands[item][field] if stands is not None and field else None, *place)
+                       stands[item][field] if stands is not None and field else None, *near.get((item, field), nowhere))
 
     return Table(columns, rows())
 
@@ -76,7 +78,8 @@ def _list_documents(searched: ContaminationSearch) -> Table:
     """Make a row for each document of the corpus that has windows of contaminated items."""
     corpus = NamedDocuments(searched.corpus)
     columns = [*corpus.columns(), *(Column(name, "integer") for name in ("tokens", "covered", "longest"))]
-    return Table(columns, ((*corpus.row(position), *row) for position, *row in searched.list_holders()))
+    positions, *numbers = searched.documents
+    return Table(columns, Blocks([[*corpus.values(positions), *(column.tolist() for column in numbers)]]))
 
 
 def _list_places(searched: ContaminationSearch) -> Table:
@@ -103,19 +106,22 @@ def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, parts: Ints,
     here = {"start": ranges[1], "end": ranges[2], **searched.place_in_corpus(ranges)._asdict()}
     columns = [*corpus.columns(), *(Column(name, "integer") for name in here), *asked.columns("item"),
                *(Column(name, "integer") for name in of_items)]
-    named: list[Sequence[Any]] = []
     if searched.fields is not None:
         columns += [Column("item_field", "string"), Column("item_part", "integer")]
-        names = [searched.fields.fields[field] for field in searched.parts.field[parts].tolist()]
-        named = [names, _number_parts(searched)[parts].tolist()]
 
-    def rows() -> Iterator[tuple[Any, ...]]:
-        items = searched.parts.item[parts].tolist()
-        listed = (column.tolist() for column in (ranges[0], *here.values(), *of_items.values()))
-        for item, (document, *numbers), *more in zip(items, zip(*listed, strict=True), *named, strict=True):
-            yield *corpus.row(document), *numbers[: len(here)], *asked.row(item), *numbers[len(here) :], *more
+    names, numbers = None if searched.fields is None else searched.fields.fields, _number_parts(searched)
 
-    return Table(columns, rows())
+    def blocks() -> Iterator[list[list[Any]]]:
+        for start in range(0, len(parts), ROWS):
+            some = slice(start, start + ROWS)
+            own = parts[some]
+            named: list[list[Any]] = []
+            if names is not None:
+                named = [[names[field] for field in searched.parts.field[own].tolist()], numbers[own].tolist()]
+            yield [*corpus.values(ranges[0][some]), *(column[some].tolist() for column in here.values()),
+                   *asked.values(searched.parts.item[own]), *(column[some].tolist() for column in of_items.values()), *named]
+
+    return Table(columns, Blocks(blocks()))
 
 
 def _number_parts(searched: ContaminationSearch) -> Ints:

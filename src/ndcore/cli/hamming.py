@@ -191,7 +191,7 @@ def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
         names = _choose_columns(path, column, file.schema.names)
-        batches = file.batches(dict.fromkeys(names))
+        batches = (batch for _, batch in file.batches(dict.fromkeys(names)))
         for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
             ids = [] if column.id is None else batch.column(column.id).to_pylist()
             yield _check_values(path, names[0], batch.column(names[0])), ids

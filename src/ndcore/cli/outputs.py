@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+
+from ndcore._types import Ints
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.formats import ARCHIVED
@@ -94,13 +97,22 @@ class NamedDocuments:
         prefix = "" if name == "id" else f"{name}_"
         return [Column(name, "id"), *(Column(prefix + column.name, column.kind) for column in self._places)]
 
-    def row(self, position: int) -> tuple[Any, ...]:
-        """Return the values of the columns for a document."""
+    def values(self, positions: Ints) -> list[list[Any]]:
+        """Return the values of the columns for documents. IndexError for a position behind the last document."""
+        columns: list[list[Any]] = [[None] * len(positions) for _ in range(1 + len(self._places))]
+        first = 0
         for documents in self._collections:
-            if position < len(documents.ids):
-                return documents.ids[position], *tuple(documents.place(position))[: len(self._places)]
-            position -= len(documents.ids)
-        raise IndexError(position)
+            own = np.flatnonzero((positions >= first) & (positions < first + len(documents.ids)))
+            found = [documents.ids.take(positions[own] - first), *documents.places(positions[own] - first)]
+            if len(own) == len(positions):
+                return found[: len(columns)]
+            for column, values in zip(columns, found, strict=False):
+                for at, value in zip(own.tolist(), values, strict=True):
+                    column[at] = value
+            first += len(documents.ids)
+        if len(positions) and positions.max() >= first:
+            raise IndexError(int(positions.max()))
+        return columns
 
     def are_numbers(self) -> bool:
         """Tell whether all ids are integers of 64 bits."""

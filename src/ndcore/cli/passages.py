@@ -18,7 +18,7 @@ from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.outputs import OutputDirectory
 from ndcore.progress import Progress
 from ndcore.report.marked_passages import DocumentWithPassage, excerpt, excerpt_all
-from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.cuts import cut_some, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
@@ -27,8 +27,8 @@ from ndcore.text.shingling import Shingling
 class Cleaned(NamedTuple):
     """What is left of documents after passages were cut."""
 
-    texts: Iterator[Text]  # of each document, in order
-    cut: Ints  # documents that lost something
+    cut: Ints  # documents that lost something, ascending, each once
+    texts: Iterator[Text]  # of these
     empty: Ints  # documents of which nothing is left
 
 
@@ -41,28 +41,29 @@ def the_text_field(options: RecordOptions, instead: str) -> str:
 
 
 def cut_documents(
-    shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges, folding: Folding | None = None
-) -> Iterator[Text]:
-    """Yield each document without ranges of its tokens. Bytes are cut between characters, since they are written as text.
+    shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges, empty: Ints,
+    folding: Folding | None = None,
+) -> Cleaned:
+    """Cut ranges of tokens out of the documents that have some. Bytes are cut between characters, since they are written as
+    text.
 
-    folding: the tokens are of the folded text.
+    empty: documents of which nothing is left. folding: the tokens are of the folded text.
     """
-    rest = cut_corpus(documents, len(documents.ids), shingling, ranges, threads, whole=True, folding=folding)
-    return (joined(pieces, of_str) for of_str, pieces in rest)
+    left = cut_some(documents, len(documents.ids), shingling, ranges, threads, folding)
+    return Cleaned(np.unique(ranges[0]), (joined(pieces, of_str) for of_str, pieces in left), empty)
 
 
 def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress) -> int:
     """Write the documents that are not empty, as `write_lines` does; return how many of them are not UTF-8."""
     wanted, cut = np.ones(len(documents.ids), np.bool_), np.zeros(len(documents.ids), np.bool_)
     wanted[cleaned.empty], cut[cleaned.cut] = False, True
-    texts = enumerate(cleaned.texts)
+    texts = zip(cleaned.cut.tolist(), cleaned.texts, strict=True)
 
-    def text_of(position: int) -> Text | None:
-        """Return the text of a document, None where it lost nothing; `write_lines` asks in ascending order."""
-        text = next(text for at, text in texts if at == position)
-        return text if cut[position] else None
+    def text_of(position: int) -> Text:
+        """Return the text of a document that lost something; `write_lines` asks in ascending order."""
+        return next(text for at, text in texts if at == position)
 
-    return write_lines(file, documents, wanted, None, report, Edited(field, text_of))
+    return write_lines(file, documents, wanted, None, report, Edited(field, cut, text_of))
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:

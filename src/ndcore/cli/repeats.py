@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from ndcore._types import Ints, Text
+from ndcore._types import Ints
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, TextBlock, present
@@ -38,7 +38,8 @@ from ndcore.files.jsonl_output import Annotation, check_rows, write_lines
 from ndcore.files.outputs import STDOUT, OutputDirectory, write_summary
 from ndcore.files.rewritten_inputs import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs
-from ndcore.files.table_files import Column, Table, TableFile
+from ndcore.files.table_files import BATCH as ROWS
+from ndcore.files.table_files import Blocks, Column, Table, TableFile
 from ndcore.human import counted, printable
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
@@ -49,7 +50,7 @@ from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
-Cut: TypeAlias = Callable[[FileDocuments, Ranges], Iterator[Text]]
+Cut: TypeAlias = Callable[[FileDocuments, Ranges, Ints], Cleaned]
 
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
 PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
@@ -72,7 +73,7 @@ def write_result(
 ) -> WrittenRepeats:
     """Write the documents to standard output, or below a directory with a list of the empty ones; see `write_lines`.
 
-    `field` holds the text of records; `cut` makes the texts without ranges of tokens.
+    `field` holds the text of records; `cut` is `cut_documents` of a shingling.
     """
     empty, ranges = result.empty(copies), result.cuts(copies)
     written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
@@ -96,9 +97,7 @@ def _write(
 ) -> int:
     """Write the documents, and return how many of them are not UTF-8."""
     if kind == "cleaned":
-        ranges = result.cuts(copies)
-        cleaned = Cleaned(cut(documents, ranges), ranges[0], empty)
-        return write_cleaned(file, documents, field, cleaned, report)
+        return write_cleaned(file, documents, field, cut(documents, result.cuts(copies), empty), report)
     if kind == "annotated":
         return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _make_annotation(result), report)
     file.writelines(_iterate_attributes(result, documents, copies))
@@ -113,7 +112,7 @@ def _make_annotation(result: Repeats) -> Annotation:
 
     def annotation(position: int) -> dict[str, Any]:
         begin, end = bounds[position], bounds[position + 1]
-        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True)
+        rows = zip(*(column[begin:end].tolist() for column in columns), strict=True) if begin < end else ()
         return {"tokens": int(result.sizes[position]), "repeated": int(result.repeated[position]),
                 "spans": [dict(zip(names, row, strict=True)) for row in rows]}
 
@@ -122,8 +121,9 @@ def _make_annotation(result: Repeats) -> Annotation:
 
 def _iterate_attributes(result: Repeats, documents: FileDocuments, copies: Copies) -> Iterator[bytes]:
     """Yield the spans of each document as a line of attributes of Dolma: first character, last character + 1, score."""
+    behind_id, none = f', "attributes": {{"{ATTRIBUTE}": '.encode(), to_json([])
     for ident, spans in zip(documents.ids, result.spans(copies), strict=True):
-        yield to_json({"id": ident, "attributes": {ATTRIBUTE: spans}}) + b"\n"
+        yield b'{"id": ' + to_json(ident) + behind_id + (to_json(spans) if spans else none) + b"}}\n"
 
 
 def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
@@ -150,14 +150,13 @@ def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
     columns = [*named.columns(), *(Column(name, "integer") for name in here), *named.columns("source"),
                *(Column(name, "integer") for name in (*there, "copies"))]
 
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for start in range(0, len(result), 1 << 16):
-            listed = (result.columns[name][start : start + (1 << 16)].tolist()
-                      for name in ("document", "source", *here, *there, "copies"))
-            for document, source, *numbers in zip(*listed, strict=True):
-                yield *named.row(document), *numbers[: len(here)], *named.row(source), *numbers[len(here) :]
+    def blocks() -> Iterator[list[list[Any]]]:
+        for start in range(0, len(result), ROWS):
+            some = {name: column[start : start + ROWS] for name, column in result.columns.items()}
+            yield [*named.values(some["document"]), *(some[name].tolist() for name in here),
+                   *named.values(some["source"]), *(some[name].tolist() for name in (*there, "copies"))]
 
-    return Table(columns, rows(), named.are_numbers())
+    return Table(columns, Blocks(blocks()), named.are_numbers())
 
 
 def repeats_account(

@@ -15,11 +15,13 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ndcore._types import Ints
 from ndcore.choices import COMPRESSIONS
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.errors import DocumentError
 from ndcore.files.remote import open_remote, read_state
 from ndcore.files.sources import Source, TooLong, explain_too_long
+from ndcore.parallel import cut
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
@@ -110,6 +112,32 @@ def count_lines(source: Source, start: int, stop: int) -> int:
         while left > 0 and (data := stream.read1(min(left, _BUFFER))):
             lines, left = lines + data.count(b"\n"), left - len(data)
     return lines
+
+
+def read_spans(source: Source, starts: Ints, ends: Ints) -> Iterator[tuple[slice, bytes]]:
+    """Yield ascending spans of a decompressed file, about 1 MiB at a time: which of them, and the bytes from the first to
+    the last.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, is damaged, or ends before the last span.
+    """
+    at, held = 0, b""  # bytes that were read already, and their offset
+    with open_source(source) as stream:
+        for which in cut(ends - starts, _BUFFER):
+            start, end = int(starts[which.start]), int(ends[which.stop - 1])
+            parts, size = [held], len(held)
+            while at + size < end:
+                if at + size <= start:  # of lines between the spans
+                    at, parts, size = at + size, [], 0
+                if not (data := stream.read1(_PIECE)):
+                    raise DocumentError(source.path, None, f"ends at byte {at + size:,}, and had {end:,} before")
+                parts.append(data)
+                size += len(data)
+            held = b"".join(parts)
+            yield which, held[start - at : end - at]
+            held, at = held[end - at :], end
 
 
 def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tuple[int, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ def to_json(value: Any, **options: Any) -> bytes:
         return _PLAIN.encode(value).encode()
     except UnicodeEncodeError:
         return json.dumps(value, **{"allow_nan": False, **options}).encode()
+
+
+def to_json_each(values: Iterable[Any]) -> list[str]:
+    """Encode values as JSON; lone surrogates stay in them."""
+    listed = list(values)
+    if listed and {*map(type, listed)} <= {int, float, bool, type(None)}:  # in none of them is a comma
+        return _PLAIN.encode(listed)[1:-1].split(", ")
+    return list(map(_PLAIN.encode, listed))
 
 
 def to_string(value: str | int | None) -> str | None:

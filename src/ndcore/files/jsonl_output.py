@@ -22,6 +22,7 @@ from ndcore.files import columnar
 from ndcore.files.csv_tsv import read_header, split_row
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
+from ndcore.files.file_reader import read_spans
 from ndcore.files.formats import COLUMNAR, DELIMITERS
 from ndcore.files.json_values import to_json
 from ndcore.files.records import ANNOTATION, MISSING, lookup, split_field
@@ -33,6 +34,7 @@ from ndcore.progress import Progress
 
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
 _BLANKS = re.compile(r"[ \t\n\r]*")
+_COLON, _BEHIND = (re.compile(rf"[ \t\n\r]*({mark})[ \t\n\r]*") for mark in (":", "[,}]"))
 
 
 def with_text(record: bytes, field: str, text: str) -> bytes:
@@ -79,28 +81,28 @@ def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:
 def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
     """Map each name in the object at `at` to the bounds of its value."""
     places: dict[str, tuple[int, int]] = {}
-    at = _skip_mark(whole, at, "{")
-    if whole[at : at + 1] == "}":
-        return places
-    while True:
+    at = _skip_blanks(whole, at)
+    if whole[at : at + 1] != "{":
+        raise ValueError(f"no '{{' at character {at}")
+    at = _skip_blanks(whole, at + 1)
+    mark = whole[at : at + 1]
+    while mark != "}":
         if whole[at : at + 1] != '"':
             raise ValueError(f"no name of a field at character {at}")
         name, at = _DECODER.raw_decode(whole, at)
-        start = _skip_mark(whole, at, ":")
+        _, start = _skip_mark(_COLON, whole, at)
         _, end = _DECODER.raw_decode(whole, start)
         places[name] = start, end
-        at = _skip_blanks(whole, end)
-        if whole[at : at + 1] == "}":
-            return places
-        at = _skip_mark(whole, at, ",")
+        mark, at = _skip_mark(_BEHIND, whole, end)
+    return places
 
 
-def _skip_mark(whole: str, at: int, mark: str) -> int:
-    """Return the position after a mark and the blanks around it. ValueError if the mark is missing."""
-    at = _skip_blanks(whole, at)
-    if whole[at : at + 1] != mark:
-        raise ValueError(f"no {mark!r} at character {at}")
-    return _skip_blanks(whole, at + 1)
+def _skip_mark(pattern: re.Pattern[str], whole: str, at: int) -> tuple[str, int]:
+    """Return a mark, and the position after it and the blanks around it. ValueError if the mark is missing."""
+    found = pattern.match(whole, at)
+    if found is None:
+        raise ValueError(f"no {':' if pattern is _COLON else ','!r} at character {_skip_blanks(whole, at)}")
+    return found[1], found.end()
 
 
 def _skip_blanks(whole: str, at: int) -> int:
@@ -120,18 +122,21 @@ class Edited(NamedTuple):
     field : str
         The field of records that holds the text; ``a.b`` is the field with that name, or else the field ``b`` of the
         object ``a``.
+    changed : ndarray of bool
+        Whether each document has a new text.
     text : callable
-        From a position, in ascending order, to the new text; None where it is the old one.
+        From the position of such a document, in ascending order, to the new text.
     """
 
     field: str
-    text: Callable[[int], Text | None]
+    changed: Bools
+    text: Callable[[int], Text]
 
     def change(self, record: dict[str, Any], position: int) -> bool:
         """Put the new text of a document into its record; return False if the text has not changed."""
-        text = self.text(position)
-        if text is None:
+        if not self.changed[position]:
             return False
+        text = self.text(position)
         _put(record, self.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
         return True
 
@@ -183,7 +188,9 @@ def write_lines(
         if documents.is_left_out(index) or not wanted[span.start : span.stop].any():
             continue
         documents.check_unchanged(index)
-        if source.kind in SPLIT:
+        if source.kind == "jsonl":
+            _write_json_lines(file, documents, index, wanted, annotation, report, edited)
+        elif source.kind in SPLIT:
             _write_records(file, documents, index, wanted, annotation, report, edited)
         elif source.kind in COLUMNAR:
             repaired += _write_rows(file, documents, index, wanted, annotation, edited)
@@ -194,11 +201,36 @@ def write_lines(
     return repaired
 
 
+def _write_json_lines(
+    file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
+    edited: Edited | None,
+) -> None:
+    """Write lines of JSON. Lines that stay as they are, one after another, are written at once."""
+    span, (starts, ends) = documents.span(index), documents.line_spans(index)
+    for which, data in read_spans(documents.sources[index], starts, ends):
+        rows = np.arange(which.start, which.stop)[wanted[span.start + which.start : span.start + which.stop]]
+        begins, behind, positions = starts[rows] - starts[which.start], ends[rows] - starts[which.start], span.start + rows
+        changed = np.ones(len(rows), np.bool_) if annotation is not None or edited is None else edited.changed[positions]
+        apart = np.ones(len(rows), np.bool_)
+        apart[1:] = changed[1:] | changed[:-1] | (begins[1:] != behind[:-1])
+        heads = np.flatnonzero(apart)
+        lines = []
+        for position, begin, end in zip(positions[heads].tolist(), begins[heads].tolist(),
+                                        behind[np.append(heads, len(rows))[1:] - 1].tolist(), strict=True):
+            line = data[begin:end] if position > span.start else remove_mark(data[begin:end])
+            if edited is not None and edited.changed[position]:
+                line = _replace_text(line, edited, position, documents)
+            line = line if annotation is None else splice(line, annotation(position))
+            lines.append(line if line.endswith(b"\n") else line + b"\n")
+        file.writelines(lines)
+        report("writing", span.start + which.stop, len(documents.ids))
+
+
 def _write_records(
     file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
     edited: Edited | None,
 ) -> None:
-    """Write records of text, each on one line."""
+    """Write records of other text, each on one line."""
     source = documents.sources[index]
     names = read_header(source) if source.kind in DELIMITERS else []
     first = True
@@ -212,17 +244,15 @@ def _write_records(
                     edited.change(record, position)
                 line = to_json(record)
             else:
-                line = line if source.kind == "jsonl" else line.translate(_ON_ONE_LINE)
-                line = line if edited is None else _replace_text(line, edited, position, documents)
+                line = line.translate(_ON_ONE_LINE)
+                line = _replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
             line = line if annotation is None else splice(line, annotation(position))
-            file.write(line if line.endswith(b"\n") else line + b"\n")
+            file.write(line + b"\n")
 
 
 def _replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
     text = edited.text(position)
-    if text is None:
-        return line
     try:
         return with_text(line, edited.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as error:

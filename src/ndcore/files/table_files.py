@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
-from ndcore.files.json_values import to_json, to_string, write_time
+from ndcore.files.json_values import to_json, to_json_each, to_string, write_time
 from ndcore.files.outputs import OutputFile
 
 BATCH = 1 << 15  # rows
@@ -90,16 +90,34 @@ class TableFile(OutputFile):
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:
-    """Write each row as an object on a line, and return the number of rows."""
-    names, count = [column.name for column in table.columns], 0
-    times = [at for at, column in enumerate(table.columns) if column.kind == "time"]
-    for row in table.rows:
-        record = dict(zip(names, row, strict=True))
-        for at in times:
-            record[names[at]] = _convert_time(row[at])
-        file.write(to_json(record) + b"\n")
+    """Write each row as an object on a line, and return the number of rows. Rows that are not in blocks are written one by
+    one, as they come.
+    """
+    count = 0
+    for block in table.rows.blocks if isinstance(table.rows, Blocks) else ():
+        file.write(_encode_block(table.columns, block))
+        count += len(block[0])
+    for row in () if isinstance(table.rows, Blocks) else table.rows:
+        file.write(_encode_row(table.columns, row))
         count += 1
     return count
+
+
+def _encode_row(columns: list[Column], row: Sequence[Any]) -> bytes:
+    """Encode a row as an object of JSON on a line."""
+    return to_json({column.name: _convert_time(value) if column.kind == "time" else value
+                    for column, value in zip(columns, row, strict=True)}) + b"\n"
+
+
+def _encode_block(columns: list[Column], block: Sequence[Sequence[Any]]) -> bytes:
+    """Encode a block of rows as `_encode_row` does each, column by column."""
+    line = "{" + ", ".join(f"{to_json(column.name).decode()}: ".replace("%", "%%") + "%s" for column in columns) + "}\n"
+    cells = [to_json_each(map(_convert_time, values) if column.kind == "time" else values)
+             for column, values in zip(columns, block, strict=True)]
+    try:
+        return "".join(map(line.__mod__, zip(*cells, strict=True))).encode()
+    except UnicodeEncodeError:  # a row with a lone surrogate is ASCII, and others are not
+        return b"".join(_encode_row(columns, row) for row in zip(*block, strict=True))
 
 
 def _write_jsonl(path: Path, table: Table) -> int:

@@ -15,7 +15,7 @@ from ndcore._repeats import Vocabulary
 from ndcore._samples import Symbols
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces, thread_count
-from ndcore.spans.reading import IdReading, symbol_shingling
+from ndcore.spans.reading import IdReading, join_tapes, symbol_shingling
 from ndcore.text.corpus import Corpus, corpus_pieces
 from ndcore.text.folding import Folding
 from ndcore.text.inputs import pieces, take
@@ -104,7 +104,8 @@ class TextSearch:
             work = partial(_symbols, self._secret)
             for symbols, begins, tapes in map_pieces(work, pieces(items, threads=thread_count(threads)), threads):
                 parts.append((symbols, begins))
-                numbered.append(self._vocabulary.number(b"".join(tapes), np.zeros(1, np.int64), begins[-1:]))
+                firsts, each = np.zeros(len(tapes), np.int64), np.arange(len(tapes) + 1)
+                numbered.append(self._vocabulary.number(*join_tapes(tapes), each, firsts, np.diff(begins)))
             symbols, self.offsets = joined_samples(parts)
             self._numbers = np.concatenate([np.empty(0, np.uint32), *numbered])
             if _differ(symbols, self._numbers, len(self._vocabulary)):
@@ -139,12 +140,10 @@ class TextSearch:
 
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
         """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
-        lengths, places = self.grams.length_of(sink.numbers), self.grams.places[sink.numbers].astype(np.int64)
-        positions, same = sink.positions.astype(np.int64), list[Bools]()
-        for tape, row in zip(tapes, rows.tolist(), strict=True):
-            hits = slice(sink.begins[row], sink.begins[row + 1])
-            same.append(self._vocabulary.same(tape, positions[hits], lengths[hits], self._numbers, places[hits]))
-        return np.concatenate(same)
+        tokens, hits = np.frombuffer(sink.counted, np.int64)[rows], np.diff(sink.begins)[rows]
+        firsts = sink.positions.astype(np.int64) + np.repeat(np.cumsum(tokens) - tokens, hits)  # in all tapes, end to end
+        return self._vocabulary.same(b"".join(tapes), firsts, self.grams.length_of(sink.numbers), self._numbers,
+                                     self.grams.places[sink.numbers].astype(np.int64))
 
 
 class IdSearch:

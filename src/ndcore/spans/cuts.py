@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from ndcore._types import Ints, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import Ranges, place_bytes, place_folded, place_ranges
-from ndcore.text.corpus import Corpus, corpus_pieces
+from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_texts
+from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
 
@@ -21,59 +21,72 @@ from ndcore.text.shingling import Shingling
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
 
 Kind = TypeVar("Kind")
+Work: TypeAlias = Callable[[Sequence[Text], Shingling, Ints, Ints, Ints], Kind]  # texts, and ranges as of `cut_texts`
 
 
-def cut_text(
-    text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False, folding: Folding | None = None
-) -> list[Text]:
-    """Cut ranges of tokens, ascending and apart, out of a text, with the blanks that follow each; return the pieces left.
+def cut_texts(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, whole: bool = False,
+    folding: Folding | None = None,
+) -> list[list[Text]]:
+    """Cut ranges of tokens out of texts, with the blanks that follow each; return the pieces left of each text.
 
-    The pieces are in order, and none is empty. Blanks are white space of ASCII, in str and in bytes; those that are tokens
-    stay, and so does a character that another token shares (see `place_ranges`). whole: bytes are cut at whole characters
-    too, as a str is; otherwise tokens of unit byte are cut at any byte. folding: the tokens are of the folded text.
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, ascending and apart. The pieces are in order, and none is empty.
+    Blanks are white space of ASCII, in str and in bytes; those that are tokens stay, and so does a character that another
+    token shares (see `place_texts`). whole: bytes are cut at whole characters too, as a str is; otherwise tokens of unit
+    byte are cut at any byte. folding: the tokens are of the folded texts.
     """
-    if not len(firsts):
-        return [text] if text else []
-    if folding is not None:
-        placed = place_folded(text, shingling, firsts, lasts, folding)
-        starts, ends = placed[:2] if isinstance(text, str) else placed[2:]
-    elif isinstance(text, str):
-        starts, ends, *_ = place_ranges(text, shingling, firsts, lasts)
-    else:
-        starts, ends = place_bytes(text, shingling, firsts, lasts, whole)
-    pieces: list[Text] = []
-    at = 0
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        if start < end:
-            pieces.append(text[at:start])
-            at = end if _has_blank_tokens(shingling) else _skip_blanks(text, end)
-    pieces.append(text[at:])
-    return [piece for piece in pieces if piece]
+    left: list[list[Text]] = [[text] if text else [] for text in texts]
+    some = np.flatnonzero(np.diff(bounds))
+    if not len(some):
+        return left
+    starts, ends = _in_own_units(texts, bounds, place_texts(texts, shingling, bounds, firsts, lasts, folding, whole=whole))
+    blank_tokens = _has_blank_tokens(shingling)
+    cuts = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    for row, begin, behind in zip(some.tolist(), bounds[some].tolist(), bounds[some + 1].tolist(), strict=True):
+        text = texts[row]
+        pieces: list[Text] = []
+        at = 0
+        for start, end in cuts[begin:behind]:
+            if start < end:
+                pieces.append(text[at:start])
+                at = end if blank_tokens else _skip_blanks(text, end)
+        pieces.append(text[at:])
+        left[row] = [piece for piece in pieces if piece]
+    return left
 
 
-def find_cut_spans(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> list[tuple[int, int]]:
-    """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans that `cut_text` removes.
+def _in_own_units(texts: Sequence[Text], bounds: Ints, placed: TokenPlaces) -> tuple[Ints, Ints]:
+    """Return where ranges begin and end, in characters of a str and in bytes of bytes."""
+    of_str = np.repeat(are_str(texts), np.diff(bounds))
+    return (np.where(of_str, placed.start_char, placed.start_byte), np.where(of_str, placed.end_char, placed.end_byte))
 
-    The ranges ascend and do not overlap. Where one follows another without a token between them, the first goes up to it.
-    A range is empty where nothing is cut. Of bytes the whole characters are listed.
+
+def find_cut_spans(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints
+) -> tuple[Ints, Ints]:
+    """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans `cut_texts` removes.
+
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. Where one follows another without
+    a token between them, the first goes up to it. A range is empty where nothing is cut. Of bytes the whole characters are
+    listed.
     """
-    if not len(firsts):
-        return []
-    follows = lasts[:-1] == firsts[1:]
-    ends = lasts[np.append(np.flatnonzero(~follows), len(lasts) - 1)]  # of ranges without a token between
-    group = np.append(0, np.cumsum(~follows))
-    placed = place_ranges(text, shingling, firsts, ends[group])
-    heads = np.flatnonzero(np.append(True, ~follows))
+    n, rows = len(firsts), np.repeat(np.arange(len(texts)), np.diff(bounds))
+    if not n:
+        return firsts, lasts
+    apart = (lasts[:-1] != firsts[1:]) | (rows[1:] != rows[:-1])
+    heads, finals = np.flatnonzero(np.append(True, apart)), np.append(np.flatnonzero(apart), n - 1)
+    group = np.append(0, np.cumsum(apart))  # ranges without a token between
+    placed = place_texts(texts, shingling, bounds, firsts, lasts[finals][group])
     starts, stops = placed.start_char, placed.end_char[heads]
     reached = stops.copy()
     if not _has_blank_tokens(shingling):
-        inside = placed.end_char if isinstance(text, str) else placed.end_byte
-        reached += [_skip_blanks(text, at) - at if begin < end else 0 for at, begin, end in zip(
-            inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
+        _, inside = _in_own_units(texts, bounds, placed)
+        reached += [_skip_blanks(texts[row], at) - at if begin < end else 0 for row, at, begin, end in zip(
+            rows[heads].tolist(), inside[heads].tolist(), starts[heads].tolist(), stops.tolist(), strict=True)]
     starts = np.minimum(starts, stops[group])
     behind = np.append(starts[1:], 0)
-    behind[np.append(heads[1:], len(firsts)) - 1] = reached
-    return list(zip(starts.tolist(), behind.tolist(), strict=True))
+    behind[finals] = reached
+    return starts, behind
 
 
 def _has_blank_tokens(shingling: Shingling) -> bool:
@@ -100,12 +113,9 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
 
 
 def cut_corpus(
-    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, whole: bool = False,
-    folding: Folding | None = None,
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
 ) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield for each of the n documents of a corpus whether it is a str, and what `cut_text` leaves of it, in order.
-
-    whole, folding: see `cut_text`.
+    """Yield for each of the n documents of a corpus whether it is a str, and what `cut_texts` leaves of it, in order.
 
     Raises
     ------
@@ -113,59 +123,93 @@ def cut_corpus(
         The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
         has more or fewer documents, or one with fewer tokens than are to be cut.
     """
-    return _map_corpus(partial(_cut, whole, folding), corpus, n, shingling, ranges, threads)
+    numbered = ((np.arange(first, first + len(texts)), texts) for first, texts in corpus_pieces(corpus))
+    work = partial(_cut_piece, False, folding)
+    return _yield_all(_map_pieces(work, numbered, shingling, ranges, threads), n)
+
+
+def cut_some(
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
+) -> Iterator[tuple[bool, list[Text]]]:
+    """Yield what `cut_corpus` does for the documents that have ranges, and read no others. Bytes are cut between characters.
+
+    Raises as `cut_corpus` does.
+    """
+    work = partial(_cut_piece, True, folding)
+    return chain.from_iterable(_map_some(work, corpus, n, shingling, ranges, threads))
 
 
 def find_corpus_spans(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
-) -> Iterator[list[tuple[int, int]]]:
-    """Yield for each of the n documents of a corpus what `find_cut_spans` says, in order. Raises as `cut_corpus` does."""
-    return _map_corpus(find_cut_spans, corpus, n, shingling, ranges, threads)
+) -> Iterator[tuple[Ints, Ints]]:
+    """Yield what `find_cut_spans` says of the documents that have ranges, some at a time, in order; no others are read.
+
+    Raises as `cut_corpus` does.
+    """
+    return _map_some(find_cut_spans, corpus, n, shingling, ranges, threads)
 
 
-def _cut(
-    whole: bool, folding: Folding | None, text: Text, shingling: Shingling, firsts: Ints, lasts: Ints
-) -> tuple[bool, list[Text]]:
-    """Tell whether a text is a str, and what `cut_text` leaves of it."""
-    return isinstance(text, str), cut_text(text, shingling, firsts, lasts, whole, folding)
+def _cut_piece(
+    whole: bool, folding: Folding | None, texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints,
+    lasts: Ints,
+) -> list[tuple[bool, list[Text]]]:
+    """Tell of each text whether it is a str, and what `cut_texts` leaves of it."""
+    pieces = cut_texts(texts, shingling, bounds, firsts, lasts, whole, folding)
+    return list(zip(are_str(texts).tolist(), pieces, strict=True))
 
 
-def _map_corpus(
-    work: Callable[[Text, Shingling, Ints, Ints], Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges,
-    threads: int | None,
-) -> Iterator[Kind]:
-    """Apply `work` to each document and its ranges of tokens; yield the results in order. See `cut_corpus`."""
-    if callable(shingling.unit):
-        raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
-                         "at tokens")
-    on_piece = partial(_map_piece, work, shingling, ranges)
-    return _yield_all(chain.from_iterable(map_pieces(on_piece, corpus_pieces(corpus), threads)), n)
-
-
-def _yield_all(made: Iterator[Kind], n: int) -> Iterator[Kind]:
+def _yield_all(made: Iterator[list[Kind]], n: int) -> Iterator[Kind]:
     """Yield the results of documents, and raise ValueError at the end if there were not n."""
     count = 0
-    for each in made:
-        yield each
-        count += 1
+    for some in made:
+        yield from some
+        count += len(some)
     if count != n:
         raise ValueError(f"the corpus has {count} documents, and {n} were looked through")
 
 
-def _map_piece(
-    work: Callable[[Text, Shingling, Ints, Ints], Kind], shingling: Shingling, ranges: Ranges,
-    piece: tuple[int, Sequence[Text]],
-) -> list[Kind]:
+def _map_some(
+    work: Work[Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Iterator[Kind]:
+    """Apply `work` to the documents that have ranges. ValueError at the end if one of them was not there."""
+    missing = np.zeros(n, np.bool_)
+    missing[ranges[0]] = True
+    wanted = missing.copy()
+
+    def note(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, Sequence[Text]]:
+        missing[piece[0]] = False
+        return piece
+
+    made = _map_pieces(work, map(note, indexed_texts([corpus], [0], wanted)), shingling, ranges, threads)
+    return chain(made, _refuse_missing(missing))
+
+
+def _refuse_missing(missing: Bools) -> Iterator[Any]:
+    """Yield nothing. Raises ValueError if a document is missing when the iteration comes here."""
+    if missing.any():
+        raise ValueError(f"the corpus has no document {np.flatnonzero(missing)[0]}, and {len(missing)} were looked through")
+    yield from ()
+
+
+def _map_pieces(
+    work: Work[Kind], pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges,
+    threads: int | None,
+) -> Iterator[Kind]:
+    """Apply `work` to texts in pieces (positions, texts), with the ranges of their tokens; yield the results in order."""
+    if callable(shingling.unit):
+        raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
+                         "at tokens")
+    return map_pieces(partial(_map_piece, work, shingling, ranges), pieces, threads)
+
+
+def _map_piece(work: Work[Kind], shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> Kind:
     """Apply `work` to the texts of a piece."""
-    documents, firsts, lasts = ranges
-    first, texts = piece
-    positions = np.arange(first, first + len(texts))
-    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    made = []
-    for position, text, begin, end in zip(positions.tolist(), texts, begins.tolist(), ends.tolist(), strict=True):
-        try:
-            made.append(work(text, shingling, firsts[begin:end], lasts[begin:end]))
-        except IndexError as error:
-            raise ValueError(f"document {position} has no token {lasts[end - 1] - 1}, which is to be cut: its text is not "
-                             "the one that was looked through") from error
-    return made
+    positions, texts = piece
+    own, bounds = find_own_ranges(ranges[0], positions)
+    firsts, lasts = ranges[1][own], ranges[2][own]
+    try:
+        return work(texts, shingling, bounds, firsts, lasts)
+    except MissingToken as error:
+        last = lasts[bounds[error.text + 1] - 1] - 1
+        raise ValueError(f"document {positions[error.text]} has no token {last}, which is to be cut: its text is not the "
+                         "one that was looked through") from error

@@ -9,11 +9,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ndcore._batch import Batch
 from ndcore._repeats import Vocabulary
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
+from ndcore.spans.token_places import find_own_ranges
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
-from ndcore.text.inputs import as_bytes, take
+from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
 Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
@@ -88,7 +90,7 @@ class TextReading:
 
     def checksums(self, piece: tuple[Ints, Sequence[Text]]) -> UInt32s:
         """Return checksums of texts; see `TokenReading`."""
-        return np.fromiter((crc32(as_bytes(text)) for text in piece[1]), np.uint32, len(piece[1]))
+        return np.array(Batch(piece[1]).hashed(crc32), np.uint32)
 
     def symbols(self, piece: tuple[Ints, Sequence[Text]], secret: int) -> Symbols:
         """Return values of tokens; see `TokenReading`."""
@@ -132,9 +134,15 @@ class TextReading:
             return positions, shingling.shingler.canonical(shingling.batch(texts), bytes)
 
         for positions, tapes in map_pieces(work, self._selected(wanted), threads):
-            begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-            for tape, begin, end in zip(tapes, begins.tolist(), ends.tolist(), strict=True):
-                yield vocabulary.number(tape, firsts[begin:end], lasts[begin:end])
+            own, bounds = find_own_ranges(documents, positions)
+            yield vocabulary.number(*join_tapes(tapes), bounds, firsts[own], lasts[own])
+
+
+def join_tapes(tapes: list[bytes]) -> tuple[bytes, Ints]:
+    """Join tapes of tokens end to end; return the bytes, and where each tape begins and the last ends."""
+    ends = np.zeros(len(tapes) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, tapes), np.int64, len(tapes)), out=ends[1:])
+    return b"".join(tapes), ends
 
 
 class IdReading:

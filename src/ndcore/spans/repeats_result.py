@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +21,6 @@ from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
 Copies = Literal["one", "none"]
-
-HERE, THERE = ("start", "end"), ("source_start", "source_end")
 
 
 class Repeats:
@@ -104,22 +103,23 @@ class Repeats:
     @cached_property
     def columns(self) -> dict[str, Ints]:
         """The columns of `rows` as arrays, by their names. Texts with rows or sources are read once more."""
-        lengths = self.ends - self.starts
-        return {"document": self.documents, "start": self.starts, "end": self.ends,
-                **self._placed(HERE, (self.documents, self.starts, self.ends)),
-                "source": self.sources, "source_start": self.source_starts, "source_end": self.source_starts + lengths,
-                **self._placed(THERE, (self.sources, self.source_starts, self.source_starts + lengths)),
+        source_ends = self.source_starts + self.ends - self.starts
+        here, there = self._place_rows(source_ends)
+        return {"document": self.documents, "start": self.starts, "end": self.ends, **here,
+                "source": self.sources, "source_start": self.source_starts, "source_end": source_ends, **there,
                 "copies": self.copies}
 
-    def _placed(self, names: tuple[str, str], ranges: Ranges) -> dict[str, Ints]:
-        """Find the characters and bytes of ranges, in any order, as columns of these names; none of a callable unit."""
+    def _place_rows(self, source_ends: Ints) -> tuple[dict[str, Ints], dict[str, Ints]]:
+        """Find the characters and bytes of rows, and of their sources, as columns; none of a callable unit."""
         if self._reading is None or callable(self._reading.shingling.unit):
-            return {}
+            return {}, {}
+        documents = np.concatenate([self.documents, self.sources])
+        ranges = (documents, np.concatenate([self.starts, self.source_starts]), np.concatenate([self.ends, source_ends]))
         wanted = np.zeros(sum(self._reading.counts), np.bool_)
-        wanted[ranges[0]] = True
-        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)
-        keys = [f"{name}_{kind}" for kind in ("char", "byte") for name in names]
-        return dict(zip(keys, placed, strict=True))
+        wanted[documents] = True
+        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)._asdict()
+        return ({name: column[: len(self)] for name, column in placed.items()},
+                {f"source_{name}": column[len(self) :] for name, column in placed.items()})
 
     def cuts(self, copies: Copies = "one") -> Ranges:
         """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
@@ -201,9 +201,9 @@ class Repeats:
         if copies != "one":
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
-        bounds, score = find_corpus_spans(*self._texts(), ranges, self._threads), iter(scores.tolist())
-        scored = ([(start, end, next(score)) for start, end in spans] for spans in bounds)
-        return ([span for span in spans if span[0] < span[1]] for spans in scored)
+        bounds = np.searchsorted(ranges[0], np.arange(len(self.sizes) + 1))
+        found = find_corpus_spans(*self._texts(), ranges, self._threads)
+        return _list_spans(found, np.diff(bounds).tolist(), iter(scores.tolist()))
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""
@@ -215,3 +215,15 @@ class Repeats:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
         return self._reading.corpora[0], len(self.sizes), self._reading.shingling
+
+
+def _list_spans(
+    found: Iterator[tuple[Ints, Ints]], counts: list[int], scores: Iterator[int]
+) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the spans of each document with their scores, without empty ones. counts: ranges of each document."""
+    spans = chain.from_iterable(zip(starts.tolist(), ends.tolist(), strict=True) for starts, ends in found)
+    for count in counts:
+        scored = zip(islice(spans, count), islice(scores, count), strict=True) if count else ()
+        yield [(start, end, score) for (start, end), score in scored if start < end]
+    for _ in spans:  # none is left, and all documents were there
+        pass

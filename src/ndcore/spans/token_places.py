@@ -9,8 +9,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ndcore._arrow import ArrowTexts
+from ndcore._batch import Batch
 from ndcore._text import characters, places
-from ndcore._types import Ints, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.alignment.offsets import Spans, count_bytes, decode_points, locate_tokens
 from ndcore.parallel import map_pieces
 from ndcore.text.folding import Folding
@@ -31,38 +33,71 @@ class TokenPlaces(NamedTuple):
     end_byte: Ints
 
 
+class MissingToken(IndexError):
+    """A text does not have a token that a range has. `text` is its number among the texts."""
+
+    def __init__(self, text: int) -> None:
+        super().__init__(f"text {text} has fewer tokens than its ranges")
+        self.text = text
+
+
 def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) -> TokenPlaces:
-    """Find the places of the tokens firsts[i] to lasts[i] − 1 of a text, for all i, without characters that others share.
+    """Find the places of ranges of tokens of one text; see `place_texts`."""
+    return place_texts([text], shingling, np.array([0, len(firsts)]), firsts, lasts)
 
-    Bytes of one character share it, and with normalize="NFKC" or "scan" other tokens may. A range that has a part of a
-    character only is empty. Characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one.
-    O(len): the kernels read the text once; with stop words, "NFKC" or "scan" `locate_tokens` does. ValueError for a callable
-    unit; IndexError for a token that is not there.
+
+def place_texts(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding | None = None, *,
+    whole: bool = False,
+) -> TokenPlaces:
+    """Find the places of the tokens firsts[i] to lasts[i] − 1 of texts, for all i, without characters that others share.
+
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Bytes of one character share it, and with
+    normalize="NFKC" or "scan" other tokens may. A range that has a part of a character only is empty. Characters of bytes
+    are code points, and each byte outside well-formed UTF-8 counts as one. whole: tokens of unit byte
+    have the bytes of whole characters, as in a str. folding: the tokens are of the folded texts; a place has all of the
+    character references and letters that its first and its last character come from.
+
+    O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
+    ValueError for a callable unit; MissingToken, an IndexError, for a token that is not there.
     """
-    data, of_str = as_bytes(text), isinstance(text, str)
-    start, end = place_bytes(data, shingling, firsts, lasts, of_str)
-    if data.isascii():
-        return TokenPlaces(start, end, start, end)
-    whole = (start, end) if of_str or shingling.unit != "byte" else place_bytes(data, shingling, firsts, lasts, True)
-    counts = characters(data, np.concatenate(whole), of_str)
-    return TokenPlaces(counts[: len(start)], counts[len(start) :], start, end)
+    if folding is not None:
+        return _place_folded(texts, shingling, bounds, firsts, lasts, folding)
+    batch, of_str = Batch(texts), are_str(texts)
+    rows = np.repeat(np.arange(len(texts)), np.diff(bounds))
+    start, end = _place_bytes(texts, batch, shingling, rows, (firsts, lasts), of_str | whole)
+    within = (start, end) if shingling.unit != "byte" or whole or of_str.all() else _place_bytes(
+        texts, batch, shingling, rows, (firsts, lasts), np.ones(len(texts), np.bool_))
+    cut, offsets, which = _sort_values(np.tile(rows, 2), np.concatenate(within), len(texts))
+    counts = characters(batch, cut, offsets, of_str.view(np.uint8))[which]
+    return TokenPlaces(counts[: len(rows)], counts[len(rows) :], start, end)
 
 
-def place_folded(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints, folding: Folding | None) -> TokenPlaces:
-    """Find the places in a text of tokens of the folded text, as `place_ranges`; None: it is not folded.
+def are_str(texts: Sequence[Text]) -> Bools:
+    """Tell which texts are str; the others are bytes."""
+    if isinstance(texts, ArrowTexts):
+        return np.full(len(texts), texts.is_text)
+    return np.fromiter((isinstance(text, str) for text in texts), np.bool_, len(texts))
 
-    A place has all of the character references and letters that its first and its last character come from.
-    """
-    traced = None if folding is None else folding.trace(text)
-    if traced is None:
-        return place_ranges(text, shingling, firsts, lasts)
-    in_folded = place_ranges(_as_given(traced.text, text), shingling, firsts, lasts)
-    some = in_folded.start_char < in_folded.end_char
-    starts = np.append(traced.starts, 0)[np.where(some, in_folded.start_char, -1)]
-    ends = np.append(traced.ends, 0)[np.where(some, in_folded.end_char - 1, -1)]
-    points = decode_points(as_bytes(text)) if isinstance(text, bytes) else _list_points(text)
-    offsets = count_bytes(points, surrogate=1 if isinstance(text, bytes) else 3)
-    return TokenPlaces(starts, ends, offsets[starts], offsets[ends])
+
+def _place_folded(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding
+) -> TokenPlaces:
+    """Find the places in texts of tokens of the folded texts; see `place_texts`."""
+    traced = list(map(folding.trace, texts))
+    folded = [text if trace is None else _as_given(trace.text, text) for text, trace in zip(texts, traced, strict=True)]
+    placed = place_texts(folded, shingling, bounds, firsts, lasts)
+    for text, trace, begin, behind in zip(texts, traced, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        if trace is not None:
+            own = slice(begin, behind)
+            some = placed.start_char[own] < placed.end_char[own]
+            starts = np.append(trace.starts, 0)[np.where(some, placed.start_char[own], -1)]
+            ends = np.append(trace.ends, 0)[np.where(some, placed.end_char[own] - 1, -1)]
+            points = decode_points(as_bytes(text)) if isinstance(text, bytes) else _list_points(text)
+            offsets = count_bytes(points, surrogate=1 if isinstance(text, bytes) else 3)
+            for column, values in zip(placed, (starts, ends, offsets[starts], offsets[ends]), strict=True):
+                column[own] = values
+    return placed
 
 
 def _as_given(folded: str, text: Text) -> Text:
@@ -75,22 +110,50 @@ def _list_points(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def place_bytes(data: bytes, shingling: Shingling, firsts: Ints, lasts: Ints, whole: bool = False) -> Spans:
-    """Find the bytes of a text where ranges of tokens begin and end, as `place_ranges`.
+def _place_bytes(
+    texts: Sequence[Text], batch: Batch, shingling: Shingling, rows: Ints, ranges: Spans, whole: Bools
+) -> Spans:
+    """Find the bytes of texts where ranges of tokens begin and end, as `place_texts`.
 
-    whole: whether tokens of unit byte that are in one character of UTF-8 share it, as in a str.
+    rows: the text of each range, ascending. whole: for each text, whether tokens of unit byte that are in one character of
+    UTF-8 share it, as in a str.
     """
-    if shingling.stop_words or not shingling.reads_bytes or (shingling.unit == "byte" and whole):
-        begins, ends = _find_characters(data) if shingling.unit == "byte" else locate_tokens(data, shingling)
-        starts = np.maximum(begins[firsts], np.append(0, ends)[firsts])
-        return starts, np.maximum(starts, np.minimum(ends[lasts - 1], np.append(begins, len(data))[lasts]))
-    if shingling.unit == "byte":
-        if len(lasts) and lasts.max() > len(data):
-            raise IndexError(f"there is no byte {lasts.max() - 1} in {len(data)}")
-        return firsts, lasts
-    wanted = np.concatenate([firsts, lasts - 1])
-    begins, ends = places(as_bytes(data), kernel_unit(shingling.unit, shingling.normalize), wanted)
-    return begins[: len(firsts)], ends[len(firsts) :]
+    if shingling.unit != "byte" and shingling.reads_bytes and not shingling.stop_words:
+        return _find_bytes(batch, kernel_unit(shingling.unit, shingling.normalize), rows, ranges)
+    firsts, lasts = ranges
+    starts, ends = firsts.copy(), lasts.copy()
+    beyond = np.flatnonzero(lasts > batch.lengths()[rows]) if shingling.unit == "byte" else rows[:0]
+    if len(beyond):
+        raise MissingToken(int(rows[beyond[0]]))
+    for row in np.unique(rows[whole[rows]] if shingling.unit == "byte" else rows).tolist():
+        data, own = as_bytes(texts[row]), slice(*np.searchsorted(rows, [row, row + 1]).tolist())
+        begin, behind = _find_characters(data) if shingling.unit == "byte" else locate_tokens(data, shingling)
+        if len(begin) < lasts[own].max():
+            raise MissingToken(row)
+        starts[own] = np.maximum(begin[firsts[own]], np.append(0, behind)[firsts[own]])
+        ends[own] = np.maximum(starts[own], np.minimum(behind[lasts[own] - 1], np.append(begin, len(data))[lasts[own]]))
+    return starts, ends
+
+
+def _find_bytes(batch: Batch, unit: str, rows: Ints, ranges: Spans) -> Spans:
+    """Find where ranges of tokens begin and end, by the kernels; see `_place_bytes`."""
+    bounds, tokens, which = _sort_values(np.tile(rows, 2), np.concatenate([ranges[0], ranges[1] - 1]), batch.count)
+    begins, ends = places(batch, unit, bounds, tokens)
+    missing = np.flatnonzero(ends < 0)
+    if len(missing):
+        raise MissingToken(int(np.searchsorted(bounds, missing[0], "right")) - 1)
+    return begins[which[: len(rows)]], ends[which[len(rows) :]]
+
+
+def _sort_values(rows: Ints, values: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+    """Sort values by their row of n: return the bounds of the rows, the distinct values of each, and which is each value."""
+    order = np.lexsort([values, rows])
+    row, value = rows[order], values[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
+    which = np.empty(len(order), np.int64)
+    which[order] = np.cumsum(new) - 1
+    return np.searchsorted(row[new], np.arange(n + 1)), value[new], which
 
 
 def _find_characters(data: bytes) -> Spans:
@@ -108,7 +171,7 @@ def place_all(
 ) -> TokenPlaces:
     """Find the places of ranges of tokens in their documents, which come in pieces (positions, texts).
 
-    The ranges are in any order; the pieces ascend, and hold all documents of ranges. folding: see `place_folded`.
+    The ranges are in any order; the pieces ascend, and hold all documents of ranges. folding: see `place_texts`.
     """
     documents = ranges[0]
     sequence = np.argsort(documents, kind="stable")
@@ -123,11 +186,17 @@ def place_all(
 
 def _place_piece(
     shingling: Shingling, ranges: Ranges, folding: Folding | None, piece: tuple[Ints, Sequence[Text]]
-) -> tuple[int, list[Ints]]:
+) -> tuple[int, TokenPlaces]:
     """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `TokenPlaces`."""
     documents, firsts, lasts = ranges
-    positions, texts = piece
-    begins, ends = np.searchsorted(documents, positions), np.searchsorted(documents, positions, "right")
-    placed = [place_folded(text, shingling, firsts[begin:end], lasts[begin:end], folding)
-              for text, begin, end in zip(texts, begins.tolist(), ends.tolist(), strict=True)]
-    return int(begins[0]), [np.concatenate(column) for column in zip(*placed, strict=True)]
+    own, bounds = find_own_ranges(documents, piece[0])
+    return own.start, place_texts(piece[1], shingling, bounds, firsts[own], lasts[own], folding)
+
+
+def find_own_ranges(documents: Ints, positions: Ints) -> tuple[slice, Ints]:
+    """Find the ranges of documents at these positions; return the slice of them, and the bounds of each document's in it.
+
+    Both ascend, and no range is of a document between two of the positions.
+    """
+    own = slice(int(np.searchsorted(documents, positions[0])), int(np.searchsorted(documents, positions[-1], "right")))
+    return own, np.append(np.searchsorted(documents[own], positions), own.stop - own.start)
