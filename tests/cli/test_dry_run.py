@@ -120,7 +120,7 @@ def test_a_part_of_a_columnar_file_stands_for_the_rest(
             seen.append(read / total)
     assert seen == sorted(seen)
     assert len({*seen}) > 2
-    assert seen[-1] == 1
+    assert seen[-1] == pytest.approx(1, abs=1e-6)  # the mark at the end of a stream comes after the last row
 
 
 def peak(*words: object) -> int:

@@ -155,15 +155,20 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
 def _copy_file(location: str, target: Path) -> None:
     """Copy a file to a new one; the copy of a long one shares its blocks where the file system can do so."""
     with open(location, "rb", buffering=0) as original, target.open("xb") as file:  # noqa: PTH123 - see `sources`
-        data = original.read(_SHORT)
-        file.write(data)
-        if len(data) == _SHORT and hasattr(os, "copy_file_range"):
-            file.flush()
-            with contextlib.suppress(OSError):  # the system cannot do it, or not between these places
-                while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
-                    pass
-        while data := original.read(_COPY):
+        try:
+            data = original.read(_SHORT)
             file.write(data)
+            file.flush()
+            if len(data) == _SHORT and hasattr(os, "copy_file_range"):
+                with contextlib.suppress(OSError):  # the system cannot do it, or not between these places
+                    while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
+                        pass
+            while data := original.read(_COPY):
+                file.write(data)
+                file.flush()
+        except OSError as error:
+            error.filename, error.filename2 = location, os.fspath(target)  # as `shutil.copyfile` names them
+            raise
 
 
 def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
