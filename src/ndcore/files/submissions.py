@@ -124,12 +124,19 @@ class Submissions:
                 yield submission
 
     def load(self, chosen: Iterable[int]) -> dict[int, Submission]:
-        """Read some of the submissions again, given the places of their names; their texts are in memory."""
+        """Read some of the submissions again, given the places of their names; their texts are in memory.
+
+        Raises DocumentError where one cannot be read this time.
+        """
         wanted, order = np.zeros(len(self.documents.ids), np.bool_), sorted(set(chosen))
         for number in order:
             wanted[self._positions[number]] = True
-        parts = self._parts(self.documents.selected(wanted))
-        return dict(zip(order, (submission for submission, _, _ in self._made(parts)), strict=True))
+        parts, loaded = self._parts(self.documents.selected(wanted)), list[Submission]()
+        for submission, _, errors in self._made(parts):
+            for error in errors:
+                raise error
+            loaded.append(submission)
+        return dict(zip(order, loaded, strict=True))
 
     def files(self, number: int) -> list[str]:
         """Return the places of the documents of a submission."""
