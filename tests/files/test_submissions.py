@@ -52,6 +52,16 @@ def test_what_cannot_be_read_again_is_named(monkeypatch):
             submissions.load([1])
 
 
+def test_records_with_the_same_id_are_told_apart():
+    for name in "ab":
+        Path(f"{name}.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "%s", "text": "y"}\n' % name)
+    with FileDocuments(["a.jsonl", "b.jsonl"]) as documents:
+        submissions = Submissions(documents, ["a.jsonl", "b.jsonl"], None, None, 1 << 20, False, 1)
+        assert len(list(submissions.read())) == 4
+        names = ["1 (a.jsonl:1)", "a", "1 (b.jsonl:1)", "b"]
+        assert submissions.names == [each.name for each in submissions.load(range(4)).values()] == names
+
+
 def test_the_places_of_tokens_in_joined_files():
     with FileDocuments(["in/a", "in/c.py"]) as documents, LexerProcesses() as lexers:
         submissions = Submissions(documents, ["in/a", "in/c.py"], None, lexers, 1 << 20, False, 1)
