@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from commands import jsonl, refused, run
 from programs import SUFFIXES, Program, disguise, invent, write
 
 import ndcore as nd
+from ndcore.cli.rank import write_pages as write_all_pages
 
 pytest.importorskip("msgspec")
 pytest.importorskip("pygments", reason="the extra code is not installed")
@@ -172,6 +174,21 @@ def test_what_cannot_be_read_is_named(capsys, monkeypatch):
     monkeypatch.setattr("ndcore.files.lexer_processes._SERVE", "raise SystemExit(3)")
     assert run("rank", "in/0.py", "in/1.py", "-o", "new") == 1
     assert "in/0.py: could not be read as python: its process ended (exit code 3)" in capsys.readouterr().err
+
+
+def test_a_file_that_changes_before_it_is_shown(capsys, monkeypatch):
+    """Its size and date tell that; here they are as before."""
+    put({f"in/{i}.py": write(disguise(invent(0), i), "python") for i in range(2)})
+
+    def write_pages(*arguments):
+        before = Path("in/0.py").stat()
+        put({"in/0.py": "#" * before.st_size})
+        os.utime("in/0.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+        write_all_pages(*arguments)
+
+    monkeypatch.setattr("ndcore.cli.rank.write_pages", write_pages)
+    assert "in/0.py: changed while ndcore was reading '0.py'" in refused(capsys, 1, "rank", "in", "-o", "out")
+    assert not Path("out").exists()
 
 
 def test_other_encodings_are_told(capsys):

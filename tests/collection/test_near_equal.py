@@ -47,3 +47,18 @@ def test_copies_are_compared_with_the_first_one_only(monkeypatch):
     compared.clear()
     assert grouped([[*range(50), *range(100 + 20 * i, 120 + 20 * i)] for i in range(500)], 0.9) == list(range(500))
     assert compared == []
+
+
+def test_few_pairs_of_choices_of_the_same_values_are_compared(monkeypatch):
+    """All of them share rarest values, since all values are equally rare; bitmaps tell most apart."""
+    rng, compared = np.random.default_rng(1), []
+
+    def counted(values, offsets, a, b):
+        compared.append(len(a))
+        return module_common(values, offsets, a, b)
+
+    module_common = module.common
+    monkeypatch.setattr(module, "common", counted)
+    sets = [np.sort(rng.choice(200, 100, replace=False)).tolist() for _ in range(300)] * 2
+    assert grouped(sets, 0.9) == list(range(300)) * 2
+    assert 300 <= sum(compared) < 400

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import select
 import signal
+import threading
+import time
 
 import pytest
 
 pytest.importorskip("pygments", reason="the extra code is not installed")
 
 from ndcore.files import lexer_processes
+from ndcore.files.bounded_process import BoundedProcess
 from ndcore.files.lexer_processes import LexerError, LexerProcesses
 from ndcore.parallel import map_pieces
 from ndcore.text.lexing import lex, lexer_version
@@ -51,3 +55,30 @@ def test_a_hostile_program_costs_only_itself(monkeypatch):
             processes.lex("x", "klingon")
         assert processes.lex("x", "c").text == "N"
     assert processes._idle.empty()
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="this system cannot wait for pipes")
+@pytest.mark.parametrize("programs", [1, 2, 3])
+def test_ctrl_c_ends_a_program_that_is_read(monkeypatch, programs):
+    """In the main thread, and in threads; their processes would go on for SECONDS of CPU, here as long as it takes."""
+    command, _, call = lexer_processes._SERVE.rpartition("; ")
+    endless = HOSTILE.replace("module.SECONDS, module.lex = 0.5,", "module.SECONDS, module.lex = 1e6,")
+    monkeypatch.setattr(lexer_processes, "_SERVE", f"{command}{endless}{call}")
+    started: list[BoundedProcess] = []
+
+    def start(*arguments):
+        started.append(BoundedProcess(*arguments))
+        return started[-1]
+
+    def interrupt():
+        while len(started) < min(programs, 2):
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    monkeypatch.setattr(lexer_processes, "BoundedProcess", start)
+    other = threading.Thread(target=interrupt)
+    with LexerProcesses() as processes, pytest.raises(KeyboardInterrupt):
+        other.start()
+        list(map_pieces(lambda program: processes.lex(program, "c"), ["ENDLESS"] * programs, 2))
+    other.join()
+    assert [process.process.returncode for process in started] == [-signal.SIGKILL] * len(started)

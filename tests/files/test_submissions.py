@@ -12,7 +12,7 @@ from ndcore.choices import LANGUAGES, TEXT_SUFFIXES
 from ndcore.files.discovery import find
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.lexer_processes import LexerProcesses
+from ndcore.files.lexer_processes import LexerError, LexerProcesses
 from ndcore.files.submissions import Submissions, check_languages, language_of
 
 FILES = {"in/a/x.py": "x = 1", "in/a/deep/y.java": "int y = 2;\n", "in/a-b/z.py": "", "in/c.py": "z(3)"}
@@ -40,6 +40,26 @@ def test_what_is_a_submission(inputs, names, threads):
         assert again.keys() == {0, len(read) - 1}
         assert [again[i].text for i in again] == [read[i].text for i in again]
         assert [again[i].compared for i in again] == [read[i].compared for i in again]
+
+
+def test_what_cannot_be_read_again_is_named(monkeypatch):
+    """Also if such files are skipped: without the file, its tokens would be looked for in another one."""
+    with FileDocuments(["in"]) as documents, LexerProcesses() as lexers:
+        submissions = Submissions(documents, ["in"], None, lexers, 1 << 20, True, 1)
+        list(submissions.read())
+        monkeypatch.setattr(lexers, "lex", lambda *_: (_ for _ in ()).throw(LexerError("took too long")))
+        with pytest.raises(DocumentError, match=r"in/a/deep/y\.java: took too long"):
+            submissions.load([1])
+
+
+def test_records_with_the_same_id_are_told_apart():
+    for name in "ab":
+        Path(f"{name}.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "%s", "text": "y"}\n' % name)
+    with FileDocuments(["a.jsonl", "b.jsonl"]) as documents:
+        submissions = Submissions(documents, ["a.jsonl", "b.jsonl"], None, None, 1 << 20, False, 1)
+        assert len(list(submissions.read())) == 4
+        names = ["1 (a.jsonl:1)", "a", "1 (b.jsonl:1)", "b"]
+        assert submissions.names == [each.name for each in submissions.load(range(4)).values()] == names
 
 
 def test_the_places_of_tokens_in_joined_files():

@@ -42,6 +42,12 @@ def test_lines_are_counted_in_each_file():
     assert [re.sub("<[^>]*>", "", name) for name in named] == ["first.c", "second.c"]
 
 
+def test_lines_end_as_in_any_system():
+    source = page("one\rtwo three\r\n\rfour\nfive", [MatchedBlock(2, 8, 1, False)])
+    assert marked(source) == ["e", "two "]
+    assert Tree(source).values("data-line") == ["1", "2", "3", "4", "5", "1"]
+
+
 def test_far_lines_are_folded_and_of_long_texts_left_out(monkeypatch):
     text = "".join(f"line {i}\n" for i in range(200))
     at = text.index("line 100")

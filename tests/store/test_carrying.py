@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -229,12 +230,19 @@ def _with(**fields: Any) -> Any:
     (_with(digest=b"short"), "the digest is b'short'; it has the 16 bytes of the export"),
     (_with(digest="0" * 16), "the digest is '0000000000000000'"),
     (_with(digest=None), "the digest is None"),
-    (_with(resemblance=1.5), "the resemblance is 1.5; it lies between 0 and 1"),
+    (_with(resemblance=1.5), "the resemblance is 1.5 of type float; it is a float between 0 and 1, or null"),
+    (_with(resemblance=Decimal("0.5")), "the resemblance is Decimal.* of type Decimal; it is a float"),
     (_with(resemblance="high"), "the resemblance is 'high'"),
     (_with(representative={"store": "west", "key": None}), "the representative is {'store': 'west', 'key': None}; it has"),
     (_with(representative={"store": None, "key": "k"}), "a store where others have one"),
     (_with(representative={"store": "x" * 256, "key": "k"}), "the store of a representative is 'x.* 1 to 255 bytes"),
-    (_with(representative={"store": "west", "key": "k" * (1 << 20)}), "give a digest of it"),
+    (_with(representative={"store": "west", "key": "k" * (1 << 20)}), "row of the page 'a': .* give a digest of it"),
+    (_with(representative={"store": "west", "key": 3.5}), "row of the page 'a': the key 3.5 is of type float; keys are str"),
+    (_with(key=None), "row of the page None: the key None is of type NoneType; keys are str, bytes or int"),
+    (_with(key=7.0), "row of the page 7.0: the key 7.0 is of type float"), (_with(key=True), "True is of type bool"),
+    (table_of(near("a")).append_column("class", pa.array(["kept"])), "the table has 2 columns 'class'; select one of them"),
+    (_without("key").append_column("key", pa.array([b"\xff\xfe"]).view(pa.string())),
+     r"the table has a string that is not UTF-8: b'\\xff\\xfe'"),
 ])
 def test_tables_that_no_run_writes_are_refused(tmp_path, table, message):
     with filled(tmp_path) as store:
@@ -257,9 +265,13 @@ def test_other_values_are_refused(tmp_path):
             store.carry(table_of(near("a")), RUN, name="east", date="yesterday")
         with pytest.raises(ValueError, match=r"table\.parquet names stores; give the name that this store had in its"):
             store.carry(tmp_path / "table.parquet", RUN)
-        with pytest.raises(ValueError, match=r"text\.parquet cannot be read as Parquet"):
-            store.carry(tmp_path / "text.parquet", RUN)
-        for verdicts in (7, {"a": 1}, [7], b"x"):
+        damaged = bytearray((tmp_path / "table.parquet").read_bytes())
+        damaged[4:64] = b"\xff" * 60  # the head of the first page
+        (tmp_path / "damaged.parquet").write_bytes(damaged)
+        for name in ("text", "damaged"):
+            with pytest.raises(ValueError, match=rf"{name}\.parquet cannot be read as Parquet"):
+                store.carry(tmp_path / f"{name}.parquet", RUN, name="east")
+        for verdicts in (7, {"a": 1}, [7], b"x", []):
             with pytest.raises(TypeError, match="give paths of Parquet files or directories, or a table of Arrow"):
                 store.carry(verdicts, RUN)
         for place in ("none.parquet", "store=west"):

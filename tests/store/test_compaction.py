@@ -9,6 +9,9 @@ from stores import TEXT, Both, opened, settings
 
 import ndcore as nd
 from ndcore.store import text_codec
+from ndcore.store.compaction import rewrite
+from ndcore.store.log import Log
+from ndcore.store.records import Changes, Removal, encode
 
 
 def test_versions_survive(tmp_path):
@@ -44,6 +47,22 @@ def test_a_dictionary_is_trained_again(tmp_path, monkeypatch):
         assert store.text(200).startswith("heron") and store.check() == []
     with nd.Store.open(store.path) as store:
         assert store.text(239).startswith("heron") and store.peek(store.text(150)).equal == 150
+
+
+@pytest.mark.parametrize("evidence", ["text", "shingles"])
+def test_a_removal_that_leaves_a_cluster_without_its_first_page(tmp_path, evidence):
+    """No writer does this; somebody forged it. The pages are decided on again, as when a record is damaged."""
+    with opened(tmp_path, **settings(evidence=evidence)) as store:
+        list(store.decide_many([(i, TEXT, i) for i in range(4)] + [(9, "else", 9)]))
+    [place] = store.path.glob("log-*")
+    log = Log.open(place)
+    log.append([encode(Removal(Changes(removed=[0])))])
+    log.close()
+    with opened(tmp_path) as store:
+        with pytest.raises(nd.CorruptFile, match="removes document 0, and leaves document 1 in its cluster; check the store"):
+            rewrite(store._directory.state, Log.create(tmp_path / "new", store._directory.manifest.tag), lambda *_: None)
+        store.compact()
+        assert list(store.clusters()) == [[1, 2, 3], [9]] and store.check() == [] and len(store) == 4
 
 
 def test_a_crash_before_the_switch_leaves_the_old_store(tmp_path, monkeypatch):

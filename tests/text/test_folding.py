@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import random
+import tracemalloc
 import unicodedata
 
 import pytest
@@ -19,7 +20,8 @@ PIECES = [*"ab éèëаеёсорσςΣİıﬁ&; \u0301\u0308\u200b漢𝛂ä\udc
     ("entities", "caf&eacute; &#x43;&#65; &nbsp;R&amp;D", "café CA \xa0R&D"),
     ("entities", "&amp;amp;eacute; &amp;quot; &amp;foo; R&amp;D;", "é \" &foo; R&D;"),
     ("entities", "&foo; &eacute &#xD800; &#0; &#1114112; &; &#;", "&foo; &eacute &#xD800; &#0; &#1114112; &; &#;"),
-    ("entities", "&fjlig;", "fj"),
+    ("entities", "&fjlig;", "fj"), ("entities", f"&#{'0' * 300}65; &#X0000000042; &#00; &#x000110000;", "A B &#00; &#x000110000;"),
+    ("entities", "&#138;&#x9C;&#150; &#129;", "Šœ– \x81"),
     ("letters", "сор Αθήνα ӏӀ 𝛂 ёж", "cop aθh\u0301va ll a ëж"), ("letters", "naïve été 漢字 ﬁ", "naïve été 漢字 ﬁ"),
     ("accents", "Ångström été e\u0301te\u0301 Ἀθῆναι ёлка", "Angstrom ete ete Αθηναι елка"),
     ("accents", "हिन्दी ภาษาไทย שָׁלוֹם がぎ 각", "हिन्दी ภาษาไทย שָׁלוֹם がぎ 각"),
@@ -31,7 +33,7 @@ def test_each_kind(kind, text, folded):
 
 def test_references_are_as_the_standard_library_has_them():
     """Those with a semicolon whose characters exist; of several in a row each is one."""
-    text = "&lt;&Auml;&#228;&#xe4;&NotEqualTilde;&hellip;&thinsp;"
+    text = "&lt;&Auml;&#228;&#xe4;&NotEqualTilde;&hellip;&thinsp;&#0000000000065;" + "".join(f"&#{i};" for i in range(128, 160))
     assert Folding(["entities"]).fold(text) == html.unescape(text)
 
 
@@ -63,6 +65,17 @@ def test_characters_know_where_they_come_from(kinds):
             for character, (start, end) in zip(traced.text, ranges, strict=True):
                 assert start < end <= len(points)
                 assert points[start:end] == character or character in Folding(kinds).fold(points[start:end])
+
+
+def test_a_text_of_accents_alone_is_traced_in_memory_of_its_size():
+    """At most 100 bytes for each character, however many of them change."""
+    folding, text = Folding(ALL), "e\u0301" * 50_000
+    folding.trace(text)
+    tracemalloc.start()
+    traced = folding.trace(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert traced is not None and traced.text == "e" * 50_000 and peak < 100 * len(text)
 
 
 def test_what_is_equal_stays_equal_and_nothing_is_folded_twice():

@@ -40,6 +40,38 @@ def test_symbols():
     assert symbols("SELECT x FROM y", "sql") == symbols("select u from v", "sql")
 
 
+PREFIXES = {"php": "<?php\n"}
+COMMENTS = dict.fromkeys(["haskell", "lua", "sql"], "--") | dict.fromkeys(["scheme", "racket"], ";") | dict.fromkeys(
+    ["python", "ruby", "perl", "r", "julia", "bash"], "#")
+
+
+@pytest.mark.parametrize(("language", "end"), [
+    *((language, end) for language in LANGUAGES if language not in ("ocaml", "text") for end in ("\r", "\r\n")),
+    *((language, end) for language in ("javascript", "typescript", "csharp") for end in "\u2028\u2029"), ("csharp", "\x85"),
+])
+def test_code_behind_a_comment_is_read_whatever_ends_its_line(language, end):
+    """Else one comment and another end of line would hide a program, as a lexer takes it all for this comment."""
+    comment = COMMENTS.get(language, "//")
+    program = f"{PREFIXES.get(language, '')}{comment} mine\nalpha = beta + gamma\n{comment} more\n"
+    other = program.replace("\n", end)
+    expected, lexed = lex(program, language), lex(other, language)
+    assert lexed.text == expected.text
+    read = [[text[i:j] for i, j in zip(each.starts.tolist(), each.ends.tolist(), strict=True)]
+            for text, each in ((program, expected), (other, lexed))]
+    assert read[1] == read[0] and "gamma" in read[0]
+    assert lex(program[:-1], language).text == expected.text, "the last line does not end"
+
+
+def test_a_directive_goes_on_behind_any_end_of_a_line():
+    program = "#define A(x) \\\n  f(x); \\\n  g(x)\nint a;"
+    assert symbols(program, "c") == symbols(program.replace("\n", "\r\n"), "c") == ["P", "int", "N", ";"]
+
+
+def test_a_byte_order_mark_is_no_token():
+    lexed = lex("\ufeff#include <a.h>\nint b;", "c")
+    assert lexed.text.split("\n") == ["P", "int", "N", ";"] and lexed.starts.tolist() == [1, 16, 20, 21]
+
+
 def test_a_change_of_the_program_changes_symbols():
     assert symbols("a = b + c", "python") != symbols("a = b - c", "python")
     assert symbols("while x: pass", "python") != symbols("if x: pass", "python")

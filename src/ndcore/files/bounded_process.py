@@ -10,12 +10,18 @@ machine refuses nothing.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
+import select
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from ndcore._signals import stoppable
+
+WAIT = 50  # milliseconds between two looks whether the work must end
 
 
 class ProcessEnded(Exception):
@@ -42,20 +48,38 @@ class BoundedProcess:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, items: list[Any]) -> list[Any]:
-        """Return the answers for some items. Raises ProcessEnded."""
+        """Return the answers for some items.
+
+        Raises ProcessEnded; KeyboardInterrupt if the work of this thread must end, while the process may work on.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
             pickle.dump(items, self.process.stdin, pickle.HIGHEST_PROTOCOL)
             self.process.stdin.flush()
+            self._wait(self.process.stdout.fileno())
             answers: list[Any] = pickle.load(self.process.stdout)  # of our own process
         except (OSError, EOFError, pickle.UnpicklingError):
             self.close()
             raise ProcessEnded(self.process.returncode) from None
         return answers
 
+    def _wait(self, file: int) -> None:
+        """Wait until the process answers or ends. Windows cannot wait for a pipe like this: there reading waits."""
+        if hasattr(select, "poll"):
+            answer = select.poll()
+            answer.register(file, select.POLLIN)
+            for _ in stoppable(itertools.repeat(None)):
+                if answer.poll(WAIT):
+                    return
+
+    def kill(self) -> None:
+        """End the process at once, whatever it does, and wait for it."""
+        self.process.kill()
+        self.close()
+
     def close(self) -> None:
-        """End the process, and wait for it."""
+        """Let the process end after its work, and wait for it."""
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 if stream is not None:

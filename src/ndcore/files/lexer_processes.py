@@ -55,8 +55,8 @@ class LexerProcesses:
             [answer] = process.ask([(program, language)])
         except ProcessEnded as ended:
             raise LexerError(f"could not be read as {language}: {ended.explain(SECONDS)}") from None
-        except BaseException:
-            process.close()
+        except BaseException:  # as Ctrl-C
+            process.kill()
             raise
         self._idle.put(process)
         if isinstance(answer, Exception):

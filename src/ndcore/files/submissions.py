@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -87,7 +88,7 @@ class Submissions:
     Attributes
     ----------
     names : list of str
-        Of the submissions that `read` has yielded.
+        Of the submissions that `read` has yielded; in the end, of records with the same id each with its place.
     rejected : list of Rejected
     """
 
@@ -122,14 +123,24 @@ class Submissions:
                 self.names.append(submission.name)
                 self._positions.append(positions)
                 yield submission
+        holders = Counter(self.names)
+        self.names = [name if holders[name] == 1 else f"{name} ({self.files(number)[0]})"
+                      for number, name in enumerate(self.names)]
 
     def load(self, chosen: Iterable[int]) -> dict[int, Submission]:
-        """Read some of the submissions again, given the places of their names; their texts are in memory."""
+        """Read some of the submissions again, given the places of their names; their texts are in memory.
+
+        Raises DocumentError where one cannot be read this time.
+        """
         wanted, order = np.zeros(len(self.documents.ids), np.bool_), sorted(set(chosen))
         for number in order:
             wanted[self._positions[number]] = True
-        parts = self._parts(self.documents.selected(wanted))
-        return dict(zip(order, (submission for submission, _, _ in self._made(parts)), strict=True))
+        parts, loaded = self._parts(self.documents.selected(wanted)), list[Submission]()
+        for submission, _, errors in self._made(parts):
+            for error in errors:
+                raise error
+            loaded.append(submission)
+        return {number: each._replace(name=self.names[number]) for number, each in zip(order, loaded, strict=True)}
 
     def files(self, number: int) -> list[str]:
         """Return the places of the documents of a submission."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -82,9 +83,7 @@ def _show_text(text: MatchedText, own: str, other: str) -> str:
 
 def _lines(text: MatchedText) -> Iterator[_SourceLine]:
     """Yield the lines of a text. A line that is near no block may be left out or folded."""
-    starts = [0]
-    while (end := text.text.find("\n", starts[-1])) >= 0:
-        starts.append(end + 1)
+    starts = [0, *(end.end() for end in re.finditer("\r?\n|\r", text.text))]
     if starts[-1] < len(text.text) or len(starts) == 1:
         starts.append(len(text.text) + 1)
     touched, block = set[int](), 0

@@ -109,7 +109,9 @@ def read_verdicts(
             with parquet.ParquetFile(path, buffer_size=1 << 20) as file:  # which reads row groups piece by piece
                 table = _VerdictTable(file.schema_arrow, os.fspath(path), _partition_of(path), run)
                 yield from table.read(file.iter_batches(ROWS, columns=table.columns), counts)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, OSError) as error:
+            if getattr(error, "errno", None) is not None:  # of the system, and not of what the file holds
+                raise
             raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
         report("carrying verdicts", done, len(files))
 
@@ -117,7 +119,7 @@ def read_verdicts(
 def _list_files(source: Any) -> list[Path]:
     """List the Parquet files of paths, in the order of their names; without the files of jobs that have not ended."""
     given = [source] if isinstance(source, (str, os.PathLike)) else source
-    if not isinstance(given, Sequence) or not all(isinstance(path, (str, os.PathLike)) for path in given):
+    if not isinstance(given, Sequence) or not given or not all(isinstance(path, (str, os.PathLike)) for path in given):
         raise TypeError(f"verdicts are {source!r:.80}; give paths of Parquet files or directories, or a table of Arrow")
     files = []
     for place in map(Path, given):
@@ -149,6 +151,8 @@ class _VerdictTable:
         if lacking := [name for name in COLUMNS if name not in names]:
             raise ValueError(f"{what} has no column {lacking[0]!r}, but {', '.join(map(repr, names))}: join the verdicts of "
                              "the run with the export, change.annotate(pages.select('store', 'key', 'digest'))")
+        if twice := [name for name in (*COLUMNS, "store") if names.count(name) > 1]:
+            raise ValueError(f"{what} has {names.count(twice[0])} columns {twice[0]!r}; select one of them")
         kind = schema.field("representative").type
         fields = [kind.field(i).name for i in range(kind.num_fields)]
         if "key" not in fields:
@@ -165,7 +169,10 @@ class _VerdictTable:
             if self._partition not in (None, self._run.name):
                 counts["elsewhere"] += batch.num_rows
                 continue
-            listed = batch.select(self.columns).to_pylist()
+            try:
+                listed = batch.select(self.columns).to_pylist()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{self._what} has a string that is not UTF-8: {error.object[:80]!r}") from error
             ours = [row for row in listed if not self._stored or row["store"] == self._run.name]
             decided = [row for row in ours if row["class"] is not None]
             counts["elsewhere"] += len(listed) - len(ours)
@@ -176,7 +183,6 @@ class _VerdictTable:
         """Return the values of a row. ValueError where a run of ndcore does not say this."""
         key, digest, verdict, score, of = (row[name] for name in ("key", "digest", "class", "resemblance", "representative"))
         store = of.get("store") if isinstance(of, dict) else None
-        wrong = None
         if verdict == "version":
             wrong = ("the class is version, which compares no texts: add the exports of a later run with "
                      "repeated='replace', or to a new collection")
@@ -187,18 +193,29 @@ class _VerdictTable:
         elif not isinstance(of, dict) or of["key"] is None or (self._names_stores and not isinstance(store, str)):
             wrong = f"the representative is {of!r:.200}; it has a key, and a store where others have one"
         elif score is not None and not (isinstance(score, float) and (math.isnan(score) or 0 <= score <= 1)):
-            wrong = f"the resemblance is {score!r:.80}; it lies between 0 and 1"
+            wrong = f"the resemblance is {score!r:.80} of type {type(score).__name__}; it is a float between 0 and 1, or null"
+        else:
+            wrong = _say_wrong_names(key, of["key"], store)
         if wrong is not None:
             raise ValueError(f"{self._what}, the row of the page {key!r:.200}: {wrong}")
         name, run = self._run.name, self._run
         if verdict == "kept":
             return VerdictRow(key, digest, OverallVerdict(verdict, None, None, None, run.run, run.date, True))
-        encode_key(of["key"])  # TypeError, ValueError where it cannot be a key
-        if store is not None:
-            checked_name("the store of a representative", store)
         return VerdictRow(key, digest, OverallVerdict(
             verdict, of["key"], store, None if score is None or math.isnan(score) else score, run.run, run.date,
             here=store is None or store == name))
+
+
+def _say_wrong_names(key: Key, of: Key, store: str | None) -> str | None:
+    """Say why a row's keys, or the name of the store of its representative, cannot be such; None where they can."""
+    try:
+        for each in (key, of):
+            encode_key(each)
+        if store is not None:
+            checked_name("the store of a representative", store)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
 
 
 # ---- matching
@@ -210,7 +227,7 @@ def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) 
     for row in rows:
         try:
             _, name, hashed = state.preparer.name_key(row.key)
-        except (TypeError, ValueError):  # a key that no page of the store can have
+        except (TypeError, ValueError):  # a key that no page of the store can have, as one that is no URL
             counts["unknown"] += 1
             continue
         number = state.find(name, hashed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ndcore.progress import Progress
+from ndcore.storage.container import CorruptFile
 from ndcore.store.keys import encode_key
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
@@ -33,14 +34,15 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     """Write the live documents of a state to a new log, numbered from 0 in their order, with the versions of each.
 
     Earlier versions keep their dates, changes and resemblances, and lose their texts. Where the last text is of a lexical
-    version, the document takes it, and its record keeps the digests of its own bytes and tokens.
+    version, the document takes it, and its record keeps the digests of its own bytes and tokens. Raises CorruptFile where the
+    representative of a live document is not live.
     """
     numbers = state.live.numbers().tolist()
     codec = _new_codec(state, numbers, log)
     new = {number: at for at, number in enumerate(numbers)}  # labels are smaller, so a mapped array would do as well
     for first in range(0, len(numbers), BATCH):
         chains = [chain_of(state, number) for number in numbers[first : first + BATCH]]
-        documents = [replace(document, number=new[document.number], label=new[state.columns.get("label", document.number)],
+        documents = [replace(document, number=new[document.number], label=_new_label(state, document.number, new),
                              flags=state.role(document.number) | document.flags & (VALID | STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
                              evidence=_repack(state, codec, document.evidence),
@@ -53,6 +55,14 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
         log.append([encode(OverallRecord(new[number], said))
                     for number, said in _overall_of(state, numbers[first : first + BATCH])])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
+
+
+def _new_label(state: State, number: int, new: dict[int, int]) -> int:
+    """Return the new number of the representative of a document. Raises CorruptFile where it is not live."""
+    label = state.columns.get("label", number)
+    if label not in new:
+        raise CorruptFile(f"a record removes document {label}, and leaves document {number} in its cluster; check the store")
+    return new[label]
 
 
 def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:

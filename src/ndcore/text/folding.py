@@ -3,7 +3,8 @@
 Each character, or character reference of HTML, becomes a text of its own, whatever stands beside it. So texts with equal
 words have equal words when folded, and folding never hides what is found without it.
 
-Sources: HTML Standard, section 13.5, named character references (https://html.spec.whatwg.org/multipage/named-characters.html).
+Sources: HTML Standard, section 13.5, named character references (https://html.spec.whatwg.org/multipage/named-characters.html),
+and section 13.2.5.80, numeric ones (https://html.spec.whatwg.org/multipage/parsing.html).
 Unicode Technical Standard #39, Unicode Security Mechanisms, section 4, and its data confusables.txt
 (https://www.unicode.org/reports/tr39/).
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from array import array
 from collections.abc import Collection, Iterator
 from html.entities import html5
 from typing import Literal, NamedTuple, get_args
@@ -36,7 +38,7 @@ _LOOKS = (
 LOOK_ALIKE = {other: row[0] for row in _LOOKS for other in row[2:]}
 _ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 # "&amp;amp;eacute;" is a reference that was escaped several times.
-_REFERENCE = re.compile("&(?:amp;)*(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));")
+_REFERENCE = re.compile("&(?:amp;)*(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));")
 _LAST = 0x1FBFF  # letters that decompose, or look like others, are below
 
 
@@ -96,18 +98,19 @@ class Folding:
         if self._is_plain(text):
             return None
         points = _decode(text) if isinstance(text, bytes) else str(text)
-        pieces: list[str] = []
-        starts, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        at = 0
+        bounds, sizes = array("q"), array("q")  # where what changes begins and ends, and how long it becomes
         for start, end, piece in self._find(points):
-            kept = np.arange(at, start)
-            pieces += [points[at:start], piece]
-            starts += [kept, np.full(len(piece), start)]
-            ends += [kept + 1, np.full(len(piece), end)]
-            at = end
-        rest = np.arange(at, len(points))
-        folded = "".join([*pieces, points[at:]])
-        return FoldedText(folded, np.concatenate([*starts, rest]), np.concatenate([*ends, rest + 1]))
+            bounds.extend((start, end))
+            sizes.append(len(piece))
+        begins, ends = np.array(bounds, np.int64).reshape(-1, 2).T
+        changing = np.zeros(len(points) + 1, np.int8)
+        changing[begins] += 1
+        changing[ends] -= 1
+        kept = np.flatnonzero(np.cumsum(changing[:-1], dtype=np.int8) == 0)
+        starts = np.concatenate([kept, np.repeat(begins, sizes)])
+        order = np.argsort(starts, kind="stable")
+        ends = np.concatenate([kept + 1, np.repeat(ends, sizes)])[order]
+        return FoldedText(self._fold(points), starts[order], ends)
 
     def _is_plain(self, text: Text) -> bool:
         """Tell whether a text surely stays as it is."""
@@ -190,7 +193,7 @@ def _decode(data: bytes) -> str:
 
 def _resolve(match: re.Match[str]) -> str | None:
     """Return the characters of a reference; None where there is no such name, or no such character. Of one that was escaped
-    it is what was escaped then.
+    it is what was escaped then. Numbers of 128 to 159 are of Windows-1252, as in browsers.
     """
     decimal, hexadecimal, name = match.groups()
     if name is not None:
@@ -198,6 +201,8 @@ def _resolve(match: re.Match[str]) -> str | None:
     else:
         number = int(decimal) if decimal is not None else int(hexadecimal, 16)
         characters = chr(number) if 0 < number < 0xD800 or 0xDFFF < number <= 0x10FFFF else None
+        if 0x80 <= number < 0xA0:
+            characters = bytes([number]).decode("cp1252", "ignore") or characters
     if characters is None and match[0].startswith("&amp;"):
         return f"&{match[0].rpartition('amp;')[2]}"
     return characters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,6 +14,8 @@ from ndcore.checks import check_choice, imported
 from ndcore.choices import LANGUAGES
 
 NAME, NUMBER, STRING, DIRECTIVE, UNKNOWN = "N", "0", "S", "P", "?"  # no keyword is one of these: keywords are in lower case
+# What ends a line in a language, beside CR and LF. Lexers know LF alone: to them, code after another one is part of a comment.
+_LINE_ENDS = {"javascript": "\u2028\u2029", "typescript": "\u2028\u2029", "csharp": "\x85\u2028\u2029"}
 
 
 class LexedProgram(NamedTuple):
@@ -36,7 +39,8 @@ def lex(program: str, language: str) -> LexedProgram:
 
     Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of directives of a preprocessor is
     one P. Keywords (in lower case) and operators are their own symbols, and each sign of punctuation is one. What the lexer
-    does not know is ?. Comments, strings of documentation and white space are left out.
+    does not know is ?. Comments, strings of documentation and white space are left out. Lines end with LF, CR, both, or what
+    else ends a line in the language.
 
     Parameters
     ----------
@@ -72,14 +76,25 @@ def lex(program: str, language: str) -> LexedProgram:
     if not isinstance(program, str):
         raise TypeError(f"a program is a str, got {type(program).__name__}")
     check_choice("language", language, LANGUAGES)
-    tokens = list(_symbols(program, language))
-    places = np.array([token[1:] for token in tokens], np.int64).reshape(-1, 2)
-    return LexedProgram("\n".join(token[0] for token in tokens), places[:, 0].copy(), places[:, 1].copy())
+    tokens = list(_symbols(_end_lines(program, language), language))
+    starts, lasts = np.array([(start, end - 1) for _, start, end in tokens], np.int64).reshape(-1, 2).T
+    left_out = np.array([each.start() for each in re.finditer("\r\n", program)], np.int64)
+    left_out -= np.arange(len(left_out))  # how many characters the lexer read before each CR that it did not read
+    starts, lasts = (places + np.searchsorted(left_out, places, "right") for places in (starts, lasts))
+    return LexedProgram("\n".join(token[0] for token in tokens), starts, lasts + 1)
 
 
 def lexer_version() -> str:
     """Return the version of Pygments. Raises ImportError where it is not installed."""
     return str(imported("pygments", "reading programs").__version__)
+
+
+def _end_lines(program: str, language: str) -> str:
+    """End all lines of a program with LF, also the last one. A byte order mark becomes an empty line."""
+    program = program.replace("\r\n", "\n")
+    for end in "\r" + _LINE_ENDS.get(language, ""):
+        program = program.replace(end, "\n")
+    return f"\n{program[1:]}\n" if program.startswith("\ufeff") else f"{program}\n"
 
 
 @cache
