@@ -54,7 +54,7 @@ def test_what_cannot_be_read_again_is_named(monkeypatch):
 
 def test_records_with_the_same_id_are_told_apart():
     for name in "ab":
-        Path(f"{name}.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "%s", "text": "y"}\n' % name)
+        Path(f"{name}.jsonl").write_text(f'{{"id": "1", "text": "x"}}\n{{"id": "{name}", "text": "y"}}\n')
     with FileDocuments(["a.jsonl", "b.jsonl"]) as documents:
         submissions = Submissions(documents, ["a.jsonl", "b.jsonl"], None, None, 1 << 20, False, 1)
         assert len(list(submissions.read())) == 4

@@ -59,7 +59,7 @@ def test_a_removal_that_leaves_a_cluster_without_its_first_page(tmp_path, eviden
     log.append([encode(Removal(Changes(removed=[0])))])
     log.close()
     with opened(tmp_path) as store:
-        with pytest.raises(nd.CorruptFile, match="removes document 0, and leaves document 1 in its cluster; check the store"):
+        with pytest.raises(nd.CorruptFile, match="removes document 0, and leaves document 1 in its cluster; check"):
             rewrite(store._directory.state, Log.create(tmp_path / "new", store._directory.manifest.tag), lambda *_: None)
         store.compact()
         assert list(store.clusters()) == [[1, 2, 3], [9]] and store.check() == [] and len(store) == 4

@@ -204,8 +204,8 @@ def _match(submission: Submission, blocks: Sequence[TokenBlock], shingling: Shin
     firsts, lasts = (np.array([min(bound, size) for bound in bounds], np.int64)
                      for bounds in ([block.first for block in blocks], [block.last for block in blocks]))
     if (firsts == size).any():
-        raise DocumentError(submission.files[0].place, None, f"changed while ndcore was reading {submission.name!r:.80}; run "
-                            "again when nothing writes to it")
+        raise DocumentError(submission.files[0].place, None, f"changed while ndcore was reading {submission.name!r:.80}; "
+                            "run again when nothing writes to it")
     if submission.lexed is None:
         starts, ends = place_ranges(submission.text, shingling, firsts, lasts)[:2]
     else:

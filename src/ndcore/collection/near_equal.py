@@ -63,9 +63,10 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> tuple[
     firsts: dict[int, array[int]] = {}  # number of a value -> the first documents that are found by it
     for document, (begin, length) in enumerate(zip(offsets[:-1].tolist(), probes.tolist(), strict=True)):
         looked_up = number[begin : begin + length].tolist()
-        found = np.concatenate([NOBODY, *(np.frombuffer(firsts[value], np.uint32) for value in looked_up if value in firsts)])
-        may = bitmaps.near(np.full(len(found), document, np.uint32), found, threshold)
-        near = np.unique(found[may.view(np.bool_)]).astype(np.int64)
+        meeting = np.concatenate([NOBODY, *(np.frombuffer(firsts[value], np.uint32)
+                                            for value in looked_up if value in firsts)])
+        may = bitmaps.near(np.full(len(meeting), document, np.uint32), meeting, threshold)
+        near = np.unique(meeting[may.view(np.bool_)]).astype(np.int64)
         if len(near):
             shared = common(values, offsets, np.full(len(near), document), near)
             resemblance = shared / (sizes[near] + sizes[document] - shared)

@@ -183,6 +183,7 @@ class _VerdictTable:
         """Return the values of a row. ValueError where a run of ndcore does not say this."""
         key, digest, verdict, score, of = (row[name] for name in ("key", "digest", "class", "resemblance", "representative"))
         store = of.get("store") if isinstance(of, dict) else None
+        wrong: str | None
         if verdict == "version":
             wrong = ("the class is version, which compares no texts: add the exports of a later run with "
                      "repeated='replace', or to a new collection")
@@ -193,7 +194,8 @@ class _VerdictTable:
         elif not isinstance(of, dict) or of["key"] is None or (self._names_stores and not isinstance(store, str)):
             wrong = f"the representative is {of!r:.200}; it has a key, and a store where others have one"
         elif score is not None and not (isinstance(score, float) and (math.isnan(score) or 0 <= score <= 1)):
-            wrong = f"the resemblance is {score!r:.80} of type {type(score).__name__}; it is a float between 0 and 1, or null"
+            wrong = (f"the resemblance is {score!r:.80} of type {type(score).__name__}; it is a float between 0 and 1, "
+                     "or null")
         else:
             wrong = _say_wrong_names(key, of["key"], store)
         if wrong is not None:
@@ -227,7 +229,7 @@ def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) 
     for row in rows:
         try:
             _, name, hashed = state.preparer.name_key(row.key)
-        except (TypeError, ValueError):  # a key that no page of the store can have, as one that is no URL
+        except (TypeError, ValueError):  # a key that no page of the store can have, as one that cannot be a URL
             counts["unknown"] += 1
             continue
         number = state.find(name, hashed)

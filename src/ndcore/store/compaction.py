@@ -34,8 +34,9 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
     """Write the live documents of a state to a new log, numbered from 0 in their order, with the versions of each.
 
     Earlier versions keep their dates, changes and resemblances, and lose their texts. Where the last text is of a lexical
-    version, the document takes it, and its record keeps the digests of its own bytes and tokens. Raises CorruptFile where the
-    representative of a live document is not live.
+    version, the document takes it, and its record keeps the digests of its own bytes and tokens.
+
+    Raises CorruptFile where the representative of a live document is not live.
     """
     numbers = state.live.numbers().tolist()
     codec = _new_codec(state, numbers, log)

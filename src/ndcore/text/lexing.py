@@ -14,7 +14,7 @@ from ndcore.checks import check_choice, imported
 from ndcore.choices import LANGUAGES
 
 NAME, NUMBER, STRING, DIRECTIVE, UNKNOWN = "N", "0", "S", "P", "?"  # no keyword is one of these: keywords are in lower case
-# What ends a line in a language, beside CR and LF. Lexers know LF alone: to them, code after another one is part of a comment.
+# What ends a line in a language, beside CR and LF. Lexers know LF alone: code behind another one would be comment.
 _LINE_ENDS = {"javascript": "\u2028\u2029", "typescript": "\u2028\u2029", "csharp": "\x85\u2028\u2029"}
 
 
