@@ -455,8 +455,8 @@ cdef class Vocabulary:
         """Number the tokens firsts[k] to lasts[k] − 1 of a tape, for all k, end to end; uint32.
 
         Tape i is tapes[ends[i] : ends[i + 1]], and has the ranges bounds[i] to bounds[i + 1] − 1, which ascend and do not
-        overlap. A tape has each token's length as u64 big-endian, then the token. ValueError for other ranges, or a tape that
-        is cut.
+        overlap. A tape has each token's length as u64 big-endian, then the token. ValueError for other ranges, or a tape
+        that is cut.
         """
         cdef size_t i, k, n = <size_t> max(ends.shape[0], 1) - 1, total = 0, wanted
         cdef uint64_t token, begin, end
@@ -466,8 +466,8 @@ cdef class Vocabulary:
         if firsts.shape[0] != lasts.shape[0]:
             raise ValueError(f"{firsts.shape[0]} ranges begin and {lasts.shape[0]} end")
         if not _bounds.cut(ends, n, tapes.shape[0]) or not _bounds.cut(bounds, n, firsts.shape[0]):
-            raise ValueError(f"{ends.shape[0]} ends and {bounds.shape[0]} bounds do not cut tapes of {tapes.shape[0]} bytes and "
-                             f"{firsts.shape[0]} ranges into {n}")
+            raise ValueError(f"{ends.shape[0]} ends and {bounds.shape[0]} bounds do not cut tapes of {tapes.shape[0]} bytes "
+                             f"and {firsts.shape[0]} ranges into {n}")
         for i in range(n):
             before = 0
             for k in range(<size_t> bounds[i], <size_t> bounds[i + 1]):
