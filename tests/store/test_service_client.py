@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ class Direct(ServiceClient):
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Written]:
-    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _: None))
     with written(tmp_path) as made:
         yield made
 
@@ -140,14 +141,14 @@ def test_a_server_that_is_busy_or_stops_is_asked_again(
     asked: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
     monkeypatch.setattr("ndcore.serve.decider.MOST_WAITING", 1)
     client = Direct(asked, tries=3)
     with pytest.raises(ConnectionError, match="wait to be decided"):
         list(client.decide_many([("a", "b"), ("c", "d")]))
     assert waits == [1.0, 1.0]  # as Retry-After says
     monkeypatch.undo()
-    monkeypatch.setattr(time, "sleep", lambda _: asked.source.__setattr__("_stopping", False))
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda _: asked.source.__setattr__("_stopping", False)))
     asked.source.stop()
     verdicts = Direct(asked).decide_many([(f"k{i}", f"t {i}") for i in range(200)])
     assert [verdict.version for verdict in verdicts] == [None] * 200
@@ -345,7 +346,7 @@ def test_an_answer_without_its_fields_is_not_an_error_of_the_caller(
 
 def test_a_server_cannot_let_a_client_wait_for_long(asked: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
     monkeypatch.setattr(module, "reply_of", lambda _: Reply(503, 1e20, b""))
     with pytest.raises(ConnectionError):
         Direct(asked, tries=2).stats()
