@@ -476,7 +476,7 @@ cdef class Vocabulary:
                 before, total = lasts[k], total + <size_t> (lasts[k] - firsts[k])
             if <size_t> before > _cut(tapes[ends[i] : ends[i + 1]], NULL):
                 raise ValueError(f"tape {i} of {ends[i + 1] - ends[i]} bytes is cut, or has fewer than {before} tokens")
-        self._reserve(total, tapes.shape[0])
+        self._reserve(0, tapes.shape[0])
         cdef uint32_t[::1] out = np.empty(total + 1, np.uint32)
         total = 0
         with nogil:
@@ -487,6 +487,9 @@ cdef class Vocabulary:
                     while token < end:
                         check_signals()
                         wanted = min(token + STRIDE, end)
+                        if self.how.count + (wanted - token) > self.tokens:  # they may all be new
+                            with gil:
+                                self._reserve(wanted - token, 0)
                         at = nd_vocabulary_number(&self.how, at, &token, begin, wanted, &out[total])
                         total += wanted - begin if wanted > begin else 0
                         begin = max(begin, wanted)

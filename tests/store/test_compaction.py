@@ -61,6 +61,8 @@ def test_a_removal_that_leaves_a_cluster_without_its_first_page(tmp_path, eviden
     with opened(tmp_path) as store:
         with pytest.raises(nd.CorruptFile, match="removes document 0, and leaves document 1 in its cluster; check"):
             rewrite(store._directory.state, Log.create(tmp_path / "new", store._directory.manifest.tag), lambda *_: None)
+        [problem] = store.check()
+        assert problem.startswith("document 0 is removed, and 3 documents of its cluster")
         store.compact()
         assert list(store.clusters()) == [[1, 2, 3], [9]] and store.check() == [] and len(store) == 4
 

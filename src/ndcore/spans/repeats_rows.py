@@ -58,7 +58,7 @@ class RepeatedRanges:
 def find_rows(layout: Layout, runs: UInts, choice: Choice) -> RepeatedRanges:
     """Find the rows of runs of windows: see `nd_repeats_rows` in repeats.h. O(n log n) for n units.
 
-    Memory: about 115 bytes a unit, and as many units as windows where one word stands a million times.
+    Memory: about 140 bytes a unit. Where one word stands a million times, each window is a unit.
     """
     cut = units(runs, int(layout.bases[-1]) + 1)
     everywhere = _list_everywhere(layout, cut, choice)

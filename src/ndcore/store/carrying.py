@@ -19,9 +19,10 @@ from urllib.parse import unquote
 from ndcore.checks import imported
 from ndcore.progress import Progress
 from ndcore.store.keys import encode_key
+from ndcore.store.log import Log
 from ndcore.store.overall import OVERALL, OverallVerdict, checked_name
 from ndcore.store.pages import Page
-from ndcore.store.records import Sighting
+from ndcore.store.records import OverallRecord, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Key
 
@@ -253,6 +254,12 @@ def match_brought(state: State, pages: Iterable[Page]) -> Said:
         if number is not None and page.overall is not None and _outcome(page.overall, state.overall(number)) == "carried":
             said.append((number, page.overall))
     return said
+
+
+def write_said(log: Log, said: Said) -> list[tuple[OverallRecord, int]]:
+    """Write what runs over many stores said of documents to a log; return the records and their positions."""
+    records = [OverallRecord(number, verdict) for number, verdict in said]
+    return list(zip(records, log.append([encode(record) for record in records]), strict=True))
 
 
 def _had_text(state: State, number: int, digest: bytes) -> bool:

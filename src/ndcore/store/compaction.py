@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
+from ndcore.store.carrying import write_said
 from ndcore.store.keys import encode_key
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
@@ -16,7 +17,6 @@ from ndcore.store.records import (
     VALID,
     Changes,
     Dictionary,
-    OverallRecord,
     Record,
     Sighting,
     encode,
@@ -53,8 +53,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
         _write_sightings(log, [(document.number, place, [replace(each, receipt=_without_dead(state, each.receipt))
                                                          for each in sightings])
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
-        log.append([encode(OverallRecord(new[number], said))
-                    for number, said in _overall_of(state, numbers[first : first + BATCH])])
+        write_said(log, [(new[number], said) for number, said in _overall_of(state, numbers[first : first + BATCH])])
         report("compacting the store", min(first + BATCH, len(numbers)), len(numbers))
 
 

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ndcore.human import counted
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile
-from ndcore.store.carrying import match_brought
+from ndcore.store.carrying import match_brought, write_said
 from ndcore.store.columns import FIELDS, OPTIONAL, Bitmap, DocumentColumns
 from ndcore.store.engine import Batch, gone_record
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Pages
-from ndcore.store.records import Dictionary, Document, OverallRecord, Removal, Sighting, decode, encode
+from ndcore.store.records import Dictionary, Document, Removal, Sighting, decode, encode
 from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, pages_of, replay
@@ -56,6 +57,11 @@ def problems_of(state: State, report: Progress) -> list[str]:
     for name, here, there in (("live", state.live, again.live), ("kept", state.kept, again.kept)):
         if not np.array_equal(here.numbers(), there.numbers()):
             problems.append(f"the documents that are {name} differ from the log")
+    labels = state.columns.column("label")[live]
+    left = np.flatnonzero(~state.live.having(labels.astype(np.int64)))
+    if len(left):
+        problems.append(f"document {labels[left[0]]} is removed, and {counted(len(left), 'document')} of its cluster, or of "
+                        "others like it, stayed in it: compact the store, which decides on these pages again")
     for index in () if state.log.read_only else state.indexes:  # the writer may remove their files meanwhile
         problems += index.check()
     return problems
@@ -83,9 +89,8 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
 def _decide(state: State, pages: list[Page]) -> None:
     """Decide on pages in a state, and note what runs over many stores said of them."""
     Batch(state, Pages.of(pages)).decide()
-    for number, said in match_brought(state, pages):
-        record = OverallRecord(number, said)
-        state.apply(record, state.log.append([encode(record)])[0])
+    for record, position in write_said(state.log, match_brought(state, pages)):
+        state.apply(record, position)
 
 
 def _overall(state: State, number: int) -> OverallVerdict | None:

@@ -19,7 +19,7 @@ from ndcore.progress import Progress, resolve
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import FULL, sync
 from ndcore.storage.lock import Lock
-from ndcore.store.carrying import Said, VerdictRow, match_pages
+from ndcore.store.carrying import Said, VerdictRow, match_pages, write_said
 from ndcore.store.compaction import rewrite
 from ndcore.store.damage import salvage, says_more
 from ndcore.store.engine import Batch, gone_record
@@ -30,7 +30,7 @@ from ndcore.store.manifest import COPY, DESCRIPTION, Manifest, is_begun, is_stor
 from ndcore.store.opening import Checkpoints, covered_by
 from ndcore.store.pages import Pages, Preparer
 from ndcore.store.receipts import RequestAnswer
-from ndcore.store.records import Dictionary, OverallRecord, Removal, encode
+from ndcore.store.records import Dictionary, Removal, encode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import State
 
@@ -241,10 +241,9 @@ class Directory:
 
     def note_overall(self, said: Said) -> None:
         """Write what runs over many stores said of documents."""
-        records = [OverallRecord(number, verdict) for number, verdict in said]
-        positions = self.log.append([encode(record) for record in records])
+        written = write_said(self.log, said)
         with self._whole():
-            for record, position in zip(records, positions, strict=True):
+            for record, position in written:
                 self.state.apply(record, position)
 
     @contextlib.contextmanager
