@@ -222,7 +222,7 @@ def _with(**fields: Any) -> Any:
 @pytest.mark.parametrize(("table", "message"), [
     (_without("digest"), r"the table has no column 'digest', but 'store', .*change.annotate\(pages.select\('store', 'key'"),
     (_without("class"), "no column 'class'"),
-    (_with(representative="west"), "the column 'representative' of the table is string; it is a struct with a field 'key'"),
+    (_with(representative="west"), "has a column 'representative' that is string; it is a struct with a field 'key'"),
     (_with(representative={"id": 1}), "it is a struct with a field 'key'"),
     (_with(representative=None), "is null; it is a struct"),
     (_with(**{"class": "version"}), "row of the page 'a': the class is version, .* repeated='replace'"),

@@ -22,7 +22,7 @@ from ndcore.cli.options import ChangeOptions, KeyOptions, StoreOptions
 from ndcore.cli.store_access import as_json, describe_store, find_key, open_store, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.human import counted, human_bytes, printable
-from ndcore.storage.container import CorruptFile
+from ndcore.store.carrying import WrongVerdicts
 from ndcore.store.overall import OverallVerdict
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key, Verdict
@@ -173,10 +173,8 @@ def run_carry(options: CarryOptions) -> int:
                                         progress=progress))
         except FileNotFoundError as error:
             raise DocumentError(str(error.filename), None, str(error.strerror)) from None
-        except CorruptFile:
-            raise
-        except ValueError as error:
-            raise DocumentError(options.verdicts[0], None, str(error)) from None
+        except WrongVerdicts as error:
+            raise DocumentError(error.place, None, error.reason) from None
     left = ", ".join(f"{counts[name]:,} {words}" for name, words in REASONS.items() if counts[name])
     return _report(options, f"Carried the verdicts of {counted(counts['carried'], 'page')}{f'; {left}' if left else ''}",
                    run=options.run, **counts)

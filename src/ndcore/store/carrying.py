@@ -65,6 +65,14 @@ class CarriedCounts:
     elsewhere: int = 0
 
 
+class WrongVerdicts(ValueError):
+    """A table has no verdicts of a run. `place`: the file, or "the table"; `reason`: what it has, and what to do."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place, self.reason = place, reason
+        super().__init__(f"{place} {reason}")
+
+
 class VerdictRow(NamedTuple):
     """A row of a table: a key, the digest of the text that was exported, and the verdict."""
 
@@ -113,7 +121,7 @@ def read_verdicts(
         except (pa.ArrowInvalid, OSError) as error:
             if getattr(error, "errno", None) is not None:  # of the system, and not of what the file holds
                 raise
-            raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+            raise WrongVerdicts(os.fspath(path), f"cannot be read as Parquet: {error}") from error
         report("carrying verdicts", done, len(files))
 
 
@@ -150,18 +158,18 @@ class _VerdictTable:
     def __init__(self, schema: Any, what: str, partition: str | None, run: VerdictRun) -> None:
         names, self._what, self._run = schema.names, what, run
         if lacking := [name for name in COLUMNS if name not in names]:
-            raise ValueError(f"{what} has no column {lacking[0]!r}, but {', '.join(map(repr, names))}: join the verdicts of "
-                             "the run with the export, change.annotate(pages.select('store', 'key', 'digest'))")
+            raise WrongVerdicts(what, f"has no column {lacking[0]!r}, but {', '.join(map(repr, names))}: join the verdicts "
+                                "of the run with the export, change.annotate(pages.select('store', 'key', 'digest'))")
         if twice := [name for name in (*COLUMNS, "store") if names.count(name) > 1]:
-            raise ValueError(f"{what} has {names.count(twice[0])} columns {twice[0]!r}; select one of them")
+            raise WrongVerdicts(what, f"has {names.count(twice[0])} columns {twice[0]!r}; select one of them")
         kind = schema.field("representative").type
         fields = [kind.field(i).name for i in range(kind.num_fields)]
         if "key" not in fields:
-            raise ValueError(f"the column 'representative' of {what} is {kind}; it is a struct with a field 'key'")
+            raise WrongVerdicts(what, f"has a column 'representative' that is {kind}; it is a struct with a field 'key'")
         self._stored, self._names_stores = "store" in names, "store" in fields
         self._partition = None if self._stored else partition
         if run.name is None and (self._stored or self._names_stores or partition is not None):
-            raise ValueError(f"{what} names stores; give the name that this store had in its export")
+            raise WrongVerdicts(what, "names stores; give the name that this store had in its export (name=…, --name)")
         self.columns = [*COLUMNS, *(["store"] if self._stored else [])]
 
     def read(self, batches: Iterable[Any], counts: Counter[str]) -> Iterator[list[VerdictRow]]:
@@ -173,7 +181,7 @@ class _VerdictTable:
             try:
                 listed = batch.select(self.columns).to_pylist()
             except UnicodeDecodeError as error:
-                raise ValueError(f"{self._what} has a string that is not UTF-8: {error.object[:80]!r}") from error
+                raise WrongVerdicts(self._what, f"has a string that is not UTF-8: {error.object[:80]!r}") from error
             ours = [row for row in listed if not self._stored or row["store"] == self._run.name]
             decided = [row for row in ours if row["class"] is not None]
             counts["elsewhere"] += len(listed) - len(ours)
@@ -200,7 +208,7 @@ class _VerdictTable:
         else:
             wrong = _say_wrong_names(key, of["key"], store)
         if wrong is not None:
-            raise ValueError(f"{self._what}, the row of the page {key!r:.200}: {wrong}")
+            raise WrongVerdicts(self._what, f"has a wrong row of the page {key!r:.200}: {wrong}")
         name, run = self._run.name, self._run
         if verdict == "kept":
             return VerdictRow(key, digest, OverallVerdict(verdict, None, None, None, run.run, run.date, True))
