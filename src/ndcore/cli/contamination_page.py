@@ -7,7 +7,7 @@ import numpy as np
 from ndcore._types import Ints, Text
 from ndcore.cli.account import Account
 from ndcore.cli.contamination_search import ContaminationSearch
-from ndcore.cli.passages import colour_ranges, excerpts_around, excerpts_by_item, range_in, unite
+from ndcore.cli.passages import colour_ranges, excerpts_by_item, range_in, unite
 from ndcore.human import counted
 from ndcore.report.marked_passages import Marked, MarkedText, marked_page
 from ndcore.report.model import Figure
@@ -15,7 +15,7 @@ from ndcore.spans.gapped_runs import GappedPlaces
 from ndcore.text.inputs import as_bytes
 
 SHOWN = 100  # items on the page
-PLACES_SHOWN = 3  # of each of them
+DOCUMENTS_SHOWN = 3  # of each of them
 
 
 def contamination_page(searched: ContaminationSearch, account: Account, command: str) -> str:
@@ -46,7 +46,10 @@ def _describe_gaps(searched: ContaminationSearch) -> str:
 
 
 def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
-    """Return the contaminated items of which the corpus has most windows, each with its longest places there."""
+    """Return the contaminated items of which the corpus has most windows; with rarity, what was found, the rarest first.
+
+    Each has the documents with its longest runs: a block for each, with all passages of the item, in a colour of its own.
+    """
     places, tokens, covered = searched.places(), searched.total("tokens"), searched.total("covered")
     rarity, flagged = searched.rarity(), np.flatnonzero(searched.contaminated)
     share = searched.total("found")[flagged] / searched.total("grams")[flagged]
@@ -58,29 +61,7 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
     rows = {item: np.flatnonzero(item_of == item) for item in items.tolist()}
     longest = {item: of[np.argsort(places.start[of] - places.end[of], kind="stable")] for item, of in rows.items()}
     reasons = searched.reasons()
-    if reasons is not None:
-        return _choose_with_reasons(searched, places, longest, rows, reasons)
-    longest = {item: of[:PLACES_SHOWN] for item, of in longest.items()}
-    chosen = np.concatenate([np.zeros(0, np.int64), *longest.values()])
-    documents = places.document[chosen]
-    here = searched.place_in_corpus((documents, places.document_start[chosen], places.document_end[chosen]))
-    excerpts = dict(zip(chosen.tolist(), excerpts_around(searched.corpus, documents, here), strict=True))
-    marks = _mark_parts(searched, places, np.concatenate([np.zeros(0, np.int64), *rows.values()]))
-    return [
-        MarkedText(
-            str(searched.items.ids[item]),
-            f"{searched.labels[item]}: {covered[item]:,} of {tokens[item]:,} tokens",
-            Marked(searched.parts.texts[item], marks[item]), [excerpts[row] for row in longest[item].tolist()],
-            len(rows[item]),
-        ) for item in items.tolist()
-    ]
-
-
-def _choose_with_reasons(
-    searched: ContaminationSearch, places: GappedPlaces, longest: dict[int, Ints], rows: dict[int, Ints], reasons: list[str]
-) -> list[MarkedText]:
-    """Return items with reasons. Each of their documents is a block with all its passages, in a colour of its own."""
-    documents = {item: list(dict.fromkeys(places.document[of].tolist()))[:PLACES_SHOWN] for item, of in longest.items()}
+    documents = {item: list(dict.fromkeys(places.document[of].tolist()))[:DOCUMENTS_SHOWN] for item, of in longest.items()}
     shown = {item: of[np.isin(places.document[of], documents[item])] for item, of in rows.items()}
     chosen = np.concatenate([np.zeros(0, np.int64), *shown.values()])
     here = searched.place_in_corpus((places.document[chosen], places.document_start[chosen], places.document_end[chosen]))
@@ -91,7 +72,8 @@ def _choose_with_reasons(
         groups = [of[places.document[of] == document] for document in documents[item]]
         marks = [_mark_parts(searched, places, group) for group in [*groups, of[~np.isin(of, shown[item])]]]
         blocks = [made[item, document]._replace(source=number) for number, document in enumerate(documents[item])]
-        texts.append(MarkedText(str(searched.items.ids[item]), f"{searched.labels[item]}: {reasons[item]}",
+        note = f"{covered[item]:,} of {tokens[item]:,} tokens" if reasons is None else reasons[item]
+        texts.append(MarkedText(str(searched.items.ids[item]), f"{searched.labels[item]}: {note}",
                                 _join_parts(searched, item, marks), blocks, len(np.unique(places.document[of]))))
     return texts
 
