@@ -16,7 +16,7 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.keys import decode_key
 from ndcore.store.levels import Bits
 from ndcore.store.log import Log
@@ -245,21 +245,21 @@ class Checkpoints:
         indexes = Indexes(*map(self._create_index, INDEXES))
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
-    def _open_index(self, name: str, end: int) -> Index:
+    def _open_index(self, name: str, end: int) -> GrowingIndex:
         """Open an index. CorruptFile where it does not have what the checkpoint says."""
-        index = Index.open(self.place, name=name, read_only=self.read_only)
+        index = GrowingIndex.open(self.place, name=name, read_only=self.read_only)
         groups, _ = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
         return index
 
-    def _create_index(self, name: str) -> Index:
+    def _create_index(self, name: str) -> GrowingIndex:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
         if self.read_only:
-            return Index.in_memory(groups, need)
-        return Index.create(self.place, groups, need=need, name=name)
+            return GrowingIndex.in_memory(groups, need)
+        return GrowingIndex.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""
@@ -282,7 +282,7 @@ def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return bits
 
 
-def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -> Bits:
+def _mend(state: State, problems: list[str], index: GrowingIndex, error: CorruptFile) -> Bits:
     """Add all live documents to an index of a state that has become empty; return a bitmap of them.
 
     An index is a part of what the log says, and blocks of it are verified when they are first read. Where one is damaged,
@@ -312,7 +312,7 @@ def _receipts_of(state: State, number: int) -> Iterator[tuple[int, Receipt]]:
         record = state.before(record)
 
 
-def _add_again(state: State, index: Index, number: int) -> None:
+def _add_again(state: State, index: GrowingIndex, number: int) -> None:
     """Add the values of a document to an index."""
     record, role = state.document(number), state.role(number)
     if index is state.indexes.keys:

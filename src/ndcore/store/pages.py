@@ -295,7 +295,7 @@ class Preparer:
 
     def pages(self, items: Sequence[Item]) -> Pages:
         """Prepare pages, at least one. Most of it runs without the GIL, for all of them together."""
-        texts = [_check_text(text) for _, text, _ in items]
+        texts = [check_text(text) for _, text, _ in items]
         named = [(None, b"", 0) if key is None else self.name_key(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
         keys, names, hashed = zip(*named, strict=True)
@@ -308,7 +308,7 @@ def _as_array(values: Sequence[int]) -> UInts:
     return np.array(values, np.uint64)
 
 
-def _check_text(text: Text) -> Text:
+def check_text(text: Text) -> Text:
     """Return a text. TypeError for anything else."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")

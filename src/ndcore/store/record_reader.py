@@ -6,11 +6,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ndcore._candidates import FAR, UNKNOWN, row_hashes
+from ndcore._candidates import row_hashes
 from ndcore._types import Ints, Text
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import DocumentColumns
-from ndcore.store.evidence import Evidence
+from ndcore.store.evidence import FEW, Evidence, leave_near
 from ndcore.store.keys import decode_key
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
@@ -19,8 +19,6 @@ from ndcore.store.records import Dictionary, Document, OverallRecord, Record, Si
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
-FEW = 16  # documents that are measured, and not sifted first
-PIECE = 64  # documents whose bitmaps are made together
 RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 
@@ -187,14 +185,7 @@ class RecordReader:
         if len(numbers) <= FEW or not evidence.exact:
             return numbers
         page.crowded = True
-        answers = evidence.bitmaps.near(page.shingles, numbers)
-        unknown = np.flatnonzero(answers == UNKNOWN)
-        for start in range(0, len(unknown), PIECE):
-            piece = unknown[start : start + PIECE]
-            self._hold_bitmaps(numbers[piece].tolist())
-            answers[piece] = evidence.bitmaps.near(page.shingles, numbers[piece])
-        near: Ints = numbers[answers != FAR]
-        return near
+        return leave_near(evidence.bitmaps, page.shingles, numbers, self._hold_bitmaps)
 
     def _hold_bitmaps(self, numbers: list[int]) -> None:
         """Make the bitmaps of documents."""

@@ -61,7 +61,7 @@ class Generation:
     key : bytes
         Of the hash of values.
     covered : int
-        See `Index.covered`.
+        See `GrowingIndex.covered`.
     next_segment : int
     segments : tuple of SegmentFile
     """

@@ -13,7 +13,7 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.receipts import Receipt
@@ -51,11 +51,11 @@ LOST = 1 << 20  # documents in a row whose records may be lost; a number farther
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Index
-    digests: Index
-    keys: Index
+    features: GrowingIndex
+    digests: GrowingIndex
+    keys: GrowingIndex
 
-    def __iter__(self) -> Iterator[Index]:
+    def __iter__(self) -> Iterator[GrowingIndex]:
         return iter((self.features, self.digests, self.keys))
 
 
@@ -357,12 +357,12 @@ class State(RecordReader):
         features = self.page(number).features if row is None else row
         self._put(self.indexes.features, number, features if number in self.kept else features ^ COLD)
 
-    def _put(self, index: Index, number: int, values: UInts | list[int]) -> None:
+    def _put(self, index: GrowingIndex, number: int, values: UInts | list[int]) -> None:
         """Add the values of a document to an index, unless the index covers the current record already."""
         if not self._known(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
-    def _known(self, index: Index) -> bool:
+    def _known(self, index: GrowingIndex) -> bool:
         """Tell whether an index on disk covers the current record already."""
         return 0 <= self._at < index.covered
 
