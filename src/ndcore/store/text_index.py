@@ -251,7 +251,7 @@ class Index:
 
     def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
         """Return which texts have shingles, and the features of all."""
-        done = self._sketcher.sketch_batch(self.shingling.batch(texts))
+        done: Any = self._sketcher.sketch_batch(self.shingling.batch(texts))
         return done.valid, self._features(done.rows)
 
     def _features(self, rows: AnyArray) -> UInts:
