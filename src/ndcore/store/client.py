@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[Concatenate[Any, Parameters], Result]:
-    """Make the method of a client from a method of a store or a session: it asks the process of the store."""
+    """Make a method of a client from a method of a store or a session: it calls the process that has the store open."""
     parameters, yields = signature(method), isgeneratorfunction(method)
 
     @wraps(method)
