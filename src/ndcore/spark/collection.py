@@ -57,21 +57,21 @@ KEY_HASH = "xxhash64(key)"
 
 @dataclass(frozen=True)
 class Change(Verdicts):
-    """What `add`, `remove` or `expire` did.
+    """The outcome of `add`, `remove` or `expire`.
 
     Attributes
     ----------
     verdicts : DataFrame
         The verdicts on the documents that were added, as `Collection.result` gives them.
     changed : DataFrame
-        The older documents whose verdict is another one now: the columns of the key, and ``added``; ``representative``,
-        ``class`` and ``resemblance``; the same of before in the struct ``before``. Sizes of clusters do not count.
+        The older documents whose verdict has changed: the columns of the key, and ``added``; ``representative``,
+        ``class`` and ``resemblance``; the earlier verdict in the struct ``before``. Sizes of clusters do not count.
     version : int
-        Of the collection, after it.
+        The version of the collection afterwards.
     documents : int
-        That were added; of `remove` and `expire`, that were removed.
+        How many documents were added; of `remove` and `expire`, how many were removed.
     repeated : bool
-        It was done already, and nothing was done now.
+        An earlier call made this change, and this one did nothing.
     key, directory
         As in `Verdicts`.
     """
@@ -83,7 +83,7 @@ class Change(Verdicts):
 
 
 class GrowingCollection:
-    """A collection of documents on disk to which crawls are added, each at its own cost.
+    """A collection of documents on disk. To add a crawl costs about what the crawl alone would.
 
     Made by `create` or `open`. Documents are in the order (add, key), and verdicts are as
     `ndcore.spark.near_duplicates` gives them in one run over all of them in this order. Every call reads the newest version
@@ -225,7 +225,7 @@ class GrowingCollection:
 
     @property
     def version(self) -> int:
-        """The number of changes that were made, at this moment."""
+        """The number of changes so far."""
         return self._versions.latest().version
 
     @property
@@ -243,8 +243,8 @@ class GrowingCollection:
         df : DataFrame
             A row for each document. The order of their keys is the order of the documents within the batch.
         batch : str or int, optional
-            An id. A batch whose id is there already is not added again: its verdicts are returned, so that a job may be
-            tried again. 1 and "1" are two ids.
+            An id. A batch whose id is in the collection is not added again: its verdicts are returned, so that a job may be
+            retried. 1 and "1" are two ids.
         repeated : "refuse", "replace" or "version"
             What becomes of a document whose key is in the collection already. "refuse": an error. "replace": it takes the
             place of the older ones of this key, which are removed. "version": it is a version of the first one, as with
@@ -265,8 +265,8 @@ class GrowingCollection:
 
         Notes
         -----
-        The keys, digests and features of older documents are scanned, and their texts of candidates only. If it is
-        killed, it leaves tables that no manifest names.
+        The keys, digests and features of older documents are scanned, and the texts of candidates are read. A killed call
+        leaves tables that no manifest names.
         """
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
         before, batch = self._begin(batch, "add")
@@ -295,7 +295,7 @@ class GrowingCollection:
         Returns
         -------
         Change
-            `changed` has the cascade: documents that represent themselves now, and those that joined another one.
+            `changed` has the cascade: documents that now represent themselves, and documents that joined another one.
 
         Raises
         ------
@@ -402,7 +402,7 @@ class GrowingCollection:
         return work
 
     def _read(self, work: Work, names: Sequence[str], schema: str | StructType | None = None) -> DataFrame:
-        """Read tables of the same columns; without a schema, a job of Spark asks a file for it."""
+        """Read tables with the same columns; without a schema, a job of Spark reads it from a file."""
         reader = work.spark.read if schema is None else work.spark.read.schema(schema)
         return reader.parquet(*(_uri(self._versions.table(name)) for name in names))
 
@@ -547,7 +547,7 @@ class GrowingCollection:
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
     def _settling(self, work: Work, before: CollectionManifest) -> Settling:
-        """Make what decides."""
+        """Make the `Settling` of this collection."""
         judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
                               self.rules.threshold, self.rules.min_shingles, before.following)
         return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
@@ -594,7 +594,7 @@ class GrowingCollection:
 
 
 def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:
-    """Return the rows of documents as changes leave them: ``rank``, ``removed`` and DECIDED of those that changed."""
+    """Return the rows of changed documents after the changes: ``rank``, ``removed`` and DECIDED."""
     now = changes.selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
     decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
     return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
@@ -611,7 +611,7 @@ def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
 
 
 def _listed(names: Any) -> list[Any]:
-    """Return one name, or several, as a list."""
+    """Return one or several names as a list."""
     return [names] if isinstance(names, str) or callable(names) else list(names)
 
 
