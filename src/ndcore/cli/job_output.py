@@ -21,7 +21,7 @@ from ndcore.storage.job_description import REPEATS, JobDescription, OtherJob
 
 
 def unfinished_beside(output: str) -> Path:
-    """Name the directory beside an output where a run works that is to go on after an interruption."""
+    """Name the directory beside an output for the work of a run that can be resumed."""
     place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
     return Path(f"{place}.unfinished")
 
@@ -37,7 +37,7 @@ class JobOutput:
     name : str
         As the user gave it.
     source : dict or None
-        What this run works on; None until it has claimed the directory.
+        The source of this run; None until it has claimed the directory.
     others : str
         The message about a directory that holds something else.
     """
@@ -98,7 +98,7 @@ class JobOutput:
     def _left(self, error: BaseException) -> str:
         """Return the message about the work that is left; remove the directory if no step was finished.
 
-        It is empty for work of another source, or with a damaged description: this run did not make it.
+        The message is empty for work of another source, or with a damaged description: this run did not make it.
         """
         try:
             there = self.description.read(self.path)
