@@ -250,7 +250,7 @@ def run_query(options: StoreQueryOptions) -> int:
 def _tell_cluster(
     verdict: Verdict | None, members: list[dict[str, Any]], overall: OverallVerdict | None
 ) -> Iterator[str | TextBlock]:
-    """Describe the verdict on a text, if there is one, the pages of its cluster, and the verdict of a run over many stores."""
+    """Describe the verdict on a text, if any, the pages of its cluster, and the verdict of a run over many stores."""
     if verdict is not None:
         yield from _tell_verdict(verdict)
     if overall is not None:
