@@ -135,7 +135,7 @@ class CollectionOutput(JobOutput):
             there = self.description.read(self.path)
         return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
 
-    def _finished(self) -> str:
+    def _describe_finished(self) -> str:
         """Return the message about a complete collection."""
         if self.path != Path(self.name):
             return f"the new collection is complete in {self.path}: the same command puts it in the place of {self.name}"

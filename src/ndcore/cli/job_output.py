@@ -92,10 +92,10 @@ class JobOutput:
             raise
         except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
             if self.source is not None and self.description.is_in(self.path):
-                self.outcome.message = self._left(error)
+                self.outcome.message = self._describe_rest(error)
             raise
 
-    def _left(self, error: BaseException) -> str:
+    def _describe_rest(self, error: BaseException) -> str:
         """Return the message about the work that is left; remove the directory if no step was finished.
 
         The message is empty for work of another source, or with a damaged description: this run did not make it.
@@ -107,14 +107,14 @@ class JobOutput:
         if there["source"] != self.source:
             return ""
         if there["finished"]:
-            return self._finished()
+            return self._describe_finished()
         if not self.description.is_begun(self.path):
             self.remove()
             return ""
         same = "the same command with --on-error skip" if isinstance(error, DocumentError) else "the same command"
         return f"what was done so far is in {self.path}: {same} goes on from there"
 
-    def _finished(self) -> str:
+    def _describe_finished(self) -> str:
         """Return the message of a run that ended early although all its work was finished."""
         return ""
 

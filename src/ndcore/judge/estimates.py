@@ -143,11 +143,11 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
     chosen = next(i for i in range(len(fits)) if not differs[i])
     fit = fits[chosen]
     at = fit.best
-    spread = {name: _widened(values) for name, values in fit.spread(SHOWN).items()}
+    spread = {name: _widen(values) for name, values in fit.spread(SHOWN).items()}
     rows = [MeasureComparison(measure, float(THRESHOLDS[each.best]), f1, different)
             for measure, each, f1, different in zip(measures, fits, bests, differs, strict=True)]
     f1 = bests[chosen]
-    at_threshold = {name: _estimate(_widened(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
+    at_threshold = {name: _estimate(_widen(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
     n = len(answers)
     more = math.ceil(max(0.0, n * ((f1.width / NARROW) ** 2 - 1)))
     return Findings(
@@ -160,10 +160,10 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
 
 def expected_f1(fit: MeasureFit) -> Estimate:
     """Estimate F1 at the best threshold by label curves."""
-    return _estimate(_widened(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
+    return _estimate(_widen(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
 
 
-def _widened(spread: Floats) -> Floats:
+def _widen(spread: Floats) -> Floats:
     """Widen intervals around the mean, within 0 and 1. Below more: the chosen threshold is the one that seems best."""
     mean, low, high = spread
     below, above = INFLATION

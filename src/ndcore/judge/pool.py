@@ -151,7 +151,7 @@ def gather(
     return Pool(a, b, weights, scores, tuple(measures), n, distinct, floor)
 
 
-def mixed(keys: Ints) -> UInts:
+def mix_keys(keys: Ints) -> UInts:
     """Mix keys to numbers that look random (SplitMix64)."""
     z = keys.astype(np.uint64) + _MIX[0]
     z = (z ^ (z >> np.uint64(30))) * _MIX[1]
@@ -171,7 +171,7 @@ class _Thinned:
         """Tell which keys stay at the present rate."""
         if self.rate == 1.0:
             return np.ones(len(keys), np.bool_)
-        stays: Bools = mixed(keys) < np.uint64(int(self.rate * 2**64))
+        stays: Bools = mix_keys(keys) < np.uint64(int(self.rate * 2**64))
         return stays
 
     def add(self, keys: Ints) -> None:

@@ -188,7 +188,7 @@ class Session:
 
         The draw is logged before it is shown. A pair that has no answer yet is shown again.
         """
-        waiting = self._log.state.open_draw(_checked_name(person))
+        waiting = self._log.state.open_draw(_check_name(person))
         if waiting is None:
             own = sum(draw.person == person for draw in self._log.state.draws)
             shared = own < len(self._shared)
@@ -256,7 +256,7 @@ class Session:
         check_choice("label", label, LABELS)
         if not isinstance(note, str) or len(note) > MOST_NOTE:
             raise ValueError(f"note is a str of at most {MOST_NOTE:,} characters")
-        waiting = self._log.state.open_draw(_checked_name(person))
+        waiting = self._log.state.open_draw(_check_name(person))
         if waiting is None:
             raise ValueError("no pair waits for an answer; call next first")
         if number is not None and number != waiting.number:
@@ -270,7 +270,7 @@ class Session:
 
         A pair that was shown in the meantime keeps its draw, and comes next.
         """
-        last = self._log.state.last_answer(_checked_name(person))
+        last = self._log.state.last_answer(_check_name(person))
         if last is None:
             return None
         self._log.add({"kind": "undo", "number": last.number, "person": person})
@@ -371,7 +371,7 @@ class Session:
         return tuple(self.directory / name for name in files)
 
 
-def _checked_name(person: str) -> str:
+def _check_name(person: str) -> str:
     if not isinstance(person, str) or len(person) > 100:
         raise ValueError(f"person is a name of at most 100 characters, got {person!r:.120}")
     return person

@@ -180,7 +180,7 @@ class GrowingCollection:
             if name in refused:
                 raise TypeError(f"create() got an unexpected keyword argument {name!r}")
         agreement = Agreement.of(must_agree)
-        if agreement is not None and any(callable(rule) for rule in _listed(must_agree)):
+        if agreement is not None and any(callable(rule) for rule in _as_list(must_agree)):
             raise TypeError("must_agree holds a callable, which a collection cannot store; give names of keys")
         if not isinstance(copy, bool):
             raise TypeError(f"copy is True or False, got {copy!r:.80}")
@@ -191,7 +191,7 @@ class GrowingCollection:
         sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
         assert isinstance(design, FilterDesign)
         settings = {
-            "text": text, "id": None if id is None else _listed(id), "by": by, "copy": copy,
+            "text": text, "id": None if id is None else _as_list(id), "by": by, "copy": copy,
             "threshold": float(threshold), "cluster": cluster, "max_holders": int(max_holders),
             "min_shingles": int(min_shingles), "must_agree": list(rules.must_agree),
             "filter": {"groups": design.groups, "group_size": design.group_size, "need": design.need},
@@ -342,7 +342,7 @@ class GrowingCollection:
         if commit.documents == 0:
             return self._change(work.spark, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
-        return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
+        return self._commit(work, None, lambda token: self._decide_without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
 
     def _begin(self, batch: BatchId | None, kind: str) -> tuple[CollectionManifest, BatchId | None]:
@@ -534,9 +534,9 @@ class GrowingCollection:
             raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
                              "are left out")
         commit = replace(commit, documents=gone.count())
-        return self._without(work, old, before, commit, token, gone.select("rank"), {})
+        return self._decide_without(work, old, before, commit, token, gone.select("rank"), {})
 
-    def _without(
+    def _decide_without(
         self, work: Work, old: DataFrame, before: CollectionManifest, commit: Commit, token: str, gone: DataFrame,
         fields: dict[str, Any],
     ) -> CollectionManifest:
@@ -605,17 +605,17 @@ def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
     """Return the verdicts that changed, each with the verdict before."""
     struct = f"struct({', '.join(CHANGED)})"
     was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
-    names = [_quoted(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
+    names = [_quote_column(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
     joined = now.join(was, now[RANK] == was["_rank"]).where(f"not ({struct} <=> before)")
     return joined.selectExpr(*names, *CHANGED, "before")
 
 
-def _listed(names: Any) -> list[Any]:
+def _as_list(names: Any) -> list[Any]:
     """Return one or several names as a list."""
     return [names] if isinstance(names, str) or callable(names) else list(names)
 
 
-def _quoted(name: str) -> str:
+def _quote_column(name: str) -> str:
     """Quote a column's name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 

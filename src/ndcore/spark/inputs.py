@@ -93,7 +93,7 @@ def open_input(
     sources = find_sources(paths)
     kept = _read(work, sources, step, **name_fields(text, ident, html, by, one_per, field, titles))
     keys = {key: _column(key) for key in _KEYS}
-    priority, strings = (None, ()) if field is None else _ordered(work, kept, keys, order)
+    priority, strings = (None, ()) if field is None else _choose_order(work, kept, keys, order)
     lines = all(source.kind == "jsonl" for source in sources)
     by_tags = kept.where("by_tags").select("file", "record", "id")
     key = "id" if ident else ["file", "record"]
@@ -176,7 +176,9 @@ def _column(name: str) -> Column:
     return F.col(f"`{name.replace('`', '``')}`")
 
 
-def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
+def _choose_order(
+    work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]
+) -> tuple[Column, tuple[str, ...]]:
     """Choose what orders the documents, as `Ranking` does: numbers, dates, or strings.
 
     Returns
@@ -220,7 +222,7 @@ def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Col
     field = order[0]
     kind = type_of(rows, field, f"--keep {field}")
     if kind.typeName() == "string":
-        return _ordered(work, rows, _keys(field), order)
+        return _choose_order(work, rows, _keys(field), order)
     work.describe("values of --keep")
     column = _column(field)
     if kind.typeName() in ("float", "double"):

@@ -73,7 +73,7 @@ class LongRuns:
 
         pairs: of other runs. choose: chooses representatives by pairs.
         """
-        waiting = self.holders.select("rank", "size").join(self._joined(pairs), "rank", "left_anti")
+        waiting = self.holders.select("rank", "size").join(self._list_joining(pairs), "rank", "left_anti")
         self._compare(waiting, self.holders, settling=True)
         while True:
             labels = choose(pairs.union(self.pairs))
@@ -117,12 +117,12 @@ class LongRuns:
             self._tables.append(accepted)
             waiting = waiting.where(f"rank > {last}")
             if settling:
-                waiting = waiting.join(self._joined(accepted), "rank", "left_anti")
+                waiting = waiting.join(self._list_joining(accepted), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
         return last >= 0
 
-    def _joined(self, pairs: DataFrame) -> DataFrame:
+    def _list_joining(self, pairs: DataFrame) -> DataFrame:
         """List the ``rank`` of each document that may join an earlier one by these pairs."""
         assert self.judgement.threshold is not None
         return joins(pairs, self.judgement.threshold).selectExpr("b as rank")

@@ -195,7 +195,8 @@ class Settling:
         """Join decisions with documents: the new ones and, `anew`, the older ones that a step decided on."""
         if anew:
             assert versions is not None
-            versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
+            moved = self._find_moved(left, classes)
+            versions = self.work.keep(versions.union(moved), "versions and their first documents")
         of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
         of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
         none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
@@ -224,7 +225,7 @@ class Settling:
             "if(leader = rank, coalesce(its_label.resemblance, resemblance_before, 1D), null) as resemblance")
 
     @staticmethod
-    def _followed(left: DataFrame, classes: DataFrame) -> DataFrame:
+    def _find_moved(left: DataFrame, classes: DataFrame) -> DataFrame:
         """Find the versions of documents whose leader has changed."""
         moved = classes.where("was is not null and was != leader").selectExpr("rank as version_of")
         return left.where("version_of is not null").join(moved, "version_of", "left_semi").select("rank", "version_of")

@@ -187,12 +187,12 @@ class BatchPlan(Plan):
             if member.scope == page.scope and self.state.is_class(member, page):
                 yield number, member
 
-    def _kept_near(self, page: Page) -> list[int]:
+    def _find_kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
         need = self.state.settings.need
         if self._repeated[self._at]:  # `_earlier` has no pages with the signature of an earlier one
             self.apply_run()
-            return super()._kept_near(page)
+            return super()._find_kept_near(page)
         promoted = (number for number, row in self.promoted.items() if count_shared(row, page.features) >= need)
         mates = self._mates(self._at)
         return [number for number in sorted({*self._candidates(self._at), *promoted, *mates}) if self._is_kept(number)]

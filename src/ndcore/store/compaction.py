@@ -47,10 +47,10 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
                              flags=state.role(document.number) | document.flags & (VALID | STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
                              evidence=_repack(state, codec, document.evidence),
-                             receipt=_without_dead(state, document.receipt))
+                             receipt=_keep_live(state, document.receipt))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
-        _write_sightings(log, [(document.number, place, [replace(each, receipt=_without_dead(state, each.receipt))
+        _write_sightings(log, [(document.number, place, [replace(each, receipt=_keep_live(state, each.receipt))
                                                          for each in sightings])
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
         write_said(log, [(new[number], said) for number, said in _overall_of(state, numbers[first : first + BATCH])])
@@ -87,7 +87,7 @@ def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
     return codec.pack(as_bytes(text), isinstance(text, bytes))
 
 
-def _without_dead(state: State, receipt: Receipt | None) -> Receipt | None:
+def _keep_live(state: State, receipt: Receipt | None) -> Receipt | None:
     """Return a receipt; None where its answer names a removed page, of which no byte may stay."""
     if receipt is None:
         return None

@@ -144,7 +144,7 @@ class Plan:
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
         """Find the kept document that a page is near to and resembles most; the first of several."""
         best = None
-        for number in self._kept_near(page):
+        for number in self._find_kept_near(page):
             if before is not None and number >= before:
                 break
             measured = self.near(page, number)
@@ -165,7 +165,7 @@ class Plan:
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.is_cached(number) else self.state.document(number).evidence)
 
-    def _kept_near(self, page: Page) -> list[int]:
+    def _find_kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
         near: list[int] = self.state.near(page, self.state.find_sharing(page.features, True)).tolist()
         if not self.removed:

@@ -93,7 +93,7 @@ class Checkpoints:
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
         while True:
-            self._opened_as = self._written()
+            self._opened_as = self._identify_checkpoint()
             try:
                 state = self._open_last()
             except (OSError, ValueError) as error:  # CorruptFile is a ValueError
@@ -127,9 +127,9 @@ class Checkpoints:
     @property
     def newer(self) -> bool:
         """Whether the writer has written a checkpoint since a reader opened the last one."""
-        return self.read_only and self._written() != self._opened_as
+        return self.read_only and self._identify_checkpoint() != self._opened_as
 
-    def _written(self) -> tuple[int, int] | None:
+    def _identify_checkpoint(self) -> tuple[int, int] | None:
         """Tell the checkpoint on disk from others: the file and its time."""
         try:
             status = (self.place / NAME).stat()
