@@ -316,7 +316,7 @@ class DedupFindings:
         return (self.run.texts, position) if position < n or known is None else (known, position - n)
 
     def name_document(self, position: int) -> str:
-        """Name a document for people: its place and its own id."""
+        """Name a document for people: its place and its id."""
         side, inside = self.locate(position)
         if side.documents is None:
             return printable(str(self.verdicts.name(position)), 60)
@@ -325,7 +325,7 @@ class DedupFindings:
         return f"{printable(str(side.documents.place(inside)))}{more}"
 
     def example(self) -> str:
-        """Return the line that says how to look at a pair; empty where no pair has both its texts at hand."""
+        """Return a line with the command that shows a pair; empty where no pair has both texts at hand."""
         n, labels, known = len(self.verdicts), self.result.labels, self.run.known
         readable = (labels < n) | (known is None or not known.sketched)
         dropped = self.verdicts.by_loss()
@@ -491,7 +491,7 @@ def _count_sketches(side: Side) -> list[dict[str, Any]]:
 
 
 def _describe_against(known: Side) -> dict[str, Any]:
-    """Say what was read of --against."""
+    """Describe the documents of --against."""
     if known.documents is None:
         return {"read": len(known.corpus), "sketches": True}
     return {"read": known.documents.read, "inputs": summary.input_counts(known.documents, None),

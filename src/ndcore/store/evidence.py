@@ -61,7 +61,7 @@ class Evidence:
         self.codec = TextCodec()
 
     def pack(self, page: Page) -> bytes:
-        """Return the evidence of a page. What was compressed before a compaction needs a dictionary that is gone since."""
+        """Return the evidence of a page. Text compressed before a compaction is compressed anew: its dictionary is gone."""
         if page.packed is None:
             page.packed, page.codec = self._pack(page), self.codec
         if page.codec is None or page.codec is self.codec or self.kind != "text":

@@ -103,7 +103,7 @@ class GrowingIndex:
         return cls(None, "", _first(groups, need), True)
 
     def fork(self) -> GrowingIndex:
-        """Return an index in memory that has the documents of this one too, which must not change meanwhile."""
+        """Return an index in memory that also finds the documents of this one, which must not change meanwhile."""
         return GrowingIndex(None, "", replace(self._state, segments=()), True, below=self)
 
     def __enter__(self) -> GrowingIndex:
@@ -218,7 +218,7 @@ class GrowingIndex:
             self._freeze()
 
     def _freeze(self) -> None:
-        """Hand the table over to become a segment, and begin another. The lock is held."""
+        """Queue the table to become a segment, and begin another. The lock is held."""
         last = self._tables[-1]
         if len(last) and self._levels is not None:
             self._levels.put(Full(last, self._covered))
@@ -256,14 +256,14 @@ class GrowingIndex:
     # ---- damage
 
     def check(self) -> list[str]:
-        """Verify all checksums of the files, and that lists can be read; return what is wrong, after which it is mended."""
+        """Verify the checksums of all files and read all lists; return what is wrong, and rebuild the index then."""
         problems = [] if self._levels is None else self._levels.check(self.groups)
         if problems and self.mend is not None:
             self._make_again(CorruptFile(problems[0]))
         return problems
 
     def _make_again(self, error: CorruptFile | Damaged) -> Bits:
-        """Rebuild the index after an error from the documents that `mend` adds; return a bitmap of them."""
+        """Rebuild the index from the documents that `mend` adds, after an error; return a bitmap of them."""
         if isinstance(error, Damaged):
             assert self._levels is not None
             error = self._levels.corrupt(error)

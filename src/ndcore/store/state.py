@@ -344,7 +344,7 @@ class State(RecordReader):
     def _index_role(self, record: Document, scope: int, page: Page | None = None) -> None:
         """Add the role of a document to the index of digests. page: of the document, if it is there."""
         like = record if page is None else page
-        for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
+        for kind in () if self._is_covered(self.indexes.digests) else kinds(record.flags):
             value = self.value(kind, like, scope)
             if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as `_digests`, for one
                 value = self.value(LEADS_TOO, like, scope)
@@ -352,17 +352,17 @@ class State(RecordReader):
 
     def _put_features(self, number: int, row: UInts | None) -> None:
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
-        if self._known(self.indexes.features):
+        if self._is_covered(self.indexes.features):
             return
         features = self.page(number).features if row is None else row
         self._put(self.indexes.features, number, features if number in self.kept else features ^ COLD)
 
     def _put(self, index: GrowingIndex, number: int, values: UInts | list[int]) -> None:
         """Add the values of a document to an index, unless the index covers the current record already."""
-        if not self._known(index):
+        if not self._is_covered(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
-    def _known(self, index: GrowingIndex) -> bool:
+    def _is_covered(self, index: GrowingIndex) -> bool:
         """Tell whether an index on disk covers the current record already."""
         return 0 <= self._at < index.covered
 
