@@ -10,14 +10,17 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from ndcore import kernels
+from ndcore.reference import shingling
+from ndcore.reference import text as reference_text
 
 settings.register_profile(
     "ndcore",
@@ -29,6 +32,27 @@ settings.register_profile(
 settings.load_profile("ndcore")
 
 VECTORS = Path(__file__).parent / "vectors"
+
+
+def remember(module: ModuleType, name: str) -> None:
+    """Let a pure function of the reference, which lists what it finds in a document, remember what it found last."""
+    function = getattr(module, name)
+    find = functools.lru_cache(1 << 14, typed=True)(lambda *given, **options: tuple(function(*given, **options)))
+
+    @functools.wraps(function)
+    def list_again(document: Any, *given: Any, **options: Any) -> Any:
+        plain = all(isinstance(value, Hashable) for value in (document, *given, *options.values()))
+        if not plain or not isinstance(document, str | bytes) or len(document) > 1 << 14:
+            return function(document, *given, **options)
+        return list(find(document, *given, **options))  # a list of its own for each caller
+
+    setattr(module, name, list_again)
+
+
+# Brute force reads every document again in each call: in plain Python that is most of the time of many tests.
+remember(reference_text, "tokens")
+remember(shingling, "fingerprints")
+setattr(shingling, "symbol", functools.lru_cache(1 << 16)(shingling.symbol))  # noqa: B010
 
 
 def pytest_configure(config: pytest.Config) -> None:
