@@ -6,6 +6,7 @@ without KERNEL, once per form of every kernel. A form that cannot run on this CP
 
 from __future__ import annotations
 
+import collections
 import functools
 import hashlib
 import json
@@ -32,6 +33,7 @@ settings.register_profile(
 settings.load_profile("ndcore")
 
 VECTORS = Path(__file__).parent / "vectors"
+SPARK = "tests/spark/"
 
 
 def remember(module: ModuleType, name: str) -> None:
@@ -58,6 +60,32 @@ setattr(shingling, "symbol", functools.lru_cache(1 << 16)(shingling.symbol))  # 
 def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "maxworkerrestart", "") is None:
         config.option.maxworkerrestart = "0"  # a test that kills its process fails; it is not tried again and again
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let ``--dist loadfile`` keep the order of the collection, and all tests of Spark on one worker: its start is long."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class LongestFirst(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SPARK if nodeid.startswith(SPARK) else str(super()._split_scope(nodeid))
+
+    config.option.loadscopereorder = False  # by the number of tests
+    return LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest first where several processes share the tests, so that they end together."""
+    if not hasattr(config, "workerinput"):
+        return
+    costs = collections.Counter[str]()
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        costs[file] += 1 if item.get_closest_marker("slow") is None else 50
+    items.sort(key=lambda item: (not item.nodeid.startswith(SPARK), -costs[item.nodeid.partition("::")[0]]))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
