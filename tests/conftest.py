@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import unsynced  # noqa: F401  # calls that wait for the disk return at once
 from hypothesis import HealthCheck, settings
 
 from ndcore import kernels
