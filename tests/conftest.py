@@ -40,12 +40,12 @@ SPARK = "tests/spark/"
 def remember(module: ModuleType, name: str) -> None:
     """Let a pure function of the reference, which lists what it finds in a document, remember what it found last."""
     function = getattr(module, name)
-    find = functools.lru_cache(1 << 14, typed=True)(lambda *given, **options: tuple(function(*given, **options)))
+    find = functools.lru_cache(1 << 13, typed=True)(lambda *given, **options: tuple(function(*given, **options)))
 
     @functools.wraps(function)
     def list_again(document: Any, *given: Any, **options: Any) -> Any:
         plain = all(isinstance(value, Hashable) for value in (document, *given, *options.values()))
-        if not plain or not isinstance(document, str | bytes) or len(document) > 1 << 14:
+        if not plain or not isinstance(document, str | bytes) or len(document) > 1 << 12:
             return function(document, *given, **options)
         return list(find(document, *given, **options))  # a list of its own for each caller
 
@@ -55,7 +55,7 @@ def remember(module: ModuleType, name: str) -> None:
 # Brute force reads every document again in each call: in plain Python that is most of the time of many tests.
 remember(reference_text, "tokens")
 remember(shingling, "fingerprints")
-setattr(shingling, "symbol", functools.lru_cache(1 << 16)(shingling.symbol))  # noqa: B010
+shingling.symbol = functools.lru_cache(1 << 16)(shingling.symbol)
 
 
 def pytest_configure(config: pytest.Config) -> None:
