@@ -127,12 +127,20 @@ def says_more(log: Log, state: State) -> bool:
 
 
 def _knows(state: State, there: State, number: int) -> bool:
-    """Tell whether a state has the last version of a document of another state."""
+    """Tell whether a state has the last version of a document of another state, and its verdict of a run over many stores.
+
+    An interrupted compaction may have written a document without its later versions, which then are in the state only.
+    """
     document, last = there.document(number), there.last(number)
     known = state.find(document.name, state.preparer.hashed(document.name))
-    if known is None or state.last(known).version.date != last.version.date:
+    if known is None or there.overall(number) not in (None, state.overall(known)):
         return False
-    return state.whole(state.last(known)) == there.whole(last) and state.overall(known) == there.overall(number)
+    record = state.last(known)
+    while record.version.date != last.version.date or state.whole(record) != there.whole(last):
+        if isinstance(record, Document):
+            return False
+        record = state.before(record)
+    return True
 
 
 def _is_whole(state: State, number: int) -> bool:
