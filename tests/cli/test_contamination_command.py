@@ -132,7 +132,8 @@ def test_rules_choose_the_length_and_what_is_dropped():
         (1, 1, 15, "items.jsonl:1"), (3, 0, 8, "items.jsonl:1")]
     assert values(out / "places.jsonl", "item_line") == [(1,)]
     found("--rule", "palm", "--trim")
-    assert values(out / "cleaned" / "corpus.jsonl", "text") == [("x ",), (documents[1]["text"],), (" ".join(one.split()[:8]),)]
+    assert values(out / "cleaned" / "corpus.jsonl", "text") == [
+        ("x ",), (documents[1]["text"],), (" ".join(one.split()[:8]),)]
     assert values(found("--rule", "gpt-3") / "items.jsonl", "grams", "contaminated") == [(2, True), (2, False)]
 
 
@@ -144,8 +145,8 @@ def test_kept_records_are_unchanged_and_trimmed_ones_keep_their_fields():
     assert (out / "kept" / "corpus.jsonl").read_bytes() == jsonl(ROWS[:1])
     out = found("--min-tokens", 9, "--trim")
     assert (out / "cleaned" / "corpus.jsonl").read_bytes().splitlines()[0] == jsonl(ROWS).splitlines()[0]
-    assert lines(out / "cleaned" / "corpus.jsonl")[1:] == [{"id": "d1", "text": "Quiz: ? The Aare.", "n": 1},
-                                                {"id": "d3", "text": "One, . End.", "n": 3}]
+    assert lines(out / "cleaned" / "corpus.jsonl")[1:] == [
+        {"id": "d1", "text": "Quiz: ? The Aare.", "n": 1}, {"id": "d3", "text": "One, . End.", "n": 3}]
     assert lines(out / "empty.jsonl") == [{"id": "d2", "file": "corpus.jsonl", "line": 3}]
     texts = [item["text"] for item in ITEMS]
     expected = [text for text in nd.contamination(texts, CORPUS, 9).cleaned(CORPUS) if text]

@@ -69,7 +69,8 @@ def test_required_fields_near_each_other(capsys):
 def test_short_answers_neither_drop_nor_cut():
     """The first page has an answer only, which stands nearly everywhere."""
     assert [row["id"] for row in lines(found("--drop") / "kept" / "corpus.jsonl")] == ["d0"]
-    assert [row["text"] for row in lines(found("--trim") / "cleaned" / "corpus.jsonl")][:2] == [CORPUS[0], "Quiz: ? The Aare."]
+    trimmed = lines(found("--trim") / "cleaned" / "corpus.jsonl")
+    assert [row["text"] for row in trimmed][:2] == [CORPUS[0], "Quiz: ? The Aare."]
 
 
 def test_items_in_csv_keep_their_digits_and_in_parquet_their_lists(tmp_path):

@@ -33,8 +33,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def texts_of(folder: Path) -> list[str]:
     """Read the texts of files of JSON lines, and of text."""
-    return [text for name, data in files(folder).items()
-            for text in ([data.decode()] if name.endswith(".txt") else [json.loads(line)["text"] for line in data.splitlines()])]
+    texts = []
+    for name, data in files(folder).items():
+        texts += [data.decode()] if name.endswith(".txt") else [json.loads(line)["text"] for line in data.splitlines()]
+    return texts
 
 
 @pytest.fixture
