@@ -14,11 +14,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ndcore._jsonl import LineReader
+from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
 from ndcore.files.blocks import Block, Wanted
@@ -38,6 +39,8 @@ from ndcore.files.records import (
 )
 from ndcore.files.sources import Source, explain_too_long, get_sizes
 from ndcore.files.text_encoding import remove_mark
+from ndcore.parallel import map_pieces, thread_count
+from ndcore.text.inputs import PIECE
 
 Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
 Decoder = Callable[[bytes], Decoded | None]
@@ -247,14 +250,16 @@ class JsonLines:
         Use `_jsonl`, and ``msgspec`` where it is installed. Results do not depend on it.
     html : bool
         The texts are HTML, whose extraction takes far longer than parsing: without `_jsonl`.
+    threads : int or None
+        Threads that `_jsonl` parses lines in, when all lines of a file are read; None: one for each CPU.
 
     Attributes
     ----------
     parser : RecordParser
     """
 
-    def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
-        self.parser, self._longest = RecordParser(fields, fast), LONGEST_RECORD
+    def __init__(self, fields: Fields, fast: bool = True, html: bool = False, threads: int | None = 1) -> None:
+        self.parser, self._longest, self._threads = RecordParser(fields, fast), LONGEST_RECORD, threads
         self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
@@ -275,10 +280,37 @@ class JsonLines:
             for start, stop, lines in parts:
                 at.begin(lines)
                 room = _choose_buffer_size(source, start, stop)
-                for buffer, end, offset in _read_whole_lines(stream, start, stop, room, source.longest):
+                blocks = _read_whole_lines(stream, start, stop, room, source.longest)
+                if wanted is None and self._reader is not None and thread_count(self._threads) > 1:
+                    yield from self._read_in_threads(blocks, at)
+                    return
+                for buffer, end, offset in blocks:
                     yield from self._read_block(buffer, end, offset, at) if end else self._reject_long_line(at)
                     if at.done:
                         break
+
+    def _read_in_threads(self, blocks: Iterator[tuple[bytearray, int, int]], at: _LineCursor) -> Iterator[Item]:
+        """Read all lines of blocks, pieces of them on several threads; an error of reading comes after the lines before it.
+
+        The number of its first line is known when the pieces before it have been read, so a piece counts from `_INSIDE`.
+        """
+        problem: list[Exception] = []
+        for items, first, last in map_pieces(self._read_piece, _cut_pieces(blocks, problem), self._threads):
+            behind = at.number - first
+            for item in items:
+                if isinstance(item, Block):
+                    yield item._replace(numbers=item.numbers + behind) if behind else item
+                else:
+                    yield item if item is None or item[0] is None else (item[0] + behind, item[1])
+            at.number = last + behind
+        for error in problem:
+            raise error
+
+    def _read_piece(self, piece: _Piece) -> tuple[list[Item], int, int]:
+        """Read a piece of a file: return its items, the number of its first line, and the number after its last line."""
+        at = _LineCursor(piece.number, None)
+        read = self._read_block(piece.data, len(piece.data), piece.offset, at) if piece.data else self._reject_long_line(at)
+        return list(stoppable(read)), piece.number, at.number
 
     def _reject_long_line(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
@@ -287,7 +319,7 @@ class JsonLines:
             yield at.number, explain_too_long("the line", self._longest)
         at.number += 1
 
-    def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _read_block(self, buffer: bytes | bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, whose offset in the file is `offset`."""
         begin, run = 0, 1
         while begin < end and not at.done:
@@ -328,6 +360,37 @@ class JsonLines:
             at.number += 1
             offset += len(line)
         yield from _flush_block(records)
+
+
+class _Piece(NamedTuple):
+    """Whole lines of a file: their bytes (none: a line that is too long), their offset, and the number of the first line.
+
+    The number is _INSIDE unless the first line is the first of the file, which may begin with a byte order mark.
+    """
+
+    data: bytes
+    offset: int
+    number: int
+
+
+_INSIDE = 2
+
+
+def _cut_pieces(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exception]) -> Iterator[_Piece]:
+    """Copy what `_read_whole_lines` yields in pieces of work; an error that it raises is appended to `problem`."""
+    number = 1
+    try:
+        for buffer, end, offset in blocks:
+            begin = 0
+            while begin < end or not end:
+                stop = end if end - begin <= PIECE else buffer.rfind(b"\n", begin, begin + PIECE) + 1
+                stop = stop or buffer.find(b"\n", begin + PIECE, end) + 1 or end
+                yield _Piece(bytes(memoryview(buffer)[begin:stop]), offset + begin, number)
+                begin, number = stop, _INSIDE
+                if not end:
+                    break
+    except Exception as error:
+        problem.append(error)
 
 
 class _LineCursor:
@@ -388,7 +451,7 @@ def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
     )
 
 
-def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
+def _skip_lines(buffer: bytes | bytearray, begin: int, end: int, lines: int) -> int:
     """Return the offset after this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1
