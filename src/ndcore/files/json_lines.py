@@ -22,7 +22,7 @@ from ndcore._jsonl import LineReader
 from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
-from ndcore.files.blocks import Block, Wanted
+from ndcore.files.blocks import Block, PackedIds, Wanted
 from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import open_source
 from ndcore.files.records import (
@@ -329,7 +329,8 @@ class JsonLines:
                 at.pass_to(lines.number, count)
                 yield from [None] * lines.blank
                 if count:
-                    yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, lines, [])
+                    ids = PackedIds(lines.ids, lines.id_ends, lines.id_kinds)
+                    yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, ids, [])
                 if not lines.unusual:
                     continue
                 run = min(_RUN, 2 * run) if count < _RARE else 1
