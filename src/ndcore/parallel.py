@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections import deque
@@ -112,3 +113,23 @@ def _group(items: Iterable[Item], ends_group: Callable[[Item], bool]) -> Iterato
         yield group
     while True:
         yield []
+
+
+@contextlib.contextmanager
+def beside(work: Callable[[], object], threads: int | None) -> Iterator[None]:
+    """Call `work` on a second thread during the ``with`` block, and wait for it at the end; its errors are raised there.
+
+    If the block fails, `work` stops at its next check for signals. With ``threads=1`` it is called after the block.
+    """
+    if thread_count(threads) == 1:
+        yield
+        work()
+        return
+    stop = Stop()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(stop.run, lambda _: work(), None)
+        try:
+            yield
+            done.result()
+        finally:
+            stop.set()

@@ -16,7 +16,7 @@ from ndcore.storage.spill import SpooledColumn
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
 _LEAST_BLOCK = 1 << 17  # a block with this many bytes of text is a batch by itself
-_GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
+GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
 
 
 class PackedIds(NamedTuple):
@@ -86,7 +86,7 @@ class Wanted(NamedTuple):
 
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
         """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with a small gap between are joined."""
-        yield from join_ranges(self.starts, self.ends, _GAP)
+        yield from join_ranges(self.starts, self.ends, GAP)
 
 
 NOWHERE = np.zeros(0, np.int64)  # offsets of rows in `Wanted`
