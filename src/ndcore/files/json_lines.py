@@ -183,12 +183,20 @@ def load_line(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise RecordError(f"invalid UTF-8 at byte {error.start + 1} of the line") from None
     try:
-        return json.loads(text)
+        return _load_json(text)
     except json.JSONDecodeError as error:
         raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_hint_at_lines(text)}") from None
     except RecursionError:
         raise RecordError("invalid JSON: nested too deeply") from None
-    except ValueError:  # more digits than int() takes; msgspec accepts them in fields that are not requested
+
+
+def _load_json(text: str) -> Any:
+    """Decode JSON, also with more digits than int() takes: msgspec accepts them in fields that are not requested."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
         return json.loads(text, parse_int=_convert_int)
 
 
