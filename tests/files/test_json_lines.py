@@ -78,15 +78,15 @@ def test_odd_lines(tmp_path: Path, name: str, seed: int) -> None:
 def test_several_threads_read_what_one_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, cut: int, longest: int | None,
 ) -> None:
-    monkeypatch.setattr(json_lines, "PIECE", 3000)
+    monkeypatch.setattr(json_lines, "BLOCK", 3000)
     monkeypatch.setattr(documents, "_LARGE", 0)
-    at, read_piece = set(), JsonLines._read_piece
+    at, read_copy = set(), JsonLines._read_copy
 
-    def recorded(lines: JsonLines, piece: Any) -> Any:
+    def recorded(lines: JsonLines, block: Any) -> Any:
         at.add(threading.current_thread())
-        return read_piece(lines, piece)
+        return read_copy(lines, block)
 
-    monkeypatch.setattr(JsonLines, "_read_piece", recorded)
+    monkeypatch.setattr(JsonLines, "_read_copy", recorded)
     rng = random.Random(cut)
     lines = [rng.choice([b'{"text":"%d","id":"a"}' % i, b'{"text":"%s","id":%d}' % (b"ab " * rng.randint(0, 900), i), *ODD])
              for i in range(2000)]

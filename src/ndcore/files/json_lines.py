@@ -40,7 +40,6 @@ from ndcore.files.records import (
 from ndcore.files.sources import Source, explain_too_long, get_sizes
 from ndcore.files.text_encoding import remove_mark
 from ndcore.parallel import map_pieces, thread_count
-from ndcore.text.inputs import PIECE
 
 Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
 Decoder = Callable[[bytes], Decoded | None]
@@ -239,7 +238,8 @@ def _iterate_strings(record: dict[str, Any], before: str, depth: int) -> Iterato
             yield from _iterate_strings(value, f"{before}{name}.", depth - 1)
 
 
-BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
+BLOCK = 8 << 20  # bytes of lines in memory at a time, or for each of two blocks of a thread; a longer line is alone
+_MOST_THREADS = 4  # parsing lines; each takes memory
 _EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
 _RUN = 1024  # lines that are parsed one by one after unusual ones, at most
 _RARE = 64  # lines between two unusual ones, so that the next is parsed alone
@@ -259,7 +259,7 @@ class JsonLines:
     html : bool
         The texts are HTML, whose extraction takes far longer than parsing: without `_jsonl`.
     threads : int or None
-        Threads that `_jsonl` parses lines in, when all lines of a file are read; None: one for each CPU.
+        Threads that `_jsonl` parses lines in, at most four, when all lines of a file are read; None: one for each CPU.
 
     Attributes
     ----------
@@ -267,7 +267,8 @@ class JsonLines:
     """
 
     def __init__(self, fields: Fields, fast: bool = True, html: bool = False, threads: int | None = 1) -> None:
-        self.parser, self._longest, self._threads = RecordParser(fields, fast), LONGEST_RECORD, threads
+        self.parser, self._longest = RecordParser(fields, fast), LONGEST_RECORD
+        self._threads = min(_MOST_THREADS, thread_count(threads))
         self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
@@ -289,7 +290,7 @@ class JsonLines:
                 at.begin(lines)
                 room = _choose_buffer_size(source, start, stop)
                 blocks = _read_whole_lines(stream, start, stop, room, source.longest)
-                if wanted is None and self._reader is not None and thread_count(self._threads) > 1:
+                if wanted is None and self._reader is not None and self._threads > 1:
                     yield from self._read_in_threads(blocks, at)
                     return
                 for buffer, end, offset in blocks:
@@ -298,12 +299,12 @@ class JsonLines:
                         break
 
     def _read_in_threads(self, blocks: Iterator[tuple[bytearray, int, int]], at: _LineCursor) -> Iterator[Item]:
-        """Read all lines of blocks, pieces of them on several threads; an error of reading comes after the lines before it.
+        """Read all lines of blocks on several threads; an error of reading comes after the lines before it.
 
-        The number of its first line is known when the pieces before it have been read, so a piece counts from `_INSIDE`.
+        The number of its first line is known when the blocks before it have been read, so a block counts from `_INSIDE`.
         """
         problem: list[Exception] = []
-        for items, first, last in map_pieces(self._read_piece, _cut_pieces(blocks, problem), self._threads):
+        for items, first, last in map_pieces(self._read_copy, _copy_blocks(blocks, problem), self._threads):
             behind = at.number - first
             for item in items:
                 if isinstance(item, Block):
@@ -314,11 +315,11 @@ class JsonLines:
         for error in problem:
             raise error
 
-    def _read_piece(self, piece: _Piece) -> tuple[list[Item], int, int]:
-        """Read a piece of a file: return its items, the number of its first line, and the number after its last line."""
-        at = _LineCursor(piece.number, None)
-        read = self._read_block(piece.data, len(piece.data), piece.offset, at) if piece.data else self._reject_long_line(at)
-        return list(stoppable(read)), piece.number, at.number
+    def _read_copy(self, lines: _Lines) -> tuple[list[Item], int, int]:
+        """Read the lines of a block: return its items, the number of its first line, and the number after its last line."""
+        at = _LineCursor(lines.number, None)
+        read = self._read_block(lines.data, len(lines.data), lines.offset, at) if lines.data else self._reject_long_line(at)
+        return list(stoppable(read)), lines.number, at.number
 
     def _reject_long_line(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
@@ -371,7 +372,7 @@ class JsonLines:
         yield from _flush_block(records)
 
 
-class _Piece(NamedTuple):
+class _Lines(NamedTuple):
     """Whole lines of a file: their bytes (none: a line that is too long), their offset, and the number of the first line.
 
     The number is _INSIDE unless the first line is the first of the file, which may begin with a byte order mark.
@@ -385,19 +386,13 @@ class _Piece(NamedTuple):
 _INSIDE = 2
 
 
-def _cut_pieces(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exception]) -> Iterator[_Piece]:
-    """Copy what `_read_whole_lines` yields in pieces of work; an error that it raises is appended to `problem`."""
+def _copy_blocks(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exception]) -> Iterator[_Lines]:
+    """Copy what `_read_whole_lines` yields; an error that it raises is appended to `problem`."""
     number = 1
     try:
         for buffer, end, offset in blocks:
-            begin = 0
-            while begin < end or not end:
-                stop = end if end - begin <= PIECE else buffer.rfind(b"\n", begin, begin + PIECE) + 1
-                stop = stop or buffer.find(b"\n", begin + PIECE, end) + 1 or end
-                yield _Piece(bytes(memoryview(buffer)[begin:stop]), offset + begin, number)
-                begin, number = stop, _INSIDE
-                if not end:
-                    break
+            yield _Lines(bytes(memoryview(buffer)[:end]), offset, number)
+            number = _INSIDE
     except Exception as error:
         problem.append(error)
 
