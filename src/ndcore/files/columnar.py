@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._types import Bools, Ints
 from ndcore.files.arrow import ArrowFile, find_field, get_first_line
-from ndcore.files.blocks import Block, Wanted
+from ndcore.files.blocks import Block, PackedIds, Wanted
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
@@ -102,9 +102,7 @@ def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str
     text = _get_texts(batch, fields.text[0]) if len(fields.text) == 1 else None
     if text is None or int(text.lengths.max()) > longest:
         return None
-    ids: list[Any] | None = [None] * len(batch)
-    if fields.id in present:
-        ids = _get_ids(batch, fields.id)
+    ids = _get_ids(batch, fields.id) if fields.id in present else [None] * len(batch)
     if ids is None:
         return None
     try:
@@ -132,18 +130,25 @@ def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
         return None
 
 
-def _get_ids(batch: Any, name: str) -> list[Any] | None:
-    """Return a column of ids as Python values; None where `check_id` must look at each."""
+def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
+    """Return a column of ids; None where `check_id` must look at each."""
     import pyarrow as pa
 
-    column = _get_column(batch, name)
+    column, kind = _get_column(batch, name), "i"
     if column.null_count:
         return None
-    if pa.types.is_integer(column.type):
-        values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
-        return values
-    texts = _get_texts(batch, name) if _is_text(column.type) else None
-    return list(texts) if texts is not None and texts.is_text else None
+    if not pa.types.is_integer(column.type):
+        texts = _get_texts(batch, name) if _is_text(column.type) else None
+        if texts is None or not texts.is_text:
+            return None
+        column, kind = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column, "s"
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):  # views
+            return list(texts)
+    column = column.cast(pa.large_string())
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    text = b"" if data is None else data[int(ends[0]) : int(ends[-1])].to_pybytes()
+    return PackedIds(text, ends[1:] - ends[0], np.full(len(column), ord(kind), np.uint8))
 
 
 def _read_until_damage(source: Source, batches: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:

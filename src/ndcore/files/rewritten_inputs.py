@@ -22,7 +22,7 @@ import numpy as np
 from ndcore._types import Bools, Ints
 from ndcore.files import columnar
 from ndcore.files.archived_pages import ArchivedPage, examine
-from ndcore.files.blocks import join_ranges
+from ndcore.files.blocks import GAP, join_ranges
 from ndcore.files.compression import compress, open_writer
 from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import FileDocuments
@@ -215,15 +215,33 @@ def _change_state(data: bytes, folder: Path, change: bytes) -> bytes:
 def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
     """Copy the lines of kept documents untouched; `flags` has one entry for each document of the file."""
     source, (starts, ends) = documents.sources[index], documents.line_spans(index)
+    starts, ends = starts[flags], ends[flags]
     at = 0
     with open_writer(target, source.compression, documents.threads) as file, open_source(source) as original:
-        for start, stop, _ in join_ranges(starts[flags], ends[flags]):
+        for start, stop, lines in join_ranges(starts, ends, GAP):
             if source.stored:  # what is decompressed cannot be sought in
                 _copy_bytes(original, None, start - at)
             else:
                 original.seek(start)
-            _copy_bytes(original, file, stop - start)
+            _copy_spans(original, file, starts[lines], ends[lines])
             at = stop
+
+
+def _copy_spans(original: IO[bytes], target: IO[bytes], starts: Ints, ends: Ints) -> None:
+    """Copy ascending spans of a file, which is at the first of them. Raises EOFError where it ends before the last."""
+    first = np.concatenate([[True], starts[1:] != ends[:-1]])
+    starts, ends = starts[first], ends[np.concatenate([first[1:], [True]])]  # of spans that touch, one
+    at, stop = int(starts[0]), int(ends[-1])
+    while at < stop:
+        data = original.read(min(_COPY, stop - at))
+        if not data:
+            raise EOFError("the file has become shorter")
+        behind = at + len(data)
+        within = slice(int(ends.searchsorted(at, "right")), int(starts.searchsorted(behind)))
+        begins, stops = np.maximum(starts[within] - at, 0), np.minimum(ends[within], behind) - at
+        with memoryview(data) as view:
+            target.writelines(view[begin:end] for begin, end in zip(begins.tolist(), stops.tolist(), strict=True))
+        at = behind
 
 
 def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
