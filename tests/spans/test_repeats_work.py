@@ -273,6 +273,7 @@ def adding(**fields):
     ("runs", putting("runs", (0, 2), 2**60), "a run is not among"), ("runs", putting("runs", (-1, 2), 40), "a document"),
     ("runs", lambda header, arrays: arrays.update(runs=arrays["runs"][::-1]), "follow"),
     ("runs", lambda header, arrays: arrays.update(runs=arrays["runs"].astype(np.int64)), "runs is int64"),
+    ("runs", lambda header, arrays: arrays.update(runs=arrays["runs"][1:]), "not the first of its windows"),
 ])
 def test_forged_files_are_refused(tmp_path, slot, change, fault):
     interrupted(tmp_path / "w", "anchors" if slot == "secrets" else slot)

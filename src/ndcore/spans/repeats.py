@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._repeats import MAX_WINDOW
+from ndcore._repeats import MAX_WINDOW, units
 from ndcore._types import AnyPath, Ints
 from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.representatives import KeepOrder, number_labels
@@ -148,6 +148,7 @@ def repeats(
         counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
         layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
         sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
+        runs = units(runs, int(layout.bases[-1]) + 1)  # in the place of the runs, which are as large
         ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
     return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
