@@ -13,7 +13,7 @@ from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout, merge_ranges, merge_steps
 
 ROOM = 1 << 16  # rows made at a time
-STEP = 1 << 20  # units that are looked at together
+STEP = 1 << 18  # units that are looked at together
 EVERYWHERE = (1 << 64) - 1
 
 

@@ -23,7 +23,7 @@ ATTEMPTS = 8  # with other secret polynomials each
 CHANGED = "each time the collection is read, it must have the same documents"
 
 STEP = 1 << 19  # values of tokens whose windows are fingerprinted together
-RUNS = 1 << 20  # runs that are looked at together
+RUNS = 1 << 18  # runs that are looked at together
 
 Entries: TypeAlias = list[tuple[UInts, Ints]]  # grouped entries, and the starts of the groups
 # Positions of documents and their checksums; for new documents also numbers of tokens, and entries.
