@@ -214,6 +214,8 @@ class Finder:
 
     def confirm(self, layout: Layout, runs: UInts) -> bool:
         """Read the documents of runs again; tell whether windows with equal fingerprints have equal tokens."""
+        if not len(runs):
+            return True
         size = np.uint64(self.counted.tokens - 1)
         begins, ends = merge_steps(merge_ranges(some[:, 0], some[:, 0] + some[:, 2] + size) for some in _yield_runs(runs))
         ranks = np.searchsorted(layout.bases, begins.astype(np.int64), "right") - 1
