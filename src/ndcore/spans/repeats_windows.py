@@ -285,7 +285,7 @@ def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...]) -> UInts:
 class _Step(NamedTuple):
     """Consecutive values of a piece, whose windows are fingerprinted together.
 
-    documents and values are slices of those of the piece, and offsets cut the values into the documents. skipped: how many
+    documents and values are slices of the piece's, and offsets cut the values into the documents. skipped: how many
     values of each document stand before, uint64. end: the value of the last document with which the next step begins.
     """
 
