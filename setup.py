@@ -25,7 +25,7 @@ C_FILES = {
     "_keys": ["keys"],
     "_lookup": ["lookup"],
     "_postings": ["postings", "recent"],
-    "_repeats": ["repeats", "repeat_rows", "vocabulary"],
+    "_repeats": ["repeats", "repeat_rows", "suffixes", "vocabulary"],
     "_samples": ["modsketch", "winnow"],
     "_hamming": ["hamming", "probes", "compressed"],
     "_simhash": ["simhash", "weights"],

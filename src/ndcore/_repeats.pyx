@@ -30,7 +30,7 @@ cdef extern from "repeats.h" nogil:
     ctypedef struct nd_repeat_rows:
         const nd_repeat_run *units
         const nd_repeat_node *nodes
-        const uint64_t *leaf
+        const uint32_t *leaf
         const uint64_t *bases
         size_t n
         size_t documents
@@ -53,15 +53,20 @@ cdef extern from "repeats.h" nogil:
     size_t nd_repeats_units(
         const nd_repeat_run *runs, size_t n, const uint64_t *bits, size_t *at, uint64_t *done, nd_repeat_run *out,
         size_t room)
-    void nd_repeats_depths(
-        const nd_repeat_run *units, const uint64_t *ends, const uint64_t *order, const uint64_t *rank, size_t n,
-        uint64_t *depths)
+    void nd_repeats_classes(const nd_repeat_run *units, size_t begin, size_t end, uint32_t *classes)
+    uint64_t nd_repeats_symbols(const nd_repeat_run *units, size_t n, uint32_t *classes, uint32_t *work)
+    void nd_repeats_shared_units(const nd_repeat_run *units, const uint32_t *order, size_t n, uint32_t *shared)
     size_t nd_repeats_nodes(
-        const nd_repeat_run *units, const uint64_t *order, const uint64_t *depths, size_t n, nd_repeat_node *nodes,
-        uint64_t *leaf, uint64_t *stack)
+        const uint32_t *order, const uint32_t *shared, size_t n, nd_repeat_node *nodes, uint32_t *leaf)
     size_t nd_repeats_ascend(
-        const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf)
+        const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint32_t *leaf)
     size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room)
+
+
+cdef extern from "suffixes.h" nogil:
+    int nd_suffixes_sort(
+        const uint32_t *text, size_t n, size_t symbols, uint32_t *order, uint32_t *counts, uint64_t *kinds,
+        int (*stop)() except -1 nogil) except -1
 
 
 cdef enum:
@@ -69,6 +74,8 @@ cdef enum:
     UNITS = 65536   # units whose nodes are looked for between two checks of signals
     MANY = 4096     # rows made between two checks of signals
     WINDOW = 65536  # fingerprints that an anchor represents, at most: 2^ND_RANGE_BITS
+
+cdef size_t MOST = 0xFFFFFFFF  # numbers of 32 bits: units, and different tokens
 
 RANGE_BITS = ND_RANGE_BITS
 MAX_WINDOW = WINDOW
@@ -205,7 +212,8 @@ def shared(const uint64_t[:, ::1] entries not None):
 
 
 def firsts(uint64_t[:, ::1] entries not None, uint64_t fewest, uint64_t most, uint64_t exempt):
-    """Return (place, first place) of sorted entries (fingerprint, place), uint64 (n, 2); the entries are overwritten.
+    """Return (place, first place) of sorted entries (fingerprint, place), uint64 (n, 2), a view of the
+    entries, which are overwritten.
 
     Only fingerprints count that occur `fewest` to `most` times, and not at a place below `exempt`.
     """
@@ -214,7 +222,7 @@ def firsts(uint64_t[:, ::1] entries not None, uint64_t fewest, uint64_t most, ui
     cdef nd_entry *e = <nd_entry *> &entries[0, 0] if n else NULL
     with nogil:
         found = nd_repeats_firsts(e, n, fewest, most, exempt, e)
-    return np.asarray(entries)[:found].copy()
+    return np.asarray(entries)[:found]
 
 
 def join(const uint64_t[:, ::1] entries not None, uint64_t[::1] last not None):
@@ -245,7 +253,7 @@ cdef const nd_repeat_run *_runs(const uint64_t[:, ::1] runs) except? NULL:
 def units(const uint64_t[:, ::1] runs not None, uint64_t places):
     """Cut runs of windows, all below `places`, into units: windows that always stand together; uint64 (n, 3)."""
     cdef const nd_repeat_run *given = _runs(runs)
-    cdef size_t i, n = runs.shape[0], at = 0, found, room = max(n, <size_t> 1024)
+    cdef size_t i, n = runs.shape[0], at = 0, count = 0
     cdef uint64_t done = 0, wrong = 0
     for i in range(n):
         wrong |= runs[i, 1] > runs[i, 0] or runs[i, 0] >= places or runs[i, 2] == 0 or runs[i, 2] > places - runs[i, 0]
@@ -253,20 +261,37 @@ def units(const uint64_t[:, ::1] runs not None, uint64_t places):
         raise IndexError(f"a run is not within {places} places, or begins before its first place")
     cdef uint64_t[::1] bits = np.zeros(places // 64 + 1, np.uint64)
     cdef uint64_t[:, ::1] out
-    parts = []
     with nogil:
         while at < n:
             check_signals()
             nd_repeats_breaks(given + at, stride(at, n, STRIDE), &bits[0])
             at += stride(at, n, STRIDE)
-    at = 0
-    while at < n:
-        check_signals()
-        out = np.empty((room, 3), np.uint64)
-        with nogil:
-            found = nd_repeats_units(given, n, &bits[0], &at, &done, <nd_repeat_run *> &out[0, 0], room)
-        parts.append(np.asarray(out)[:found])
-    return np.concatenate(parts) if parts else np.empty((0, 3), np.uint64)
+        at = 0
+        while at < n:
+            check_signals()
+            count += nd_repeats_units(given, n, &bits[0], &at, &done, NULL, STRIDE)
+    out = np.empty((count, 3), np.uint64)
+    at = i = 0
+    with nogil:
+        while at < n:
+            check_signals()
+            i += nd_repeats_units(given, n, &bits[0], &at, &done, <nd_repeat_run *> &out[i, 0], stride(i, count, STRIDE))
+    return np.asarray(out)
+
+
+def classes(const uint64_t[:, ::1] units not None):
+    """Return for each unit of `units` the index of the first one with its windows, uint32 (n,). n < 2^32."""
+    cdef const nd_repeat_run *given = _runs(units)
+    cdef size_t at = 0, n = units.shape[0]
+    if n > MOST:
+        raise OverflowError(f"{n} units are more than {MOST}")
+    cdef uint32_t[::1] out = np.empty(n, np.uint32)
+    with nogil:
+        while at < n:
+            check_signals()
+            nd_repeats_classes(given, at, at + stride(at, n, STRIDE), &out[0])
+            at += stride(at, n, STRIDE)
+    return np.asarray(out)
 
 
 def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::1] a not None,
@@ -296,6 +321,37 @@ def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::
     return found
 
 
+cdef _check_classes(const uint64_t[:, ::1] units, const uint32_t[::1] classes):
+    """Raise IndexError unless each class is that of the unit at the first place, and units of a class have its windows."""
+    cdef size_t i, n = units.shape[0], first
+    cdef bint wrong = False
+    for i in range(n):
+        first = classes[i]
+        if first > i or (i and units[i, 0] < units[i - 1, 0] + units[i - 1, 2]):
+            raise IndexError(f"unit {i} of {n} does not follow on the one before, or its class {first} is behind it")
+        wrong |= (units[first, 0] != units[i, 1] or units[first, 1] != units[i, 1] or units[first, 2] != units[i, 2])
+    if wrong:
+        raise IndexError(f"not each of {n} units has the windows that begin at its first place")
+
+
+cdef uint32_t[::1] _sort_units(const nd_repeat_run *units, uint32_t[::1] classes):
+    """Sort the suffixes of units that follow each other, equal ones by position; classes are overwritten."""
+    cdef size_t n = classes.shape[0]
+    cdef uint64_t symbols
+    cdef uint32_t[::1] order = np.empty(n, np.uint32), counts = np.empty(n, np.uint32)
+    cdef uint64_t[::1] kinds = np.empty(n // 32 + 64, np.uint64)
+    if n:
+        with nogil:
+            symbols = nd_repeats_symbols(units, n, &classes[0], &counts[0])
+        if n >= MOST or symbols > MOST:
+            raise OverflowError(f"{n} units with {symbols} symbols are more than {MOST}")
+        if symbols > n:
+            counts = np.empty(symbols, np.uint32)
+        with nogil:
+            nd_suffixes_sort(&classes[0], n, symbols, &order[0], &counts[0], &kinds[0], check_signals)
+    return order
+
+
 cdef class Rows:
     """Rows of units, in keep order.
 
@@ -303,10 +359,8 @@ cdef class Rows:
     ----------
     units : ndarray of uint64, shape (n, 3)
         Of `units`, ascending by place.
-    ends : ndarray of uint64, shape (n,)
-        The first unit behind each whose place does not follow.
-    order, rank : ndarray of uint64, shape (n,)
-        The suffixes of units, ascending, equal ones by position; and the inverse.
+    classes : ndarray of uint32, shape (n,)
+        Of `classes`; it is overwritten.
     bases : ndarray of uint64
         The place of the first token of each document, ascending; the first is 0.
     tokens, fewest, sources, within
@@ -316,23 +370,22 @@ cdef class Rows:
     cdef object alive
     cdef readonly size_t passed  # nodes of the suffix tree, on the ways to those that rows may take
 
-    def __cinit__(self, const uint64_t[:, ::1] units not None, const uint64_t[::1] ends not None,
-                  const uint64_t[::1] order not None, const uint64_t[::1] rank not None,
+    def __cinit__(self, const uint64_t[:, ::1] units not None, uint32_t[::1] classes not None,
                   const uint64_t[::1] bases not None, uint64_t tokens, uint64_t fewest, uint64_t sources, bint within):
         cdef size_t n = units.shape[0]
         cdef const nd_repeat_run *given = _runs(units)
-        _bounds.check_lengths("units, ends, order and rank", (n, ends.shape[0], order.shape[0], rank.shape[0]))
+        _bounds.check_lengths("units and classes", (n, classes.shape[0]))
         if bases.shape[0] == 0 or bases[0] != 0 or tokens == 0:
             raise ValueError("rows need a document that begins at place 0, and windows of at least one token")
-        self._check_order(ends, order, rank)
-        cdef uint64_t[::1] depths = np.zeros(n + 1, np.uint64), leaf = np.zeros(n + 1, np.uint64)
-        cdef uint64_t[::1] stack = np.empty(n + 1, np.uint64)
-        cdef uint64_t[:, ::1] nodes = np.empty((n + 1, 4), np.uint64)
+        _check_classes(units, classes)
+        cdef uint32_t[::1] order = _sort_units(given, classes)
+        cdef uint32_t[::1] leaf = np.empty(n + 1, np.uint32)
+        cdef uint32_t[:, ::1] nodes = np.empty((n + 1, 4), np.uint32)
         if n:
             with nogil:
-                nd_repeats_depths(given, &ends[0], &order[0], &rank[0], n, &depths[0])
+                nd_repeats_shared_units(given, &order[0], n, &classes[0])
                 check_signals()
-                nd_repeats_nodes(given, &order[0], &depths[0], n, <nd_repeat_node *> &nodes[0, 0], &leaf[0], &stack[0])
+                nd_repeats_nodes(&order[0], &classes[0], n, <nd_repeat_node *> &nodes[0, 0], &leaf[0])
         self.alive = units, nodes, leaf, bases
         self.how.units, self.how.nodes, self.how.leaf = given, <const nd_repeat_node *> &nodes[0, 0], &leaf[0]
         self.how.bases, self.how.documents, self.how.n = &bases[0], bases.shape[0], n
@@ -344,17 +397,6 @@ cdef class Rows:
                 here = min(end, UNITS)
                 self.passed += nd_repeats_ascend(&self.how, end - here, end, <nd_repeat_node *> &nodes[0, 0], &leaf[0])
                 end -= here
-
-    cdef _check_order(self, const uint64_t[::1] ends, const uint64_t[::1] order, const uint64_t[::1] rank):
-        """Raise IndexError unless rank is the inverse of order, and ends lie behind their units."""
-        cdef size_t i, n = ends.shape[0]
-        cdef uint64_t wrong = 0
-        for i in range(n):
-            if order[i] >= n:
-                raise IndexError(f"suffix {order[i]} is not among {n} units")
-            wrong |= rank[order[i]] != i or ends[i] <= i or ends[i] > n
-        if wrong:
-            raise IndexError(f"the order of {n} suffixes is not the inverse of their ranks, or a unit ends before it begins")
 
     def next(self, size_t room):
         """Return the next rows, at most `room`: (document, start, end, place of the source, copies), uint64 (n, 5)."""
@@ -406,8 +448,6 @@ cdef extern from "vocabulary.h" nogil:
 cdef enum:
     LENGTH = 8    # bytes before a token
     LEAST = 1024  # tokens there is room for at first
-
-cdef size_t MOST = 0xFFFFFFFF  # tokens
 
 
 cdef class Vocabulary:

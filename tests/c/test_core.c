@@ -34,6 +34,7 @@
 #include "prefix.h"
 #include "recent.h"
 #include "repeats.h"
+#include "suffixes.h"
 #include "probes.h"
 #include "simhash.h"
 #include "scan.h"
@@ -138,6 +139,7 @@ int main(int argc, char **argv)
     test_holders();
     test_repeated_entries();
     test_repeated_rows();
+    test_suffixes();
     test_vocabulary();
     test_ranges_of_tokens();
     test_counted_documents();

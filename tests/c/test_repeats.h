@@ -88,15 +88,15 @@ static void check_rows(const uint8_t *tokens, size_t n, const nd_repeat_rows *r,
 }
 
 /* Leaves are replaced by the first ancestor that rows may take, as by climbing from each. */
-static void check_ascent(const nd_repeat_rows *r, nd_repeat_node *nodes, uint64_t *leaf, size_t made)
+static void check_ascent(const nd_repeat_rows *r, nd_repeat_node *nodes, uint32_t *leaf, size_t made)
 {
-    static uint64_t expected[REPEATS_MOST];
+    static uint32_t expected[REPEATS_MOST];
     for (size_t i = 0, d = 0; i < r->n; i++) {
         while (d + 1 < r->documents && r->bases[d + 1] <= r->units[i].place)
             d++;
-        uint64_t v = leaf[i];
-        while (v && (nodes[v].count < r->fewest || nodes[v].least >= r->sources
-                     || (!r->within && nodes[v].least >= r->bases[d])))
+        uint32_t v = leaf[i];
+        while (v && (nodes[v].count < r->fewest || r->units[nodes[v].least].place >= r->sources
+                     || (!r->within && r->units[nodes[v].least].place >= r->bases[d])))
             v = nodes[v].parent;
         expected[i] = v;
     }
@@ -105,6 +105,60 @@ static void check_ascent(const nd_repeat_rows *r, nd_repeat_node *nodes, uint64_
     passed += nd_repeats_ascend(r, 0, middle, nodes, leaf);
     CHECK(memcmp(leaf, expected, r->n * sizeof *leaf) == 0, "leaves of %zu units", r->n);
     CHECK(passed <= 2 * (made + r->n) || !r->within, "%zu nodes of %zu were passed", passed, made);
+}
+
+static int never(void) { return 0; }
+
+static int always(void) { return 1; }
+
+/* Units that the suffixes i and j have in common, counted one by one. */
+static size_t naive_shared(const nd_repeat_run *unit, size_t n, size_t i, size_t j)
+{
+    size_t same = 0;
+    while (i + same < n && j + same < n && unit[i + same].first == unit[j + same].first) {
+        same++;
+        if (i + same == n || j + same == n || unit[i + same].place != unit[i + same - 1].place + unit[i + same - 1].windows
+            || unit[j + same].place != unit[j + same - 1].place + unit[j + same - 1].windows)
+            break;
+    }
+    return same;
+}
+
+/* Sorted suffixes: neighbours have as much in common as any two of which one stands before them and one behind. */
+static void check_shared_units(const nd_repeat_run *unit, size_t n, const uint32_t *order, uint32_t *shared)
+{
+    static uint8_t seen[REPEATS_MOST];
+    memset(seen, 0, sizeof seen);
+    nd_repeats_shared_units(unit, order, n, shared);
+    for (size_t r = 0; r < n; r++) {
+        CHECK(!seen[order[r]]++, "suffix %u stands twice", order[r]);
+        CHECK(shared[order[r]] == (r ? naive_shared(unit, n, order[r - 1], order[r]) : 0), "units in common at %zu", r);
+        size_t least = SIZE_MAX;
+        for (size_t q = r; q-- > 0;) {
+            least = nd_min(least, shared[order[q + 1]]);
+            CHECK(naive_shared(unit, n, order[q], order[r]) == least, "suffixes %zu and %zu of %zu", q, r, n);
+        }
+    }
+}
+
+/* Suffixes are in the order of memcmp, and equal beginnings in the order of their lengths. */
+static void test_suffixes(void)
+{
+    static uint8_t bytes[REPEATS_MOST];
+    static uint64_t kinds[70];
+    for (int round = 0; round < 2000; round++) {
+        const size_t n = random_below(REPEATS_MOST), symbols = 1 + random_below(4), period = 1 + random_below(8);
+        uint32_t *text = guarded(0, round % 2, 4 * n, 0), *order = guarded(1, round % 2, 4 * n, 0), counts[REPEATS_MOST];
+        for (size_t i = 0; i < n; i++)
+            text[i] = bytes[i] = i >= period && round % 3 ? bytes[i - period] : (uint8_t)random_below(symbols);
+        CHECK(nd_suffixes_sort(text, n, symbols, order, counts, kinds, never) == 0, "%zu suffixes", n);
+        for (size_t r = 1; r < n; r++) {
+            const size_t a = order[r - 1], b = order[r];
+            const int way = a < n && b < n && a != b ? memcmp(bytes + a, bytes + b, n - (a < b ? b : a)) : 1;
+            CHECK(way < 0 || (way == 0 && a > b), "suffixes %zu and %zu of %zu", a, b, n);
+        }
+        CHECK(nd_suffixes_sort(text, n, symbols, order, counts, kinds, always) == (n ? -1 : 0), "%zu suffixes end", n);
+    }
 }
 
 /* Windows → runs → units → suffixes → rows, between guard pages. */
@@ -129,32 +183,19 @@ static void test_repeated_rows(void)
         nd_repeat_run *unit = guarded(1, round % 2, entries * sizeof *unit, 0);
         while (at < count)
             units += nd_repeats_units(runs, count, bits, &at, &done, unit + units, 1 + random_below(3));
-        uint64_t *ends = guarded(2, round % 2, 8 * units, 0), *order = guarded(3, round % 2, 8 * units, 0);
-        uint64_t *rank = guarded(4, round % 2, 8 * units, 0), *depths = guarded(5, round % 2, 8 * units, 0);
-        for (size_t i = units; i-- > 0;)
-            ends[i] = i + 1 < units && unit[i + 1].place == unit[i].place + unit[i].windows ? ends[i + 1] : i + 1;
-        for (size_t i = 0; i < units; i++) {          /* insertion sort of the suffixes */
-            size_t r = i;
-            for (; r; r--) {
-                const uint64_t j = order[r - 1];
-                size_t same = 0;
-                while (i + same < ends[i] && j + same < ends[j] && unit[i + same].first == unit[j + same].first)
-                    same++;
-                const int less = i + same == ends[i] ? j + same < ends[j]
-                                                     : j + same < ends[j] && unit[i + same].first < unit[j + same].first;
-                if (!less)
-                    break;
-                order[r] = order[r - 1];
-            }
-            order[r] = i;
-        }
-        for (size_t r = 0; r < units; r++)
-            rank[order[r]] = r;
+        uint32_t *classes = guarded(2, round % 2, 4 * units, 0), *order = guarded(3, round % 2, 4 * units, 0);
+        static uint32_t leaf[REPEATS_MOST], counts[2 * REPEATS_MOST];
         static nd_repeat_node nodes[REPEATS_MOST + 1];
-        static uint64_t leaf[REPEATS_MOST], stack[REPEATS_MOST + 1];
         static nd_repeat_row rows[REPEATS_MOST];
-        nd_repeats_depths(unit, ends, order, rank, units, depths);
-        const size_t made = nd_repeats_nodes(unit, order, depths, units, nodes, leaf, stack);
+        static uint64_t kinds[70];
+        nd_repeats_classes(unit, 0, units / 2, classes);
+        nd_repeats_classes(unit, units / 2, units, classes);
+        for (size_t i = 0; i < units; i++)
+            CHECK(unit[classes[i]].place == unit[i].first, "class of unit %zu of %zu", i, units);
+        const uint64_t symbols = nd_repeats_symbols(unit, units, classes, counts);
+        CHECK(nd_suffixes_sort(classes, units, symbols, order, counts, kinds, never) == 0, "suffixes of %zu units", units);
+        check_shared_units(unit, units, order, classes);
+        const size_t made = nd_repeats_nodes(order, classes, units, nodes, leaf);
         CHECK(made <= units + 1, "%zu nodes of %zu units", made, units);
         nd_repeat_rows r = {.units = unit, .nodes = nodes, .leaf = leaf, .bases = bases, .n = units, .documents = documents,
                             .tokens = window, .fewest = 2, .sources = UINT64_MAX, .within = round % 3 != 0};

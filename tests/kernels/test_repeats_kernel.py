@@ -104,15 +104,24 @@ def test_what_runs_and_rows_refuse():
             _repeats.units(wrong, 5)
     with pytest.raises(ValueError, match="three numbers"):
         _repeats.join(entries((1, 1)), np.zeros(2, U))
-    zero, none = np.zeros(1, U), np.empty(0, U)
-    cut = runs((0, 0, 1))
+    zero, none = np.zeros(1, U), np.empty(0, np.uint32)
     with pytest.raises(ValueError, match="document that begins at place 0"):
-        _repeats.Rows(runs(), none, none, none, none, 1, 2, 0, True)
+        _repeats.Rows(runs(), none, np.empty(0, U), 1, 2, 0, True)
     with pytest.raises(ValueError, match="one length"):
-        _repeats.Rows(cut, none, zero, zero, zero, 1, 2, 0, True)
-    for end, order, rank in ((0, 0, 0), (1, 1, 0), (1, 0, 1), (2, 0, 0)):
-        with pytest.raises(IndexError):
-            _repeats.Rows(cut, zero + U(end), zero + U(order), zero + U(rank), zero, 1, 2, 0, True)
+        _repeats.Rows(runs((0, 0, 1)), none, zero, 1, 2, 0, True)
+    for wrong, classes in ((runs((0, 0, 1)), [1]), (runs((0, 0, 2), (1, 0, 2)), [0, 0])):
+        with pytest.raises(IndexError, match="does not follow"):
+            _repeats.Rows(wrong, np.array(classes, np.uint32), zero, 1, 2, 0, True)
+    for wrong, classes in ((runs((0, 0, 1), (5, 0, 2)), [0, 0]), (runs((0, 0, 1), (5, 1, 1)), [0, 0]),
+                           (runs((0, 0, 1), (5, 0, 1)), [0, 1])):
+        with pytest.raises(IndexError, match="windows that begin at its first place"):
+            _repeats.Rows(wrong, np.array(classes, np.uint32), zero, 1, 2, 0, True)
+
+
+def test_classes_are_numbered_by_their_first_unit():
+    given = _repeats.units(runs((0, 0, 6), (10, 1, 3), (20, 0, 6)), 30)
+    assert _repeats.classes(given).tolist() == [0, 1, 2, 1, 0, 1, 2]
+    assert _repeats.classes(runs()).tolist() == []
 
 
 def test_places_that_are_not_in_a_text_are_refused():

@@ -14,7 +14,7 @@ import ndcore as nd
 from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import repeats as reference
 from ndcore.spans.cuts import cut_corpus, cut_some, cut_texts, find_corpus_spans, find_cut_spans, joined
-from ndcore.spans.repeats_windows import merge_ranges
+from ndcore.spans.repeats_layout import merge_ranges
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()

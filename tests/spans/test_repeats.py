@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore._repeats import Rows
 from ndcore.reference import repeats as reference
-from ndcore.spans import repeats_rows
+from ndcore.spans import repeats_rows, repeats_windows
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=12)
 COLLECTIONS = st.lists(WORDS, max_size=6)
@@ -75,6 +75,16 @@ def test_other_collections_are_those_of_the_brute_force(documents, others, excep
     collection = reference.TokenizedCollection(every, min_tokens, order, against=against, exceptions=exceptions)
     check(every, min_tokens, collection, n, against=texts_of(others) if has_others else None,
           exceptions=texts_of(exceptions))
+
+
+@settings(max_examples=60, deadline=None)
+@given(COLLECTIONS, st.integers(1, 5), st.booleans(), st.integers(1, 9))
+def test_steps_of_any_size_have_the_rows_of_the_brute_force(documents, min_tokens, within, step):
+    collection = reference.TokenizedCollection(documents, min_tokens, within=within)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((repeats_windows, "STEP"), (repeats_windows, "RUNS"), (repeats_rows, "STEP")):
+            patch.setattr(module, name, step)
+        check(documents, min_tokens, collection, len(documents), within=within)
 
 
 @settings(max_examples=60, deadline=None)

@@ -408,7 +408,7 @@ def test_a_compaction_is_killed_after_any_of_its_writes(tmp_path, monkeypatch):
         return places
 
     with carried(tmp_path) as store:
-        for date, (key, text) in enumerate([("a", TEXT), ("b", PAGES["b"] + "!"), ("b", PAGES["b"] + "!"), ("c", "new")], 10):
+        for date, (key, text) in enumerate([("a", TEXT), *[("b", PAGES["b"] + "!")] * 2, ("c", "new")], 10):
             store.decide(key, text, date)
         store.mark_gone("b", 20)
         before, said = dump(store), [store.overall(key) for key in PAGES]

@@ -19,79 +19,113 @@
  * analysis of set union algorithms", 1984, doi:10.1145/62.2160). */
 #include "repeats.h"
 
-/* Windows of the first n units of the suffix at unit i. */
-static inline uint64_t windows_of(const nd_repeat_run *units, uint64_t i, uint64_t n)
+/* Whether the place of unit i + 1 is the next one of unit i. */
+static inline int is_followed(const nd_repeat_run *units, size_t n, size_t i)
 {
-    return n ? units[i + n - 1].place + units[i + n - 1].windows - units[i].place : 0;
+    return i + 1 < n && units[i + 1].place == units[i].place + units[i].windows;
 }
 
-void nd_repeats_depths(const nd_repeat_run *units, const uint64_t *ends, const uint64_t *order, const uint64_t *rank,
-                       size_t n, uint64_t *depths)
+void nd_repeats_classes(const nd_repeat_run *units, size_t begin, size_t end, uint32_t *classes)
 {
-    uint64_t same = 0;
+    for (size_t i = begin; i < end; i++) {
+        size_t low = 0, high = i + 1;  /* a first place is not behind */
+        while (high - low > 1) {
+            const size_t middle = low + (high - low) / 2;
+            if (units[middle].place <= units[i].first)
+                low = middle;
+            else
+                high = middle;
+        }
+        classes[i] = low < i ? classes[low] : (uint32_t)i;
+    }
+}
+
+uint64_t nd_repeats_symbols(const nd_repeat_run *units, size_t n, uint32_t *classes, uint32_t *work)
+{
+    uint64_t next = 0;
+    memset(work, 0, n * sizeof *work);
+    for (size_t i = 0; i < n; i++)
+        work[classes[i]] += !is_followed(units, n, i);
+    for (size_t i = 0; i < n; i++)
+        if (classes[i] == i) {
+            const uint32_t own = work[i];
+            work[i] = (uint32_t)next;
+            next += (uint64_t)own + 1;
+        }
+    for (size_t i = 0; i < n; i++)
+        if (!is_followed(units, n, i))
+            classes[i] = work[classes[i]]++;
+    for (size_t i = 0; i < n; i++)
+        if (is_followed(units, n, i))
+            classes[i] = work[classes[i]];
+    return next;
+}
+
+void nd_repeats_shared_units(const nd_repeat_run *units, const uint32_t *order, size_t n, uint32_t *shared)
+{
+    for (size_t r = 0; r < n; r++)
+        shared[order[r]] = r ? order[r - 1] : UINT32_MAX;
+    size_t same = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i && ends[i - 1] == i)
+        const size_t j = shared[i];
+        if (j == UINT32_MAX) {
+            shared[i] = 0;
             same = 0;
-        if (rank[i] == 0) {
-            same = depths[0] = 0;
             continue;
         }
-        const uint64_t j = order[rank[i] - 1];
-        while (i + same < ends[i] && j + same < ends[j] && units[i + same].first == units[j + same].first)
+        while ((same == 0 || (is_followed(units, n, i + same - 1) && is_followed(units, n, j + same - 1)))
+               && units[i + same].first == units[j + same].first)
             same++;
-        depths[rank[i]] = windows_of(units, i, same);
+        shared[i] = (uint32_t)same;
         same -= same > 0;
     }
 }
 
 /* Adds places to a node. */
-static inline void add_places(nd_repeat_node *node, uint64_t least, uint64_t count)
+static inline void add_places(nd_repeat_node *node, uint32_t least, uint32_t count)
 {
     node->least = least < node->least ? least : node->least;
     node->count += count;
 }
 
-size_t nd_repeats_nodes(const nd_repeat_run *units, const uint64_t *order, const uint64_t *depths, size_t n,
-                        nd_repeat_node *nodes, uint64_t *leaf, uint64_t *stack)
+size_t nd_repeats_nodes(const uint32_t *order, const uint32_t *shared, size_t n, nd_repeat_node *nodes, uint32_t *leaf)
 {
-    size_t made = 1, top = 0;
-    nodes[0] = (nd_repeat_node){.least = UINT64_MAX};
-    stack[0] = 0;
+    uint32_t made = 1, top = 0;  /* the open nodes are top and its ancestors */
+    nodes[0] = (nd_repeat_node){.least = UINT32_MAX};
     for (size_t r = 0; r <= n; r++) {
-        const uint64_t shared = r < n ? depths[r] : 0, next = r + 1 < n ? depths[r + 1] : 0;
-        while (nodes[stack[top]].depth > shared) {
-            nd_repeat_node *const closed = &nodes[stack[top]];
-            if (nodes[stack[top - 1]].depth < shared) {
-                nodes[made] = (nd_repeat_node){.depth = shared, .least = UINT64_MAX};
-                stack[top] = made++;
-            } else
-                top--;
-            closed->parent = stack[top];
-            add_places(&nodes[stack[top]], closed->least, closed->count);
+        const uint32_t before = r < n ? shared[order[r]] : 0, next = r + 1 < n ? shared[order[r + 1]] : 0;
+        while (nodes[top].shared > before) {
+            nd_repeat_node *const closed = &nodes[top];
+            if (nodes[closed->parent].shared < before) {
+                nodes[made] = (nd_repeat_node){.shared = before, .least = UINT32_MAX, .parent = closed->parent};
+                closed->parent = made++;
+            }
+            top = closed->parent;
+            add_places(&nodes[top], closed->least, closed->count);
         }
         if (r == n)
             break;
-        if (nodes[stack[top]].depth < next) {
-            nodes[made] = (nd_repeat_node){.depth = next, .least = UINT64_MAX};
-            stack[++top] = made++;
+        if (nodes[top].shared < next) {
+            nodes[made] = (nd_repeat_node){.shared = next, .least = UINT32_MAX, .parent = top};
+            top = made++;
         }
-        leaf[order[r]] = stack[top];
-        add_places(&nodes[stack[top]], units[order[r]].place, 1);
+        leaf[order[r]] = top;
+        add_places(&nodes[top], order[r], 1);
     }
     return made;
 }
 
-size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf)
+size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint32_t *leaf)
 {
     size_t passed = 0, document = r->documents - 1;
     for (size_t i = end; i-- > begin;) {
         while (document && r->bases[document] > r->units[i].place)
             document--;
         const uint64_t base = r->within ? UINT64_MAX : r->bases[document], bound = base < r->sources ? base : r->sources;
-        uint64_t top = leaf[i];
-        for (; top && (nodes[top].count < r->fewest || nodes[top].least >= bound); passed++)
+        uint32_t top = leaf[i];
+        for (; top && (nodes[top].count < r->fewest || r->units[nodes[top].least].place >= bound); passed++)
             top = nodes[top].parent;
-        for (uint64_t v = leaf[i], next; v != top; v = next) {
+        for (uint32_t v = leaf[i], next; v != top; v = next) {
             next = nodes[v].parent;
             nodes[v].parent = top;
         }
@@ -112,17 +146,26 @@ static inline uint64_t allowed(const nd_repeat_rows *r, uint64_t place, uint64_t
     return nd_min(depth, place - source - r->tokens + 1);
 }
 
+/* Windows of the sequence of a node. */
+static inline uint64_t depth_of(const nd_repeat_rows *r, const nd_repeat_node *node)
+{
+    if (node->shared == 0)
+        return 0;
+    const nd_repeat_run *const last = &r->units[(size_t)node->least + node->shared - 1];
+    return last->place + last->windows - r->units[node->least].place;
+}
+
 /* Finds the longest run from window `offset` of unit i on; returns its windows, and sets source and copies. */
 static uint64_t longest(const nd_repeat_rows *r, size_t i, uint64_t offset, uint64_t *source, uint64_t *copies)
 {
-    uint64_t best = 0;
-    for (uint64_t v = r->leaf[i]; r->nodes[v].depth >= offset + (best ? best : 1); v = r->nodes[v].parent) {
-        const nd_repeat_node *const node = &r->nodes[v];
-        const uint64_t windows =
-            node->count < r->fewest ? 0 : allowed(r, r->units[i].place, node->least, node->depth - offset);
+    uint64_t best = 0, depth;
+    for (const nd_repeat_node *node = &r->nodes[r->leaf[i]]; (depth = depth_of(r, node)) >= offset + (best ? best : 1);
+         node = &r->nodes[node->parent]) {
+        const uint64_t least = r->units[node->least].place;
+        const uint64_t windows = node->count < r->fewest ? 0 : allowed(r, r->units[i].place, least, depth - offset);
         if (windows && windows >= best) {
             best = windows;
-            *source = node->least + offset;
+            *source = least + offset;
             *copies = node->count;
         }
     }

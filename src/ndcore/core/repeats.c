@@ -138,7 +138,9 @@ size_t nd_repeats_units(const nd_repeat_run *runs, size_t n, const uint64_t *bit
     while (*at < n && found < room) {
         const nd_repeat_run run = runs[*at];
         const uint64_t first = run.first + *done, end = next_bit(bits, first + 1, run.first + run.windows);
-        out[found++] = (nd_repeat_run){.place = run.place + *done, .first = first, .windows = end - first};
+        if (out)
+            out[found] = (nd_repeat_run){.place = run.place + *done, .first = first, .windows = end - first};
+        found++;
         *done = end - run.first;
         if (*done == run.windows) {
             *done = 0;

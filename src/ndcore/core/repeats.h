@@ -40,27 +40,32 @@ size_t nd_repeats_join(const nd_entry *e, size_t n, nd_repeat_run *open, nd_repe
  * bits: a bit for each place, and one more. */
 void nd_repeats_breaks(const nd_repeat_run *runs, size_t n, uint64_t *bits);
 
-/* Cuts runs into units, from window *done of run *at on, until `room` units are written or all runs are done: *at = n. */
+/* Cuts runs into units, from window *done of run *at on, until `room` units are written or all runs are done: *at = n. Returns
+ * their number. out: NULL to count alone. */
 size_t nd_repeats_units(const nd_repeat_run *runs, size_t n, const uint64_t *bits, size_t *at, uint64_t *done,
                         nd_repeat_run *out, size_t room);
 
+/* Sets classes[i] to the first unit with the windows of unit i, for begin <= i < end; those before are set. i < 2^32. */
+void nd_repeats_classes(const nd_repeat_run *units, size_t begin, size_t end, uint32_t *classes);
+
+/* Replaces the class of each unit by its symbol: one for all units of a class whose next place is one of the next unit, and one
+ * of its own for each of the others, which end suffixes. The symbols of a class follow each other. work: n words. Returns the
+ * number of symbols, at most 2·n. */
+uint64_t nd_repeats_symbols(const nd_repeat_run *units, size_t n, uint32_t *classes, uint32_t *work);
+
 /* Repeated sequences of units: a node for each set of places with a common sequence that cannot be extended. Node 0 is the
- * root, of depth 0. */
+ * root. */
 typedef struct {
-    uint64_t depth;         /* windows of the sequence */
-    uint64_t least, count;  /* its first place; its places */
-    uint64_t parent;
+    uint32_t shared;        /* units of the sequence */
+    uint32_t least, count;  /* the first unit that begins it; the number of them */
+    uint32_t parent;
 } nd_repeat_node;
 
-/* Windows that the suffixes order[r − 1] and order[r] have in common, for each r > 0; depths[0] = 0. ends[i]: the first unit
- * behind unit i whose place does not follow. order: the suffixes, ascending, with equal ones by position; rank: its inverse.
- * O(n). */
-void nd_repeats_depths(const nd_repeat_run *units, const uint64_t *ends, const uint64_t *order, const uint64_t *rank,
-                       size_t n, uint64_t *depths);
+/* Sets shared[i] to the units that suffix i and the one before it in `order` have in common. O(n). */
+void nd_repeats_shared_units(const nd_repeat_run *units, const uint32_t *order, size_t n, uint32_t *shared);
 
-/* Makes the nodes: room for n + 1. leaf[i] is the deepest node with suffix i; stack: n + 1 words. Returns their number. O(n). */
-size_t nd_repeats_nodes(const nd_repeat_run *units, const uint64_t *order, const uint64_t *depths, size_t n,
-                        nd_repeat_node *nodes, uint64_t *leaf, uint64_t *stack);
+/* Makes the nodes: room for n + 1. leaf[i] is the deepest node with suffix i. Returns their number. O(n). */
+size_t nd_repeats_nodes(const uint32_t *order, const uint32_t *shared, size_t n, nd_repeat_node *nodes, uint32_t *leaf);
 
 /* A row: tokens start to end − 1 of a document, by its number in keep order, the place of their source, and the copies. */
 typedef struct { uint64_t document, start, end, source, copies; } nd_repeat_row;
@@ -68,7 +73,8 @@ typedef struct { uint64_t document, start, end, source, copies; } nd_repeat_row;
 typedef struct {
     const nd_repeat_run *units;
     const nd_repeat_node *nodes;
-    const uint64_t *leaf, *bases;   /* bases: the place of each document's first token, ascending */
+    const uint32_t *leaf;
+    const uint64_t *bases;          /* the place of each document's first token, ascending */
     size_t n, documents;
     uint64_t tokens;                /* L */
     uint64_t fewest;                /* places of a run */
@@ -82,7 +88,7 @@ typedef struct {
  * places or more, the first of them below `sources` and, unless `within`, in an earlier document. Goes from the last unit to the
  * first, in one or more calls, before the first row. nodes and leaf are those of r. Parents of nodes that no row takes change.
  * Returns the nodes that were passed, O(n log n) in all calls. */
-size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint64_t *leaf);
+size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint32_t *leaf);
 
 /* Writes the next rows, at most `room`; returns their number, 0 if none are left. Begin with unit, document and done 0. */
 size_t nd_repeats_rows(nd_repeat_rows *r, nd_repeat_row *out, size_t room);

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ndcore._repeats import RANGE_BITS
-from ndcore._types import Ints, UInts
+from ndcore._types import AnyArray, Ints, UInts
 
 MAX_PLACES = 1 << 48
 STEP = 1 << 20  # ranges or runs that are checked at a time
@@ -77,7 +78,7 @@ def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
     """Check that ranges ascend and lie within documents; return the first fault in words, or None. Linear."""
     bases = bases_of(sizes)
     for some in _yield_steps(ranges):
-        if not len(sizes) or (some[1:] < some[:-1]).any():
+        if (some[1:] < some[:-1]).any() or (len(some) and not len(sizes)):
             return "its ranges of windows do not ascend"
         firsts, windows = (some >> np.uint64(RANGE_BITS)).astype(np.int64), (some & np.uint64((1 << RANGE_BITS) - 1)) + 1
         which = np.searchsorted(bases, firsts, "right") - 1
@@ -95,10 +96,16 @@ def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
             return f"a run is not among {total} places, or begins before its first place"
         if (places[1:] < places[:-1] + windows[:-1]).any():
             return "its runs do not follow each other"
-        for begins in (places, firsts):
-            ends = layout.bases[np.searchsorted(layout.bases, begins.astype(np.int64), "right")] - 1  # of documents
-            if (begins + windows + np.uint64(tokens - 1) > ends.astype(np.uint64)).any():
+        for those in (places, firsts):
+            bounds = layout.bases[np.searchsorted(layout.bases, those.astype(np.int64), "right")] - 1  # of documents
+            if (those + windows + np.uint64(tokens - 1) > bounds.astype(np.uint64)).any():
                 return "a run is not one of windows of a document"
+    alone = (some[some[:, 0] == some[:, 1]] for some in _yield_steps(runs))
+    begins, ends = merge_steps(merge_ranges(some[:, 0], some[:, 0] + some[:, 2]) for some in alone)
+    for some in _yield_steps(runs):
+        which = np.searchsorted(begins, some[:, 1], "right") - 1
+        if (which < 0).any() or (some[:, 1] + some[:, 2] > ends[which]).any():
+            return "the first place of a run is not the first of its windows"
     return None
 
 
@@ -133,6 +140,21 @@ def _find_tokens_fault(layout: Layout, some: UInts, begin: int) -> str | None:
     return None
 
 
+def merge_ranges(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
+    """Merge ranges, ascending by their begins, that overlap or touch; return begins and ends."""
+    reach = np.maximum.accumulate(ends) if len(ends) else ends
+    apart = np.ones(len(begins), np.bool_)
+    apart[1:] = begins[1:] > reach[:-1]
+    first = np.flatnonzero(apart)
+    return begins[first], reach[np.concatenate([first[1:], [len(begins)]]) - 1] if len(begins) else reach
+
+
+def merge_steps(steps: Iterable[tuple[AnyArray, AnyArray]]) -> tuple[Any, Any]:
+    """Merge ranges that `merge_ranges` merged in steps; return begins and ends."""
+    begins, ends = zip(*steps, strict=True)
+    return merge_ranges(np.concatenate(begins), np.concatenate(ends))
+
+
 def _yield_steps(rows: UInts) -> Iterator[UInts]:
-    """Yield rows in parts that overlap by one."""
-    return (rows[start : start + STEP + 1] for start in range(0, len(rows), STEP))
+    """Yield rows in parts that overlap by one; at least one, which may be empty."""
+    return (rows[start : start + STEP + 1] for start in range(0, max(1, len(rows)), STEP))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ndcore._types import AnyArray, Ints, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.spans.reading import TokenReading, UInt32s
-from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps
 from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
 from ndcore.storage.spill import SpooledArray
@@ -22,8 +22,12 @@ JOINED = 1 << 20  # bytes of short arrays
 ATTEMPTS = 8  # with other secret polynomials each
 CHANGED = "each time the collection is read, it must have the same documents"
 
-# Positions of documents and their checksums; for new documents also numbers of tokens, entries, and starts of their groups.
-Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, UInts, Ints] | None]
+STEP = 1 << 19  # values of tokens whose windows are fingerprinted together
+RUNS = 1 << 18  # runs that are looked at together
+
+Entries: TypeAlias = list[tuple[UInts, Ints]]  # grouped entries, and the starts of the groups
+# Positions of documents and their checksums; for new documents also numbers of tokens, and entries.
+Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, Entries] | None]
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,10 @@ class Finder:
             if new is None:
                 read.compare(positions, sums)
             else:
-                own, anchors, starts = new
-                anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
-                gathered.append(anchors, starts)
+                own, grouped = new
+                for anchors, starts in grouped:
+                    anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
+                    gathered.append(anchors, starts)
                 read.append(own, sums)
                 if gathered.keep({}, read.unsaved):
                     read.saved()
@@ -114,7 +119,7 @@ class Finder:
         read.end()
         ranges = self.work.ranges(read)
         if ranges is None:
-            ranges = np.concatenate([shared(entries) for entries in gathered.sorted(self.threads)])
+            ranges = _join_all((shared(entries) for entries in gathered.sorted(self.threads)), ())
             ranges.sort()
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
@@ -129,9 +134,13 @@ class Finder:
             if positions[0] >= known:
                 _, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
                 own = np.diff(offsets)
-                anchors = slide.anchors(values, offsets, np.zeros(len(own), np.uint64), bases_of(own).astype(np.uint64),
-                                        window, self.secrets.key)
-                new = own, *entries.group(anchors)
+                bases = bases_of(own).astype(np.uint64)
+                grouped = []
+                for step in _cut_values(offsets, self.counted.tokens - 1):
+                    places = bases[step.documents] + step.skipped
+                    grouped.append(entries.group(slide.anchors(
+                        values[step.values], step.offsets, np.zeros_like(places), places, window, self.secrets.key)))
+                new = own, grouped
             sums = self.reading.checksums(piece) if self.work.keeps else np.empty(0, np.uint32)
             return positions, sums, new
 
@@ -152,30 +161,34 @@ class Finder:
 
     def _entries(self, layout: Layout, ranges: UInts) -> WindowEntries:
         """Return the entries (fingerprint, place) of windows in ranges."""
-        bases = bases_of(layout.sizes)
-        which = np.searchsorted(bases, (ranges >> np.uint64(RANGE_BITS)).astype(np.int64), "right") - 1
+        bases = bases_of(layout.sizes).astype(np.uint64)
+        bounds = np.append(np.searchsorted(ranges, bases << np.uint64(RANGE_BITS)), len(ranges))
         gathered, done = self.work.windows(layout, self.counted.limit)
-        wanted, seen = np.zeros((2, len(bases)), np.bool_)
-        wanted[which] = True
+        wanted, seen = np.diff(bounds) > 0, np.zeros(len(bases), np.bool_)
         wanted[:done] = False
         slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
         labels = layout.labels * np.uint64(self.secrets.key | 1)  # different ones stay different
 
-        def work(piece: Any) -> tuple[int, UInts, Ints]:
+        def work(piece: Any) -> tuple[int, Entries]:
             positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
             _check_unchanged(positions, np.diff(offsets), layout.sizes)
             seen[positions] = True
-            begins, ends = np.searchsorted(which, positions), np.searchsorted(which, positions, "right")
-            counts = ends - begins
-            own = ranges[_spread_ranges(begins, counts)] - np.repeat(
-                bases[positions].astype(np.uint64) << np.uint64(RANGE_BITS), counts)
-            limits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-            entries = slide.taken(values, offsets, labels[positions], places[positions], own, limits)
-            return int(positions[-1]), *gathered.group(entries)
+            grouped = []
+            for step in _cut_values(offsets, self.counted.tokens - 1 + (1 << RANGE_BITS)):
+                documents = positions[step.documents]
+                begins = bases[documents] + step.skipped
+                packed = np.append(begins, bases[documents[-1]] + np.uint64(step.end)) << np.uint64(RANGE_BITS)
+                limits = np.searchsorted(ranges, packed)
+                own = ranges[limits[0] : limits[-1]] - np.repeat(packed[:-1], np.diff(limits))
+                grouped.append(gathered.group(slide.taken(
+                    values[step.values], step.offsets, labels[documents], places[documents] + step.skipped, own,
+                    limits - limits[0])))
+            return int(positions[-1]), grouped
 
         pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
-        for number, (last, entries, starts) in enumerate(map_pieces(work, pieces, self.threads), 1):
-            gathered.append(entries, starts)
+        for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
+            for entries, starts in grouped:
+                gathered.append(entries, starts)
             gathered.keep({"documents": last + 1}, dict)
             self.report("reading passages", number, None)
         if (seen != wanted).any():
@@ -187,30 +200,44 @@ class Finder:
         """Sort the entries of all windows, and join windows that occur at several places to runs."""
         by_place = SpooledEntries(int(layout.bases[-1]).bit_length(), self.counted.limit)
         for entries in entries_of_windows.sorted(self.threads):
-            by_place.append(*by_place.group(firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)))
+            known = firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)
+            for start in range(0, len(known), RUNS):
+                by_place.append(*by_place.group(known[start : start + RUNS]))
         last = np.zeros(3, np.uint64)
-        runs = [join(entries, last) for entries in by_place.sorted(self.threads)]
-        return np.concatenate([*runs, last.reshape(1, 3)[: int(last[2] > 0)]])
+
+        def runs() -> Iterator[UInts]:
+            for entries in by_place.sorted(self.threads):
+                yield join(entries, last)
+            yield last.reshape(1, 3)[: int(last[2] > 0)]
+
+        return _join_all(runs(), (3,))
 
     def confirm(self, layout: Layout, runs: UInts) -> bool:
         """Read the documents of runs again; tell whether windows with equal fingerprints have equal tokens."""
-        begins, ends = merge_ranges(runs[:, 0], runs[:, 0] + runs[:, 2] + np.uint64(self.counted.tokens - 1))
+        if not len(runs):
+            return True
+        size = np.uint64(self.counted.tokens - 1)
+        begins, ends = merge_steps(merge_ranges(some[:, 0], some[:, 0] + some[:, 2] + size) for some in _yield_runs(runs))
         ranks = np.searchsorted(layout.bases, begins.astype(np.int64), "right") - 1
         sequence = np.argsort(layout.order[ranks], kind="stable")
         base = layout.bases[ranks[sequence]]
         cover = (layout.order[ranks[sequence]], begins[sequence].astype(np.int64) - base,
                  ends[sequence].astype(np.int64) - base)
         numbers = SpooledArray(np.uint8, self.counted.limit)
-        size = 1
+        nbytes = 1
         for some in _join_short(self.reading.numbers(cover, len(layout.sizes), self.threads)):
             numbers.append(some.view(np.uint8))
-            size = some.itemsize
+            nbytes = some.itemsize
         at = np.empty(len(begins), np.int64)  # index of the first number of each range
         lengths = (ends - begins)[sequence].astype(np.int64)
         at[sequence] = np.cumsum(lengths) - lengths
-        later = runs[runs[:, 0] != runs[:, 1]]
-        own, other = (self._index(places, begins, at) for places in (later[:, 0], later[:, 1]))
-        return differing(numbers.array(), size, own, other, later[:, 2].astype(np.int64) + self.counted.tokens - 1) < 0
+        known = numbers.array()
+        for some in _yield_runs(runs):
+            later = some[some[:, 0] != some[:, 1]]
+            own, other = (self._index(places, begins, at) for places in (later[:, 0], later[:, 1]))
+            if differing(known, nbytes, own, other, (later[:, 2] + size).astype(np.int64)) >= 0:
+                return False
+        return True
 
     @staticmethod
     def _index(places: UInts, begins: UInts, at: Ints) -> Ints:
@@ -242,17 +269,40 @@ def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:
                          f"{CHANGED}")
 
 
-def merge_ranges(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
-    """Merge ranges, ascending by their begins, that overlap or touch; return begins and ends."""
-    reach = np.maximum.accumulate(ends) if len(ends) else ends
-    apart = np.ones(len(begins), np.bool_)
-    apart[1:] = begins[1:] > reach[:-1]
-    first = np.flatnonzero(apart)
-    return begins[first], reach[np.concatenate([first[1:], [len(begins)]]) - 1] if len(begins) else reach
+def _yield_runs(runs: UInts) -> Iterator[UInts]:
+    """Yield runs in steps; at least one, which may be empty."""
+    return (runs[start : start + RUNS] for start in range(0, max(1, len(runs)), RUNS))
 
 
-def _spread_ranges(begins: Ints, counts: Ints) -> Ints:
-    """Return begins[i], begins[i] + 1, …, counts[i] numbers for each i, end to end."""
-    ends = np.cumsum(counts)
-    spread: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - counts), counts)
-    return spread
+def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...]) -> UInts:
+    """Join arrays with rows of this shape; each is freed once it is copied."""
+    joined = SpooledArray(np.uint64, None, shape)
+    for array in arrays:
+        joined.append(array)
+    return joined.array()
+
+
+class _Step(NamedTuple):
+    """Consecutive values of a piece, whose windows are fingerprinted together.
+
+    documents and values are slices of the piece's, and offsets cut the values into the documents. skipped: how many
+    values of each document stand before, uint64. end: the value of the last document with which the next step begins.
+    """
+
+    documents: slice
+    values: slice
+    offsets: Ints
+    skipped: UInts
+    end: int
+
+
+def _cut_values(offsets: Ints, overlap: int) -> Iterator[_Step]:
+    """Cut the values of a piece into steps; each but the last goes on for `overlap` values behind the begin of the next."""
+    total = int(offsets[-1])
+    for start in range(0, total, STEP):
+        stop = min(start + STEP, total)
+        some = slice(int(np.searchsorted(offsets[1:], start, "right")), int(np.searchsorted(offsets[:-1], stop)))
+        bounds = np.clip(offsets[some.start : some.stop + 1], start, min(stop + overlap, total))
+        begins = offsets[some]
+        yield _Step(some, slice(start, int(bounds[-1])), bounds - start, np.maximum(start - begins, 0).astype(np.uint64),
+                    min(stop, int(offsets[some.stop])) - int(begins[-1]))

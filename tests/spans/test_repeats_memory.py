@@ -1,0 +1,38 @@
+"""Memory of a search in texts that repeat a few words all the time, and in many copies of a page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+TOKENS = 2_000_000
+EACH = 65  # bytes a token: 24 a run and 24 a unit, and what is made of them
+
+SEARCH = """
+import re, sys
+import ndcore as nd
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) << 10
+
+words, copies, documents = map(int, sys.argv[1:])
+page = "".join(f"{word} " for word in range(words)) * copies
+nd.repeats([page[:10_000]] * 2, 50, threads=1, memory_limit="1M")
+before = peak()
+found = nd.repeats([page] * documents, 50, threads=1, memory_limit="1M")
+print(peak() - before, found.total, found.tokens)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(("words", "documents"), [(1, 1), (2, 1), (7, 1), (2000, 1000)])
+def test_memory_stays_below_a_bound_for_each_token(words, documents):
+    given = map(str, (words, TOKENS // words // documents, documents))
+    run = subprocess.run([sys.executable, "-c", SEARCH, *given], capture_output=True, text=True, check=True, timeout=300)
+    taken, total, repeated = map(int, run.stdout.split())
+    assert total == TOKENS - TOKENS % (words * documents)
+    assert repeated > 0.99 * total
+    assert taken < EACH * TOKENS + (40 << 20)
