@@ -7,6 +7,7 @@ each page that is fetched, so there is no end of URLs.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import threading
@@ -28,6 +29,7 @@ class Page(NamedTuple):
     html: str
 
 
+@functools.lru_cache(1 << 14)  # pages of a mirror, and of a second crawl
 def prose(seed: str, count: int) -> str:
     """Make up words; texts of different seeds share none but by chance."""
     source = random.Random(seed)

@@ -6,18 +6,23 @@ without KERNEL, once per form of every kernel. A form that cannot run on this CP
 
 from __future__ import annotations
 
+import collections
 import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+import unsynced  # noqa: F401  # calls that wait for the disk return at once
 from hypothesis import HealthCheck, settings
 
 from ndcore import kernels
+from ndcore.reference import shingling
+from ndcore.reference import text as reference_text
 
 settings.register_profile(
     "ndcore",
@@ -29,11 +34,59 @@ settings.register_profile(
 settings.load_profile("ndcore")
 
 VECTORS = Path(__file__).parent / "vectors"
+SPARK = "tests/spark/"
+
+
+def remember(module: ModuleType, name: str) -> None:
+    """Let a pure function of the reference, which lists what it finds in a document, remember what it found last."""
+    function = getattr(module, name)
+    find = functools.lru_cache(1 << 13, typed=True)(lambda *given, **options: tuple(function(*given, **options)))
+
+    @functools.wraps(function)
+    def list_again(document: Any, *given: Any, **options: Any) -> Any:
+        plain = all(isinstance(value, Hashable) for value in (document, *given, *options.values()))
+        if not plain or not isinstance(document, str | bytes) or len(document) > 1 << 12:
+            return function(document, *given, **options)
+        return list(find(document, *given, **options))  # a list of its own for each caller
+
+    setattr(module, name, list_again)
+
+
+# Brute force reads every document again in each call: in plain Python that is most of the time of many tests.
+remember(reference_text, "tokens")
+remember(shingling, "fingerprints")
+shingling.symbol = functools.lru_cache(1 << 16)(shingling.symbol)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "maxworkerrestart", "") is None:
         config.option.maxworkerrestart = "0"  # a test that kills its process fails; it is not tried again and again
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let ``--dist loadfile`` keep the order of the collection, and all tests of Spark on one worker: its start is long."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class LongestFirst(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SPARK if nodeid.startswith(SPARK) else str(super()._split_scope(nodeid))
+
+    config.option.loadscopereorder = False  # by the number of tests
+    return LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest first where several processes share the tests, so that they end together."""
+    if not hasattr(config, "workerinput"):
+        return
+    costs = collections.Counter[str]()
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        costs[file] += 1 if item.get_closest_marker("slow") is None else 50
+    items.sort(key=lambda item: (not item.nodeid.startswith(SPARK), -costs[item.nodeid.partition("::")[0]]))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

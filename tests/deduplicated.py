@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from generated import corpus
 
 import ndcore as nd
 from ndcore.reference import dedup as reference
-from ndcore.reference import shingling, text
 
 BANDS = nd.FilterDesign.of(100, 1, 1, threshold=0.5)
 EVERY_PAIR: dict[str, Any] = {"filter": BANDS, "num_perm": 100}
@@ -67,15 +62,6 @@ def equal(a: nd.NearDuplicates, b: nd.NearDuplicates) -> None:
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(a.sketches.values, b.sketches.values)
     assert (a.filter, a.common, a.threshold, a.invalid_bytes) == (b.filter, b.common, b.threshold, b.invalid_bytes)
-
-
-@contextlib.contextmanager
-def remembered_shingles() -> Iterator[None]:
-    """Form each shingle set of the reference once, not for every threshold."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((shingling, "fingerprints"), (shingling, "symbol"), (text, "tokens")):
-            patch.setattr(module, name, functools.cache(getattr(module, name)))
-        yield
 
 
 def with_digests(documents, sketcher) -> nd.Sketches:

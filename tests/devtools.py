@@ -1,13 +1,16 @@
-"""A headless Chromium that a test drives by the DevTools protocol over pipes. No test is here.
+"""A headless Chromium that tests drive by the DevTools protocol over pipes: one for all tests of a process, and a tab of its
+own, with its own cookies, for each. No test is here.
 
 https://chromedevtools.github.io/devtools-protocol/
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,49 +19,100 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CHROMIUM
+
+CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 
 
 class Navigated(Exception):
     """The page went away before it answered."""
 
 
-class Tab:
-    """A tab: what it asks for over the network, and what the browser says about its pages."""
+class Browser:
+    """A process of Chromium, and the pipes to it."""
 
-    def __init__(self, to_browser: int, from_browser: int) -> None:
-        self.out, self.into, self.buffer, self.number = to_browser, from_browser, b"", 0
-        self.asked: dict[str, str] = {}
-        self.messages: list[str] = []
-        self.session = ""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Log", "Runtime"):
-            self.call(f"{domain}.enable")
+    def __init__(self, profile: Path) -> None:
+        ours, theirs = os.pipe(), os.pipe()  # (read, write) of what it is told, and of what it says
+        script = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
+        command = [
+            "bash", "-c", script, "bash", str(ours[0]), str(theirs[1]), str(CHROMIUM), "--headless", "--disable-gpu",
+            "--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={profile}",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []), "about:blank",
+        ]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, pass_fds=(ours[0], theirs[1]), **quiet)
+        os.close(ours[0])
+        os.close(theirs[1])
+        self.out, self.into, self.buffer, self.number = ours[1], theirs[0], b"", 0
 
-    def call(self, method: str, **parameters: Any) -> Any:
-        """Call a method, and return its result; events that come before it are kept."""
+    def send(self, method: str, session: str = "", **parameters: Any) -> int:
+        """Send a call, and return its number."""
         self.number += 1
         message: dict[str, Any] = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
+        if session:
+            message["sessionId"] = session
         os.write(self.out, json.dumps(message).encode() + b"\0")
-        while True:
-            told = self._next()
-            if told.get("id") == self.number:
-                if told.get("error", {}).get("message") == "Inspected target navigated or closed":
-                    raise Navigated
-                assert "error" not in told, told
-                return told["result"]
-            self._keep(told)
+        return self.number
 
-    def _next(self) -> Any:
+    def receive(self) -> Any:
+        """Return the next message."""
         while b"\0" not in self.buffer:
             chunk = os.read(self.into, 1 << 20)
             assert chunk, "the browser has ended"
             self.buffer += chunk
         message, _, self.buffer = self.buffer.partition(b"\0")
         return json.loads(message)
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.out)
+        os.close(self.into)
+
+
+_running: list[Browser] = []
+
+
+def _start(folder: Path) -> Browser:
+    """Return the browser of this process; the first call starts it, with its profile in the folder."""
+    if not _running:
+        _running.append(Browser(folder / "profile"))
+        atexit.register(_running[0].end)
+    return _running[0]
+
+
+class Tab:
+    """A tab: what it asks for over the network, and what the browser says about its pages."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.asked: dict[str, str] = {}
+        self.messages: list[str] = []
+        self.session = ""
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Log", "Runtime"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        """Call a method, and return its result; events that come before it are kept."""
+        number = self.browser.send(method, self.session, **parameters)
+        while True:
+            told = self.browser.receive()
+            if told.get("id") == number:
+                if told.get("error", {}).get("message") == "Inspected target navigated or closed":
+                    raise Navigated
+                assert "error" not in told, told
+                return told["result"]
+            if told.get("sessionId") == self.session:
+                self._keep(told)
+
+    def close(self) -> None:
+        """Close the tab, and forget its cookies."""
+        self.session = ""
+        self.call("Target.disposeBrowserContext", browserContextId=self.context)
 
     def _keep(self, told: Any) -> None:
         values = told.get("params", {})
@@ -70,6 +124,8 @@ class Tab:
             self.messages.append(values["entry"]["text"])
         elif told.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
             self.messages.append(json.dumps(values))
+        if told.get("method") == "Page.javascriptDialogOpening":  # nothing of the page runs before it is closed
+            self.browser.send("Page.handleJavaScriptDialog", self.session, accept=True)
 
     @property
     def requests(self) -> list[str]:
@@ -87,11 +143,11 @@ class Tab:
 
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
-        for _ in range(400):
+        for _ in range(1000):
             with suppress(Navigated):
                 if self.evaluate(expression):
                     return
-            time.sleep(0.05)
+            time.sleep(0.02)
         raise AssertionError(f"{expression}: {self.evaluate('document.body.innerText')}")
 
     def open(self, url: str) -> None:
@@ -104,44 +160,27 @@ class Tab:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13)
 
+    def resize(self, width: int, height: int = 900, *, mobile: bool = False) -> None:
+        """Give the page a window of another size, in pixels."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
+
     def screenshot(self, path: Path, width: int = 1200, height: int = 900, scheme: str = "light") -> None:
         """Take a picture of the whole page."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.resize(width, height, mobile=width < 600)
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
 
 
 @contextmanager
 def tab(folder: Path) -> Iterator[Tab]:
-    """Start a browser with one tab; names of hosts lead nowhere. A skip where there is no Chromium."""
+    """Open a tab; names of hosts lead nowhere. A skip where there is no Chromium.
+
+    folder: where the browser has its profile, if it is not running yet.
+    """
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
-    ours, theirs = os.pipe(), os.pipe()  # (read, write) of what it is told, and of what it says
-    script = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
-    command = [
-        "bash",
-        "-c",
-        script,
-        "bash",
-        str(ours[0]),
-        str(theirs[1]),
-        CHROMIUM,
-        "--headless",
-        "--disable-gpu",
-        "--no-first-run",
-        "--remote-debugging-pipe",
-        f"--user-data-dir={folder}/profile",
-        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-        *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
-        "about:blank",
-    ]
-    process = subprocess.Popen(command, pass_fds=(ours[0], theirs[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    os.close(ours[0])
-    os.close(theirs[1])
+    opened = Tab(_start(folder))
     try:
-        yield Tab(ours[1], theirs[0])
+        yield opened
     finally:
-        process.kill()
-        process.wait()
-        os.close(ours[1])
-        os.close(theirs[0])
+        opened.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,7 +61,7 @@ class Both:
         self.store = nd.Store.open(self.path, **settings(threshold, width, min_shingles=min_shingles, must_agree=must_agree,
                                                          **other))
         self.reference = Reference(threshold=threshold, width=width, scope=host if hosts else None,
-                                   min_shingles=min_shingles, agree=partial(agreed, must_agree))
+                                   min_shingles=min_shingles, agree=cache(partial(agreed, must_agree)))
 
     def decide(self, key: Any, text: str | bytes, date: float) -> None:
         self._same(self.store.decide(key, text, date), self.reference.decide(key, text, date))

@@ -69,6 +69,8 @@ from ndcore.store.service_client import AsyncServiceClient as AsyncServiceClient
 from ndcore.store.service_client import ServiceClient as ServiceClient
 from ndcore.store.sharded import ShardedStore as ShardedStore
 from ndcore.store.store import Store as Store
+from ndcore.store.text_index import Index as Index
+from ndcore.store.text_index import SimilarText as SimilarText
 from ndcore.store.verdict import Verdict as Verdict
 from ndcore.store.verdict import Version as Version
 from ndcore.text.lexing import LexedProgram as LexedProgram

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections import deque
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from ndcore._signals import Stop
+from ndcore._signals import Stop, stoppable
 from ndcore._types import Ints
 from ndcore.checks import is_int
 
@@ -17,6 +18,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_THREADS = 1 << 16  # far more than any machine has CPUs
+_AHEAD = 2  # groups of items that `read_ahead` makes before they are asked for
+_GROUP = 4096  # items of a group
 
 
 def thread_count(threads: int | None) -> int:
@@ -68,3 +71,65 @@ def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: i
             stop.set()
             for future in flight:
                 future.cancel()
+
+
+def read_ahead(items: Iterable[Item], ends_group: Callable[[Item], bool], threads: int | None) -> Iterator[Item]:
+    """Yield items in order, made by a second thread a little before they are asked for; an error comes after the items.
+
+    A group of items is handed over at a time: up to the first for which `ends_group` is true, and at most 4,096. With
+    ``threads=1`` the calling thread makes the items. If the caller leaves early, the other thread stops as in `map_pieces`.
+    """
+    if thread_count(threads) == 1:
+        yield from items
+        return
+    stop, groups = Stop(), _group(items, ends_group)
+    flight: deque[Future[list[Item]]] = deque()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            flight.extend(pool.submit(stop.run, next, groups) for _ in range(_AHEAD))
+            while group := flight.popleft().result():
+                flight.append(pool.submit(stop.run, next, groups))
+                yield from group
+        finally:
+            stop.set()
+            for future in flight:
+                future.cancel()
+
+
+def _group(items: Iterable[Item], ends_group: Callable[[Item], bool]) -> Iterator[list[Item]]:
+    """Yield the groups of `read_ahead`, then empty ones."""
+    group: list[Item] = []
+    try:
+        for item in stoppable(items):
+            group.append(item)
+            if ends_group(item) or len(group) == _GROUP:
+                yield group
+                group = []
+    except Exception:
+        if group:
+            yield group
+        raise
+    if group:
+        yield group
+    while True:
+        yield []
+
+
+@contextlib.contextmanager
+def beside(work: Callable[[], object], threads: int | None) -> Iterator[None]:
+    """Call `work` on a second thread during the ``with`` block, and wait for it at the end; its errors are raised there.
+
+    If the block fails, `work` stops at its next check for signals. With ``threads=1`` it is called after the block.
+    """
+    if thread_count(threads) == 1:
+        yield
+        work()
+        return
+    stop = Stop()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(stop.run, lambda _: work(), None)
+        try:
+            yield
+            done.result()
+        finally:
+            stop.set()

@@ -209,7 +209,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     assert made.count(f"<script>{SCRIPT}</script>") == 1
     probed = re.sub(r"<meta http-equiv[^>]*>", "", made).replace("</body>", f"<script>{PROBE}</script></body>")
     (tmp_path / "page.html").write_text(probed, encoding="utf-8")
-    dom, _ = browse(tmp_path / "page.html", "--dump-dom")
+    dom, _ = browse(tmp_path / "page.html")
     found = re.search("<title>(.*?)</title>", dom)
     assert found is not None
     assert html.unescape(found[1]) == "a1,again,b1  a2,b2  b2 a1"
@@ -231,7 +231,7 @@ def test_columns_in_a_browser(tmp_path: Path, width: int, columns: int) -> None:
     };"""
     outer = f'<title></title><iframe style="width:{width}px;height:900px" srcdoc="{inner}"></iframe><script>{probe}</script>'
     (tmp_path / "page.html").write_text(outer, encoding="utf-8")
-    dom, _ = browse(tmp_path / "page.html", "--dump-dom")
+    dom, _ = browse(tmp_path / "page.html")
     found = re.search("<title>(.*?)</title>", dom)
     assert found is not None
     assert found[1] == f"{columns} true"

@@ -132,7 +132,8 @@ def test_rules_choose_the_length_and_what_is_dropped():
         (1, 1, 15, "items.jsonl:1"), (3, 0, 8, "items.jsonl:1")]
     assert values(out / "places.jsonl", "item_line") == [(1,)]
     found("--rule", "palm", "--trim")
-    assert values(out / "cleaned.jsonl", "text") == [("x ",), (documents[1]["text"],), (" ".join(one.split()[:8]),)]
+    assert values(out / "cleaned" / "corpus.jsonl", "text") == [
+        ("x ",), (documents[1]["text"],), (" ".join(one.split()[:8]),)]
     assert values(found("--rule", "gpt-3") / "items.jsonl", "grams", "contaminated") == [(2, True), (2, False)]
 
 
@@ -143,22 +144,22 @@ def test_kept_records_are_unchanged_and_trimmed_ones_keep_their_fields():
     out = found("--min-tokens", 9, "--drop")
     assert (out / "kept" / "corpus.jsonl").read_bytes() == jsonl(ROWS[:1])
     out = found("--min-tokens", 9, "--trim")
-    assert (out / "cleaned.jsonl").read_bytes().splitlines()[0] == jsonl(ROWS).splitlines()[0]
-    assert lines(out / "cleaned.jsonl")[1:] == [{"id": "d1", "text": "Quiz: ? The Aare.", "n": 1},
-                                                {"id": "d3", "text": "One, . End.", "n": 3}]
+    assert (out / "cleaned" / "corpus.jsonl").read_bytes().splitlines()[0] == jsonl(ROWS).splitlines()[0]
+    assert lines(out / "cleaned" / "corpus.jsonl")[1:] == [
+        {"id": "d1", "text": "Quiz: ? The Aare.", "n": 1}, {"id": "d3", "text": "One, . End.", "n": 3}]
     assert lines(out / "empty.jsonl") == [{"id": "d2", "file": "corpus.jsonl", "line": 3}]
     texts = [item["text"] for item in ITEMS]
     expected = [text for text in nd.contamination(texts, CORPUS, 9).cleaned(CORPUS) if text]
-    assert values(out / "cleaned.jsonl", "text") == [(text,) for text in expected]
+    assert values(out / "cleaned" / "corpus.jsonl", "text") == [(text,) for text in expected]
 
 
-def test_texts_and_rows_of_tables_become_records():
+def test_texts_and_rows_of_tables_keep_their_form():
     Path("dir").mkdir()
     Path("dir/a.txt").write_text(f"{BERN} and {SPIDER}, too")
     Path("dir/b.csv").write_text(f'id,text,n\n7,"x, {BERN}",k\n8,none,l\n')
     out = found("--min-tokens", 9, "--trim", corpus="dir")
-    assert lines(out / "cleaned.jsonl") == [{"id": "a.txt", "text": "and , too"}, {"id": "7", "text": "x, ", "n": "k"},
-                                            {"id": "8", "text": "none", "n": "l"}]
+    assert (out / "cleaned" / "dir" / "a.txt").read_text() == "and , too"
+    assert (out / "cleaned" / "dir" / "b.csv").read_text() == 'id,text,n\n7,"x, ",k\n8,none,l\n'
     out = found("--min-tokens", 9, "--drop", corpus="dir")
     assert [path.name for path in (out / "kept").rglob("*.*")] == ["b.csv"]
     assert (out / "kept" / "dir" / "b.csv").read_text() == "id,text,n\n8,none,l\n"
@@ -236,7 +237,7 @@ def test_outputs_are_no_inputs_and_are_replaced_as_a_whole(capsys):
         capsys, 2, "contamination", "items.jsonl", "--in", "out", "-o", "again")
     assert "out exists already" in refused(capsys, 2, "contamination", "items.jsonl", "--in", "corpus.jsonl", "-o", "out")
     found("--trim")
-    assert "its documents are out/cleaned.jsonl: name that" in refused(
+    assert "its documents are out/cleaned: name that" in refused(
         capsys, 2, "contamination", "out", "--in", "corpus.jsonl", "-o", "again")
     Path("corpus.jsonl").write_bytes(b'{"text": "a"}\n{')
     before = (Path("out") / "summary.json").read_bytes()

@@ -69,7 +69,8 @@ def test_required_fields_near_each_other(capsys):
 def test_short_answers_neither_drop_nor_cut():
     """The first page has an answer only, which stands nearly everywhere."""
     assert [row["id"] for row in lines(found("--drop") / "kept" / "corpus.jsonl")] == ["d0"]
-    assert [row["text"] for row in lines(found("--trim") / "cleaned.jsonl")][:2] == [CORPUS[0], "Quiz: ? The Aare."]
+    trimmed = lines(found("--trim") / "cleaned" / "corpus.jsonl")
+    assert [row["text"] for row in trimmed][:2] == [CORPUS[0], "Quiz: ? The Aare."]
 
 
 def test_items_in_csv_keep_their_digits_and_in_parquet_their_lists(tmp_path):
@@ -146,7 +147,7 @@ def test_folded_texts_are_cut_and_marked_where_they_stand(capsys):
     text = f"Quiz — {disguised}? The Aare."
     assert text[place["start_char"] : place["end_char"]] == disguised
     assert text.encode()[place["start_byte"] : place["end_byte"]] == disguised.encode()
-    assert lines(Path("out/cleaned.jsonl"))[0]["text"] == "Quiz — ? The Aare."
+    assert lines(Path("out/cleaned/corpus.jsonl"))[0]["text"] == "Quiz — ? The Aare."
     assert f"<mark>{disguised.replace('&', '&amp;')}</mark>" in Path("page.html").read_text(encoding="utf-8")
     assert json.loads(Path("out/summary.json").read_bytes())["fold"] == ["entities", "letters", "accents"]
     assert "'case' is none of entities, letters, accents, all" in refused(capsys, 2, *arguments, "-o", "x", "--fold", "case")

@@ -32,7 +32,7 @@ def test_near_matches_are_found_shown_and_cut(capsys):
     text = f"Quiz: {NEAR}? The Aare."
     assert text[place["start_char"] : place["end_char"]] == NEAR
     assert (place["item_start"], place["item_end"]) == (0, 13)
-    assert lines(Path("out/cleaned.jsonl"))[0]["text"] == "Quiz: ? The Aare."
+    assert lines(Path("out/cleaned/corpus.jsonl"))[0]["text"] == "Quiz: ? The Aare."
     account = json.loads(Path("out/summary.json").read_bytes())
     assert (account["gaps"], account["seed"]) == (4, 6)
     assert account["missed_if_changed"]["0.1"] == pytest.approx(1 - 0.9**5 * (6 * 0.1 + 0.9), abs=1e-4)

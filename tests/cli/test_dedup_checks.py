@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from commands import jsonl, refused, run, text
 
+from ndcore.choices import AGREEMENTS
+
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
@@ -19,7 +21,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("options", "message"), [
     (["--filter", "exact"], "'exact' is none of auto, lsh, complete"),
     (["--drop", "similar"], "'similar' is none of resembling, contained"),
-    (["--must-agree", "number"], "none of numbers, amounts, title, names, negations; did you mean numbers?"),
+    (["--must-agree", "number"], f"none of {', '.join(AGREEMENTS)}; did you mean numbers?"),
     (["--min-shingles", "-1"], "-1 is below 0; give a whole number from 0"),
     (["--drop-common", "1"], "1 is not below 1; give a number above 0 and below 1"),
     (["--drop-common", "0"], "0 is not above 0; give a number above 0 and below 1"),

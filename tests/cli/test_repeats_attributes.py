@@ -98,8 +98,8 @@ def test_datatrove_reads_annotated_and_cleaned_records(tmp_path: Path) -> None:
     for kind in ("annotated", "cleaned"):
         options = ("--min-tokens", str(LENGTH), "--write", kind, "-q")
         assert main(["repeats", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / kind), *options]) == 0
-    annotated, cleaned = (list(readers.JsonlReader(str(tmp_path / kind), glob_pattern=f"{kind}.jsonl").run())
-                          for kind in ("annotated", "cleaned"))
+    annotated, cleaned = (list(readers.JsonlReader(str(tmp_path / kind), glob_pattern=pattern).run())
+                          for kind, pattern in (("annotated", "annotated.jsonl"), ("cleaned", "cleaned/*.jsonl")))
     result = nd.repeats(TEXTS, LENGTH)
     assert [document.text for document in annotated] == [text for text in TEXTS if text]  # it passes over empty texts
     assert [(document.id, document.text) for document in cleaned] == [

@@ -27,6 +27,18 @@ def lines(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    return {place.name: place.read_bytes() for place in sorted(folder.iterdir())}
+
+
+def texts_of(folder: Path) -> list[str]:
+    """Read the texts of files of JSON lines, and of text."""
+    texts = []
+    for name, data in files(folder).items():
+        texts += [data.decode()] if name.endswith(".txt") else [json.loads(line)["text"] for line in data.splitlines()]
+    return texts
+
+
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "in.jsonl"
@@ -38,8 +50,9 @@ def test_cleaned_documents_rows_and_what_is_left_empty(corpus, tmp_path, capsys)
     out = tmp_path / "out"
     assert run("repeats", corpus, "-o", out, "--min-tokens", 5, "-q") == 0
     cleaned = [{"id": "d0", "text": TEXTS[0], "n": 0}, {"id": "d1", "text": "A dog ran: .", "n": 1}]
-    assert lines(out / "cleaned.jsonl") == cleaned
-    assert (out / "cleaned.jsonl").read_bytes().splitlines()[0] == corpus.read_bytes().splitlines()[0]
+    assert lines(out / "cleaned" / "in.jsonl") == cleaned
+    assert (out / "cleaned" / "in.jsonl").read_bytes().splitlines()[0] == corpus.read_bytes().splitlines()[0]
+    assert not (out / "cleaned.jsonl").exists()
     assert lines(out / "empty.jsonl") == [{"id": "d2", "file": str(corpus), "line": 3}]
     rows = lines(out / "rows.jsonl")
     assert [(row["id"], row["source"], row["copies"]) for row in rows] == [("d1", "d0", 3), ("d2", "d0", 3)]
@@ -113,14 +126,22 @@ def test_other_inputs(corpus, tmp_path):
     assert lines(tmp_path / "b" / "rows.jsonl") == []
 
 
-def test_inputs_of_every_kind_become_json_lines(tmp_path):
+def test_inputs_of_every_kind_keep_their_form_and_become_json_lines_on_standard_output(tmp_path, capfdbinary):
     (tmp_path / "a.txt").write_text(TEXTS[0])
-    (tmp_path / "b.csv").write_text(f'id,text,n\r\nx,"{TEXTS[1]}",7\r\n')
+    (tmp_path / "b.csv").write_bytes(f'id,text,n\r\nx,"{TEXTS[1]}",7\r\n'.encode())
     (tmp_path / "c.json").write_text(json.dumps([{"id": 1, "text": TEXTS[2] + " too"}], indent=1))
-    inputs = [tmp_path / name for name in ("a.txt", "b.csv", "c.json")]
+    (tmp_path / "d.html").write_text(f"<p>{TEXTS[2]} also</p>")
+    inputs = [tmp_path / name for name in ("a.txt", "b.csv", "c.json", "d.html")]
     assert run("repeats", *inputs, "-o", tmp_path / "out", "--min-tokens", 5, "-q") == 0
-    assert [(record["id"], record["text"], record.get("n")) for record in lines(tmp_path / "out" / "cleaned.jsonl")] == [
-        ("a.txt", TEXTS[0], None), ("x", "A dog ran: .", "7"), (1, "too", None)]
+    assert files(tmp_path / "out" / "cleaned") == {
+        "a.txt": TEXTS[0].encode(), "b.csv": b'id,text,n\r\nx,"A dog ran: .",7\r\n',
+        "c.json": json.dumps([{"id": 1, "text": "too"}], indent=1).encode()}
+    page = {"id": "d.html", "text": "also"}
+    assert lines(tmp_path / "out" / "cleaned.jsonl") == [page]
+    assert run("repeats", *inputs, "-o", "-", "--min-tokens", 5, "-q") == 0
+    printed = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert printed == [{"id": "a.txt", "text": TEXTS[0]}, {"id": "x", "text": "A dog ran: .", "n": "7"},
+                       {"id": 1, "text": "too"}, page]
 
 
 def test_columns_and_fields_of_objects(tmp_path):
@@ -129,25 +150,25 @@ def test_columns_and_fields_of_objects(tmp_path):
     parquet.write_table(pa.table({"id": [1, 2], "text": TEXTS[:2]}), tmp_path / "in.parquet")
     table = tmp_path / "rows.parquet"
     assert run("repeats", tmp_path / "in.parquet", "-o", tmp_path / "a", "--min-tokens", 5, "-q", "--table", table) == 0
-    assert lines(tmp_path / "a" / "cleaned.jsonl")[1] == {"id": 2, "text": "A dog ran: ."}
+    assert parquet.read_table(tmp_path / "a" / "cleaned" / "in.parquet").to_pylist()[1] == {"id": 2, "text": "A dog ran: ."}
     assert parquet.read_table(table).column("source").to_pylist() == [1]
     texts = [b"\xff kept", *(text.encode() + b" \xfe" for text in TEXTS)]
     parquet.write_table(pa.table({"id": range(4), "text": pa.array(texts, pa.binary())}), tmp_path / "bytes.parquet")
     assert run("repeats", tmp_path / "bytes.parquet", "-o", tmp_path / "c", "--min-tokens", 5, "-q") == 0
-    assert [record["text"] for record in lines(tmp_path / "c" / "cleaned.jsonl")] == [
-        "\ufffd kept", f"{TEXTS[0]} \ufffd", "A dog ran: . \ufffd"]
-    assert json.loads((tmp_path / "c" / "summary.json").read_bytes())["not_utf8"] == 3
+    assert parquet.read_table(tmp_path / "c" / "cleaned" / "bytes.parquet").column("text").to_pylist() == [
+        b"\xff kept", texts[1], b"A dog ran: . \xfe"]
+    assert json.loads((tmp_path / "c" / "summary.json").read_bytes())["not_utf8"] == 0
     nested = tmp_path / "nested.jsonl"
     nested.write_text("".join(json.dumps({"id": i, "data": {"text": text}}) + "\n" for i, text in enumerate(TEXTS)))
     assert run("repeats", nested, "-o", tmp_path / "b", "--min-tokens", 5, "-q", "--text-field", "data.text") == 0
-    assert lines(tmp_path / "b" / "cleaned.jsonl")[1] == {"id": 1, "data": {"text": "A dog ran: ."}}
+    assert lines(tmp_path / "b" / "cleaned" / "nested.jsonl")[1] == {"id": 1, "data": {"text": "A dog ran: ."}}
 
 
 def test_units(tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps({"text": "one\ntwo\nthree"}) + "\n" + json.dumps({"text": "two\nfour"}) + "\n")
     assert run("repeats", source, "-o", tmp_path / "out", "--min-tokens", 1, "--unit", "line", "-q") == 0
-    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == ["one\ntwo\nthree", "four"]
+    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned" / "in.jsonl")] == ["one\ntwo\nthree", "four"]
 
 
 def test_a_dry_run_writes_nothing(corpus, tmp_path, capsys):
@@ -174,13 +195,13 @@ def test_refusals(corpus, tmp_path, capsys, options, message):
 def test_an_output_is_named_where_it_is_given_as_input(corpus, tmp_path, capsys):
     assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 5, "-q") == 0
     assert run("repeats", tmp_path / "out", "-o", tmp_path / "again") == 2
-    assert f"{tmp_path / 'out'}/cleaned.jsonl: name that" in capsys.readouterr().err
+    assert f"{tmp_path / 'out'}/cleaned: name that" in capsys.readouterr().err
 
 
 def test_the_result_is_the_one_of_the_library(corpus, tmp_path):
     assert run("repeats", corpus, "-o", tmp_path / "out", "--min-tokens", 3, "-q") == 0
     expected = [text for text in nd.repeats(TEXTS, 3).cleaned() if text]
-    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == expected
+    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned" / "in.jsonl")] == expected
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
@@ -195,7 +216,7 @@ def test_bytes_that_differ_keep_their_character(name, tmp_path):
         sources[0].write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     options = ("--unit", "byte", "--min-tokens", 5, "-q")
     assert run("repeats", *sources, "-o", tmp_path / "out", *options) == 0
-    assert [record["text"] for record in lines(tmp_path / "out" / "cleaned.jsonl")] == ["abcdefgh在", "因", " "]
+    assert texts_of(tmp_path / "out" / "cleaned") == ["abcdefgh在", "因", " "]
     assert lines(tmp_path / "out" / "empty.jsonl") == []
     assert [row["end_char"] for row in lines(tmp_path / "out" / "rows.jsonl")] == [8, 8]
     assert run("repeats", *sources, "-o", tmp_path / "b", *options, "--write", "attributes") == 0
@@ -204,5 +225,4 @@ def test_bytes_that_differ_keep_their_character(name, tmp_path):
     item = tmp_path / "item.jsonl"
     item.write_text(json.dumps({"text": texts[0]}) + "\n")
     assert run("contamination", item, "--in", *sources[-2:], "-o", tmp_path / "c", "--trim", *options) == 0
-    left = [record["text"] for record in lines(tmp_path / "c" / "cleaned.jsonl")]
-    assert left[-2:] == ["因", " "]
+    assert texts_of(tmp_path / "c" / "cleaned")[-2:] == ["因", " "]

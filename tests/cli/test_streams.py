@@ -121,13 +121,13 @@ def test_rows_that_json_cannot_hold_are_refused_before_the_search(
                "struct": pa.array([None, {"a": b"\xff"}])}
     for name, column in columns.items():
         pq.write_table(pa.table({"text": texts, name: column}), f"{name}.parquet")
-        for command in (["dedup", "-o", "-"], ["repeats", "-o", "out"], ["repeats", "-o", "-", "--write", "annotated"]):
+        for command in (["dedup", "-o", "-"], ["repeats", "-o", "-"], ["repeats", "-o", "out", "--write", "annotated"]):
             said = refused(capsys, 2, command[0], f"{name}.parquet", *command[1:])
             assert said.startswith(f"{name}.parquet:2: the column {name!r} cannot be written as JSON: it has bytes"), said
     pq.write_table(pa.table({"text": texts, "inner": inner}), "inner.parquet")
-    assert "the column 'inner' cannot be written as JSON" in refused(capsys, 2, "repeats", "inner.parquet", "-o", "out")
+    assert "the column 'inner' cannot be written as JSON" in refused(capsys, 2, "repeats", "inner.parquet", "-o", "-")
     Path("twice.csv").write_bytes(b"text,x,x\na,b,c\n")
-    assert "has 2 columns 'x'" in refused(capsys, 2, "repeats", "twice.csv", "-o", "out")
+    assert "has 2 columns 'x'" in refused(capsys, 2, "repeats", "twice.csv", "-o", "-")
     assert not Path("out").exists()
     assert not Path("out.unfinished").exists()
 

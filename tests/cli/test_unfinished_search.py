@@ -67,7 +67,7 @@ def files(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-STAGES = ("anchors", "ranges", "layout", "windows", "runs", "confirmed")
+STAGES = ("anchors", "ranges", "layout", "windows", "runs", "confirmed", "rows")
 
 
 @pytest.mark.parametrize("kind", ["file", "stdin"])
@@ -89,17 +89,23 @@ def test_outputs_are_those_of_an_uninterrupted_run(corpus, tmp_path, capsys, mon
 
 def test_writing_goes_on_too(corpus, tmp_path, capsys, monkeypatch):
     given = (corpus, "-o", tmp_path / "out")
-    with monkeypatch.context() as patch:
-        def full(*_):
-            raise OSError(28, "No space left on device")
+    def full(*_):
+        raise OSError(28, "No space left on device")
 
+    with monkeypatch.context() as patch:
         patch.setattr("ndcore.cli.repeats.write_result", full)
         assert run(*given) == 1
     assert "goes on from there" in capsys.readouterr().err
     with monkeypatch.context() as patch:
         patch.setattr("ndcore.spans.repeats_windows.Finder.confirm", lambda *_: pytest.fail("tokens are compared again"))
-        assert run(*given, "--copies", "none", "--other-documents", "--threads", 1) == 0
+        patch.setattr("ndcore.cli.repeats.write_result", full)
+        assert run(*given, "--copies", "none", "--other-documents", "--threads", 1) == 1
+        patch.undo()
+        patch.setattr("ndcore.spans.repeats.find_rows", lambda *_: pytest.fail("rows are made again"))
+        assert run(*given, "--other-documents") == 0
     assert (tmp_path / "out" / "summary.json").exists()
+    assert run(corpus, "-o", tmp_path / "anew", "--other-documents") == 0
+    assert files(tmp_path / "out" / "cleaned") == files(tmp_path / "anew" / "cleaned")
 
 
 @pytest.mark.parametrize(("more", "message"), [

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deduplicated import BANDS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal, listed, remembered_shingles, with_digests
+from deduplicated import BANDS, EVERY_PAIR, TEN, WORDS, Whole, agrees, equal, listed, with_digests
 from generated import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,12 +20,6 @@ import ndcore as nd
 from ndcore.reference import clustering, rabin, shingling
 from ndcore.reference import dedup as reference
 from ndcore.reference import resemblance as exact
-
-
-@pytest.fixture(autouse=True, scope="module")
-def remembered():
-    with remembered_shingles():
-        yield
 
 
 @st.composite

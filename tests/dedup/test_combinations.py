@@ -8,19 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from combinations import MANY_BANDS, checked, drawn
-from deduplicated import BANDS, TEN, WORDS, agrees, remembered_shingles
+from deduplicated import BANDS, TEN, WORDS, agrees
 from generated import windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ndcore as nd
 from ndcore.reference.clustering import star
-
-
-@pytest.fixture(autouse=True, scope="module")
-def remembered():
-    with remembered_shingles():
-        yield
 
 
 @given(st.integers(0, 10**9))

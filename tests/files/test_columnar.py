@@ -13,10 +13,14 @@ import pytest
 from recordfiles import KEPT, ROWS, TEXTS, dedup, read, refusal, source, write
 
 from ndcore.cli.main import main
+from ndcore.files import columnar
 from ndcore.files.arrow import ArrowFile
+from ndcore.files.blocks import Block, PackedIds
 from ndcore.files.columnar import open_file, rewrite
+from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
+from ndcore.files.records import Fields
 
 
 def write_arrow(path: Path, form: str, codec: str | None = None, rows: list[dict[str, Any]] = ROWS) -> str:
@@ -165,8 +169,8 @@ def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.Capture
     path = tmp_path / f"a.{'parquet' if form == 'parquet' else 'arrow'}"
     kind, texts = path.suffix[1:], damaged(path, form)
 
-    def rows(name: str) -> list[dict[str, Any]]:
-        (file,) = (tmp_path / "out" / name).iterdir()
+    def rows(name: str, output: str = "out") -> list[dict[str, Any]]:
+        (file,) = (tmp_path / output / name).iterdir()
         with open_file(source(file, kind)) as opened:
             return [row for _, batch in opened.batches() for row in batch.to_pylist()]
 
@@ -179,8 +183,7 @@ def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.Capture
     assert [row["text"] for row in rows("kept")] == texts
     assert [row["id"] for row in rows("rejected")] == ["d4"]
     assert main(["repeats", str(path), "-o", str(tmp_path / "unrepeated"), *skip]) == 0
-    cleaned = (tmp_path / "unrepeated" / "cleaned.jsonl").read_text().splitlines()
-    assert [json.loads(line)["text"] for line in cleaned] == texts
+    assert [row["text"] for row in rows("cleaned", "unrepeated")] == texts
     for more in ((), ("--annotate",)):
         capfdbinary.readouterr()
         assert main(["dedup", str(path), "-o", "-", *more, *skip]) == 0
@@ -188,3 +191,34 @@ def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.Capture
     again = FileDocuments([str(path)], on_error="skip")
     assert [text for batch in again.batches() for text in batch] == texts
     assert [text for batch in again.batches() for text in batch] == texts
+
+
+STRINGS = [f"d{i}é" if i % 7 else "" for i in range(40)]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "int8", "uint64"])
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_ids_lie_in_their_column(tmp_path: Path, form: str, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    ids = [2**64 - 1 - i for i in range(40)] if kind == "uint64" else [-i for i in range(40)] if kind == "int8" else STRINGS
+    column = pa.array(ids).dictionary_encode() if kind == "dictionary" else pa.array(ids, getattr(pa, kind)())
+    table = pa.table({"id": column, "text": STRINGS, "group": [None if i % 5 == 0 else i % 2 for i in range(40)]})
+    path = tmp_path / f"a.{form}"
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, path, row_group_size=17)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            for batch in table.to_batches(max_chunksize=13):
+                writer.write_batch(batch)
+    fields = Fields(("text",), "id", False)
+    with open_file(source(path, form)) as file:
+        given = {type(columnar._get_ids(batch, "id")) for _, batch in file.batches()}
+    assert given == {list if kind == "string_view" else PackedIds}
+    blocks = [item for item in columnar.read_rows(source(path, form), fields) if isinstance(item, Block)]
+    assert [ident for block in blocks for ident in block.list_ids()] == ids
+    with FileDocuments([str(path)], by=GroupingField("group"), on_error="skip") as documents:
+        documents.scan()
+        assert list(documents.ids) == [ident for i, ident in enumerate(ids) if i % 5]
+        assert [item.number for item in documents.rejected] == list(range(1, 41, 5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textfiles import needs_msgspec, refusal, texts, write
 
+from ndcore.choices import LONGEST_RECORD
+from ndcore.files import documents, json_lines
+from ndcore.files.discovery import find
 from ndcore.files.document_fields import GroupingField, RankingField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.json_lines import RecordParser
+from ndcore.files.json_lines import JsonLines, RecordParser
 from ndcore.files.records import Fields, RecordError
+from ndcore.files.sources import Inputs
 
 ODD = [
     b'{"text":"a","text":"b"}', b'{"text":5,"text":"b"}', b'{"text":"b","text":5}', b'{"id":1,"id":"1","text":"a"}',
@@ -29,16 +34,17 @@ ODD = [
     b'{"text":"a","id":7}', b'{"text":"a","id":-0}', b'{"text":"a","id":1.0}', b'{"text":"a","id":' + b"9" * 40 + b"}",
     b'{"text":"a","id":true}', b'{"text":"a","id":null}', b'{"text":"a\x00b"}', b'{"text":"a","x":"\xff"}',
     b'{"text":"\xc3\xa9"}',
-    b'{"text":"a","x":NaN,"y":[Infinity,-Infinity]}', b'{"text":"a","x":' + b"9" * 5000 + b"}", b'{"text":"a"} {"text":"b"}',
+    b'{"text":"a","x":NaN,"y":[Infinity,-Infinity]}', b'{"text":"a","x":' + b"9" * 5000 + b"}",
+    b'{"text":"a","x":' + b"9" * 5000, b'{"text":"a"} {"text":"b"}',
     b'{"text":"a","x":' + b"[" * 70 + b"]" * 70 + b"}", b'["text"]', b"null", b'{"text":"' + b"long " * 100_000 + b'"}',
     b'{"text":"a","ndcore":1}', b'{"text":"a","s":2}',
 ]
 
 
-def facts(path: str, **options: Any) -> tuple[Any, ...]:
+def facts(path: str | Inputs, **options: Any) -> tuple[Any, ...]:
     """Return all that is known of the documents of a file, after two passes and parts of a third."""
     options.setdefault("on_error", "skip")
-    with FileDocuments([path], **options) as documents:
+    with FileDocuments([path] if isinstance(path, str) else path, **options) as documents:
         first = [text for batch in documents.batches() for text in batch]
         assert [text for batch in documents.batches() for text in batch] == first
         n = len(first)
@@ -64,6 +70,44 @@ def test_odd_lines(tmp_path: Path, name: str, seed: int) -> None:
         assert facts(path, fast=True, **options) == facts(path, fast=False, **options)
     columns = [facts(path, fast=fast, keep=RankingField("s", False), by=GroupingField("s")) for fast in (True, False)]
     assert columns[0] == columns[1]
+
+
+@pytest.mark.parametrize("longest", [None, 2500])
+@pytest.mark.parametrize("cut", [0, 40])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_several_threads_read_what_one_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, cut: int, longest: int | None,
+) -> None:
+    monkeypatch.setattr(json_lines, "BLOCK", 3000)
+    monkeypatch.setattr(documents, "_LARGE", 0)
+    at, read_copy = set(), JsonLines._read_copy
+
+    def recorded(lines: JsonLines, block: Any) -> Any:
+        at.add(threading.current_thread())
+        return read_copy(lines, block)
+
+    monkeypatch.setattr(JsonLines, "_read_copy", recorded)
+    rng = random.Random(cut)
+    lines = [rng.choice([b'{"text":"%d","id":"a"}' % i, b'{"text":"%s","id":%d}' % (b"ab " * rng.randint(0, 900), i), *ODD])
+             for i in range(2000)]
+    path = write(tmp_path / name, b'\xef\xbb\xbf{"text":"first"}\n' + b"\n".join(lines))
+    Path(path).write_bytes(Path(path).read_bytes()[: -cut or None])
+
+    def read(threads: int, on_error: str) -> object:
+        inputs = find([path])
+        inputs.limit(longest or LONGEST_RECORD)
+        try:
+            return facts(inputs, threads=threads, on_error=on_error)
+        except DocumentError as error:
+            return str(error)
+
+    for on_error in ("skip", "stop"):
+        one = read(1, on_error)
+        assert not at
+        assert read(2, on_error) == one
+        assert threading.main_thread() not in at
+        assert at
+        at.clear()
 
 
 @pytest.mark.parametrize("line", ODD, ids=lambda line: line[:24].decode("ascii", "replace"))

@@ -6,13 +6,20 @@ import bz2
 import gzip
 import io
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import run, tree
 from webarchives import INFO, gz, http, response, warc, words
+
+from ndcore.files import rewritten_inputs
+from ndcore.files.documents import FileDocuments
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.rewritten_inputs import write_kept
 
 
 def rejected(tmp_path: Path, *args: object, command: str = "dedup") -> tuple[dict[str, bytes], list[tuple[Any, Any]]]:
@@ -41,6 +48,25 @@ def test_lines_of_json(tmp_path: Path, ending: str, rule: list[str]) -> None:
     assert list(files) == [f"in/{name}"]
     assert unpack(files[f"in/{name}"]) == b"".join(BAD)
     assert places == [(line, f"rejected/in/{name}") for line in (1, 4, 6, 7)]
+
+
+@pytest.mark.parametrize("ending", ["", "gz"])
+def test_kept_lines_are_copied_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    monkeypatch.setattr(rewritten_inputs, "_COPY", 64)
+    monkeypatch.setattr(rewritten_inputs, "GAP", 100)
+    rng = random.Random(7)
+    lines = [b'{"text":"%s"}\n' % (b"x" * rng.choice([1, 30, 200])) + b"\n" * rng.choice([0, 0, 3]) for _ in range(200)]
+    path = tmp_path / f"a.jsonl.{ending}".rstrip(".")
+    path.write_bytes((gzip.compress if ending else bytes)(b"".join(lines)))
+    with FileDocuments([str(path)]) as documents:
+        documents.scan()
+        for number, share in enumerate((0, 0.02, 0.5, 0.98, 1)):
+            kept = np.random.default_rng(number).random(200) < share
+            with OutputDirectory(str(tmp_path / "out")) as output:
+                write_kept(output, documents, kept, lambda *_: None)
+                written = output.below("kept", path.name).read_bytes()
+            expected = b"".join(line.strip() + b"\n" for line, there in zip(lines, kept, strict=True) if there)
+            assert (gzip.decompress if ending else bytes)(written) == expected
 
 
 def test_rows_of_a_table_with_its_header(tmp_path: Path) -> None:

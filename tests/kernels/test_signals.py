@@ -16,7 +16,7 @@ import ndcore as nd
 from ndcore import _hamming
 from ndcore._signals import Stop, stoppable
 from ndcore.hamming import row_pairs
-from ndcore.parallel import map_pieces
+from ndcore.parallel import beside, map_pieces, read_ahead
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a single process here")
 
@@ -128,6 +128,64 @@ def test_threads_end_when_another_one_fails():
     with pytest.raises(ValueError, match="the first"):
         list(map_pieces(work, range(9), 2))
     assert set(ended) == {"interrupted"}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_items_come_in_order_and_an_error_after_them(threads):
+    made = []
+
+    def numbers():
+        for i in range(10_000):
+            made.append((i, threading.current_thread()))
+            yield i
+        raise ValueError("ten thousand")
+
+    taken = []
+    with pytest.raises(ValueError, match="ten thousand"):
+        for i in read_ahead(numbers(), lambda i: i % 100 == 0, threads):
+            taken.append(i)
+    assert taken == list(range(10_000))
+    assert {thread is threading.main_thread() for _, thread in made} == {threads == 1}
+    assert list(read_ahead([], bool, threads)) == []
+
+
+def test_no_items_are_made_any_more_when_the_caller_leaves():
+    made = 0
+
+    def numbers():
+        nonlocal made
+        while True:
+            made += 1
+            yield made
+
+    for i in read_ahead(numbers(), lambda i: True, 2):
+        if i == 5:
+            break
+    before = made
+    time.sleep(0.05)
+    assert made == before <= 5 + 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_beside_a_block(threads):
+    done = []
+    with beside(lambda: done.append(threading.current_thread()), threads):
+        pass
+    assert [thread is threading.main_thread() for thread in done] == [threads == 1]
+    with pytest.raises(ZeroDivisionError), beside(lambda: 1 / 0, threads):
+        pass
+
+
+def test_work_beside_a_block_stops_when_the_block_fails():
+    started = threading.Event()
+
+    def work():
+        for _ in stoppable(iter(int, 1)):
+            started.set()
+
+    with pytest.raises(OSError, match="full"), beside(work, 2):
+        started.wait(BOUND)
+        raise OSError("full")
 
 
 def test_a_pool_within_a_pool_ends_with_it():

@@ -69,6 +69,7 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("Shingling", "unit"): nd.Shingling,
         ("Shingling", "short"): nd.Shingling,
         ("Shingling", "normalize"): nd.Shingling,
+        ("Index", "filter"): lambda **x: nd.Index(**x),
         ("HammingIndex", "plan"): lambda **x: nd.HammingIndex(FINGERPRINTS, **x),
         ("hamming_join", "plan"): lambda **x: nd.hamming_join(FINGERPRINTS, FINGERPRINTS, **x),
         ("hamming_pairs", "plan"): lambda **x: nd.hamming_pairs(FINGERPRINTS, **x),

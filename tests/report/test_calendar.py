@@ -96,6 +96,6 @@ def test_no_days() -> None:
 def test_the_browser_opens_a_day_and_complains_of_nothing(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(make_page(make_days([datetime.date(2024, 5, 1)])), encoding="utf-8")
-    shown, messages = browse(path, "--dump-dom")
+    shown, messages = browse(path)
     assert not messages
     assert "2024-05-01" in shown

@@ -181,5 +181,5 @@ def test_the_list_in_a_browser(tmp_path: Path) -> None:
     hostile = [f"{ATTACK} {one}" for one in TEXTS]
     found = nd.near_duplicates(hostile, [f"{ATTACK}{i}" for i in range(len(hostile))], threshold=0.6, lost=True)
     (tmp_path / "page.html").write_text(render(from_near_duplicates(found)), encoding="utf-8")
-    dom, messages = browse(tmp_path / "page.html", "--dump-dom")
+    dom, messages = browse(tmp_path / "page.html")
     assert messages == [] and 'id="view-lost-1"' in dom and "<title>ran" not in dom

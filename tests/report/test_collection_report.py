@@ -375,7 +375,7 @@ def test_in_a_browser(found: Clustering, tmp_path: Path, width: int) -> None:
     assert opened(source, tmp_path) == (["13 of 17 documents are in clusters of more than one"], [])
     probed = re.sub(r"<meta http-equiv[^>]*>", "", source).replace("</body>", f"<script>{PROBE}</script></body>")
     (tmp_path / "page.html").write_text(probed, encoding="utf-8")
-    dom, messages = browse(tmp_path / "page.html", "--dump-dom", f"--window-size={width},900")
+    dom, messages = browse(tmp_path / "page.html", width)
     assert messages == []
     assert html.unescape(re.findall("<title>(.*?)</title>", dom)[0]).split("|") == [
         "Outcome", "Sizes and resemblances", "Clusters", "Side by side", "Common shingles", "Contained documents",

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from browser import ATTACK, Grids, Tree, browse, opened
 from commands import ROWS, jsonl, refused, run, text
+from devtools import tab
 
 import ndcore as nd
 from ndcore.report import model as reports
@@ -267,7 +268,7 @@ def test_hostile_texts_do_not_run(tmp_path: Path) -> None:
 def test_sorting_and_filtering(result: nd.NearDuplicates, tmp_path: Path) -> None:
     source = re.sub(r"<meta http-equiv[^>]*>", "", render(from_near_duplicates(result)))
     (tmp_path / "page.html").write_text(source.replace("</body>", f"<script>{PROBE}</script></body>"), encoding="utf-8")
-    dom, messages = browse(tmp_path / "page.html", "--dump-dom", "--virtual-time-budget=2000")
+    dom, messages = browse(tmp_path / "page.html", until="document.title.startsWith('[')")
     assert messages == []
     found = json.loads(html.unescape(re.findall("<title>(.*?)</title>", dom)[0]))
     by_lowest = sorted("123", key=lambda i: (from_near_duplicates(result).clusters[int(i) - 1].lowest, i))
@@ -281,7 +282,9 @@ def test_sorting_and_filtering(result: nd.NearDuplicates, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_picture(result: nd.NearDuplicates, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(render(from_near_duplicates(result)), encoding="utf-8")
-    browse(tmp_path / "page.html", f"--screenshot={tmp_path}/page.png", "--window-size=400,1200")
+    with tab(tmp_path) as page:
+        page.open((tmp_path / "page.html").as_uri())
+        page.screenshot(tmp_path / "page.png", 400, 1200)
     assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import ATTACK, CHROMIUM
+from browser import ATTACK
 from commands import text
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 import uvicorn
-from devtools import Tab, tab
+from devtools import CHROMIUM, Tab, tab
 from served import store_client
 
 from ndcore.serve.keys import write_address

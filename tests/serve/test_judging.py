@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import ATTACK, CHROMIUM, Tree
+from browser import ATTACK, Tree
 from judgedpairs import versions
 
 pytest.importorskip("starlette")
@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
 
 import uvicorn
-from devtools import Tab, tab
+from devtools import CHROMIUM, Tab, tab
 from served import TestClient
 
 from ndcore.judge import Measure, Session

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from ndcore.spans import repeats_layout as room
-from ndcore.spans.repeats_layout import Layout, bases_of, find_ranges_fault, find_runs_fault
+from ndcore.spans.repeats_layout import (
+    Layout,
+    RepeatedRanges,
+    bases_of,
+    find_ranges_fault,
+    find_rows_fault,
+    find_runs_fault,
+)
 
 SIZES = np.array([5, 0, 4])
 LAYOUT = Layout.of(SIZES, np.array([2, 0, 1]), np.zeros(3, np.uint64), 1)  # places 0 to 3, 5 to 9, none
@@ -53,3 +60,21 @@ def test_runs(runs, fault, step, monkeypatch):
     monkeypatch.setattr(room, "STEP", step)
     found = find_runs_fault(LAYOUT, np.array(runs, np.uint64).reshape(-1, 3), 2)
     assert found is None if fault is None else fault in found
+
+
+@pytest.mark.parametrize(("rows", "everywhere", "fault"), [
+    ([], [], None), ([(1, 0, 3, 0, 2), (1, 3, 5, 0, 3)], [(1, 0, 4), (1, 4, 5)], None),
+    ([(0, 2, 4, 0, 2)], [], "none of 3 documents"), ([(3, 0, 1, 0, 2)], [], "none of 3 documents"),
+    ([(2**63, 0, 1, 0, 2)], [], "none of 3 documents"), ([], [(0, 0, 1)], None), ([], [(-1, 0, 1)], "none of 3 documents"),
+    ([(1, 0, 6, 0, 2)], [], "within"), ([(1, 2, 2, 0, 2)], [], "within"), ([(2, 0, 1, 0, 2)], [], "within"),
+    ([], [(1, 0, 6)], "within"), ([], [(1, -1, 2)], "within"), ([], [(1, 2, 4), (1, 3, 5)], "follow"),
+    ([(1, 3, 5, 0, 2), (1, 0, 3, 0, 2)], [], "follow"), ([(1, 0, 3, 5, 2)], [], "before it"),
+    ([(1, 0, 3, 2**64 - 1, 2)], [], "before it"), ([(1, 0, 3, 0, 13)], [], "copies"),
+    ([(1, 0, 3, 2, 2)], [], "in a document"), ([(1, 0, 1, 4, 2)], [], "in a document"), ([], [(0, 0, 4), (1, 0, 5)], None),
+])
+@pytest.mark.parametrize("step", [1, 1 << 20])
+def test_rows(rows, everywhere, fault, step, monkeypatch):
+    monkeypatch.setattr(room, "STEP", step)
+    ranges = RepeatedRanges(np.array(rows, np.uint64).reshape(-1, 5), tuple(np.array(everywhere, np.int64).reshape(-1, 3).T))
+    found = find_rows_fault(LAYOUT, ranges, 5 if rows else 0)
+    assert found is None if fault is None else found is not None and fault in found

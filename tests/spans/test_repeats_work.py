@@ -273,6 +273,9 @@ def adding(**fields):
     ("runs", putting("runs", (0, 2), 2**60), "a run is not among"), ("runs", putting("runs", (-1, 2), 40), "a document"),
     ("runs", lambda header, arrays: arrays.update(runs=arrays["runs"][::-1]), "follow"),
     ("runs", lambda header, arrays: arrays.update(runs=arrays["runs"].astype(np.int64)), "runs is int64"),
+    ("rows", putting("rows", (0, 0), 2**63), "a passage is of none"), ("rows", putting("rows", (0, 2), 31), "within"),
+    ("rows", putting("everywhere", (2, 0), 31), "within"), ("rows", putting("rows", (0, 3), 2**64 - 1), "before it"),
+    ("rows", lambda header, arrays: arrays.update(rows=arrays["rows"][::-1]), "follow"),
 ])
 def test_forged_files_are_refused(tmp_path, slot, change, fault):
     interrupted(tmp_path / "w", "anchors" if slot == "secrets" else slot)

@@ -92,7 +92,7 @@ def test_labels_keep_documents_apart(spark):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
-    """Thirteen partitions, with runs that are not expanded, and components in rounds."""
+    """Five partitions, with runs that are not expanded, and components in rounds."""
     texts = documents(13, 80)
     options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 3, "cluster": "greedy", "min_shingles": 4, "lost": True}
     applied = []
@@ -112,7 +112,7 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
         return rows.mapInArrow(phase_of_the_dying, schema)
 
     monkeypatch.setattr(Work, "apply", staticmethod(dying))
-    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 13, 1)
+    df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 5, 1)
     every = {"filter": "complete", "drop_common": np.float64(0.3)}
     for task_pairs, more in ((9, {}), (14, every)):  # all components in rounds; some of them in one task
         expected = nd.near_duplicates(texts, **options, **more)

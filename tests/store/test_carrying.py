@@ -398,6 +398,30 @@ def test_compaction_keeps_them_but_no_name_of_a_removed_page(tmp_path):
         assert not any(b"SECRET" in path.read_bytes() for path in store.path.rglob("*") if path.is_file())
 
 
+def test_a_compaction_is_killed_after_any_of_its_writes(tmp_path, monkeypatch):
+    """What it leaves is a log with some documents, later versions and verdicts, and lacks others: nothing is newer in it."""
+    append, copies = Log.append, tmp_path / "copies"
+
+    def append_and_copy(log, payloads):
+        places = append(log, payloads)
+        shutil.copytree(tmp_path / "store", copies / f"{len(list(copies.glob('*'))):02}" / "store")
+        return places
+
+    with carried(tmp_path) as store:
+        for date, (key, text) in enumerate([("a", TEXT), ("b", PAGES["b"] + "!"), ("b", PAGES["b"] + "!"), ("c", "new")], 10):
+            store.decide(key, text, date)
+        store.mark_gone("b", 20)
+        before, said = dump(store), [store.overall(key) for key in PAGES]
+        monkeypatch.setattr(Log, "append", append_and_copy)
+        store.compact()
+        monkeypatch.undo()
+        assert (dump(store), [store.overall(key) for key in PAGES]) == (before, said)
+    assert len(list(copies.iterdir())) >= 4  # documents, two waves of later versions, verdicts
+    for copy in sorted(copies.iterdir()):
+        with opened(copy) as store:
+            assert (dump(store), [store.overall(key) for key in PAGES]) == (before, said) and store.check() == []
+
+
 def test_a_backup_has_them(tmp_path):
     with carried(tmp_path) as store:
         store.backup(tmp_path / "copy")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 
 
 class Naive:
@@ -75,7 +75,7 @@ def compare(index, naive, rows, rng, need=2):
 def test_an_index_finds_what_a_dict_of_sets_finds(tmp_path, groups):
     rng, naive, n, need = np.random.default_rng(groups), Naive(), 4000, min(groups, 2)
     documents, values = np.cumsum(rng.integers(1, 3, n)), made_up(rng, n, groups)
-    with Index.create(tmp_path, groups, need=need, recent=700) as index:
+    with GrowingIndex.create(tmp_path, groups, need=need, recent=700) as index:
         at = 0
         while at < n:
             end = at + int(rng.integers(0, 500))
@@ -87,12 +87,12 @@ def test_an_index_finds_what_a_dict_of_sets_finds(tmp_path, groups):
         index.flush()
         assert index.covered == documents[-1] + 1 and index.stats()["recent"] == 0
         compare(index, naive, rows, rng, need)
-        with Index.open(tmp_path, read_only=True) as reader:
+        with GrowingIndex.open(tmp_path, read_only=True) as reader:
             compare(reader, naive, rows, rng, need)
             index._levels.wait()
             compare(index, naive, rows, rng, need)
             compare(reader, naive, rows, rng, need)  # it has the files that were merged open
-        with Index.open(tmp_path, read_only=True) as reader:
+        with GrowingIndex.open(tmp_path, read_only=True) as reader:
             compare(reader, naive, rows, rng, need)
             assert reader.check() == [] and sum(reader.stats()["segments"]) == n
             assert reader.stats()["bytes"] < 9 * n * groups
@@ -110,7 +110,7 @@ STEPS = st.lists(st.one_of(
 @given(STEPS, st.integers(1, 3), st.integers(3, 9))
 def test_any_order_of_steps_gives_what_a_dict_of_sets_gives(steps, need, recent):
     with tempfile.TemporaryDirectory() as place:
-        index, naive, added, saved = Index.create(place, 3, recent=recent), Naive(), {}, {}
+        index, naive, added, saved = GrowingIndex.create(place, 3, recent=recent), Naive(), {}, {}
         number = 0
         for step, given_ in steps:
             if step == "add":
@@ -121,7 +121,7 @@ def test_any_order_of_steps_gives_what_a_dict_of_sets_gives(steps, need, recent)
                 number += given_ << 26
             elif step == "lose":  # what a crash leaves
                 index.close()
-                index = Index.open(place, recent=recent)
+                index = GrowingIndex.open(place, recent=recent)
                 added = {d: row for d, row in added.items() if d < index.covered}
                 assert saved.keys() <= added.keys()
             else:
@@ -131,7 +131,7 @@ def test_any_order_of_steps_gives_what_a_dict_of_sets_gives(steps, need, recent)
                 saved = dict(added)
                 if step == "reopen":
                     index.close()
-                    index = Index.open(place, recent=recent)
+                    index = GrowingIndex.open(place, recent=recent)
             assert index.stats()["documents"] == len(added)
         naive.add(np.array(list(added), np.int64), np.array(list(added.values()), np.uint64).reshape(-1, 3))
         for row in itertools.islice(itertools.product(range(4), repeat=3), 0, 64, 5):
@@ -143,7 +143,7 @@ def test_any_order_of_steps_gives_what_a_dict_of_sets_gives(steps, need, recent)
 def test_documents_in_any_order_and_far_apart(tmp_path):
     documents = np.array([5, 2**59, 0, 3 * 2**27, 3 * 2**27 - 1, 2**27, 2**27 - 1, 1])
     values = np.array([[7, d] for d in range(8)], np.uint64)
-    with Index.create(tmp_path, 2, recent=3) as index:
+    with GrowingIndex.create(tmp_path, 2, recent=3) as index:
         index.add(documents, values, covered=77)
         assert index.search(values[2], 1).tolist() == sorted(documents.tolist())
         index.flush()
@@ -157,7 +157,7 @@ def test_documents_in_any_order_and_far_apart(tmp_path):
 
 def test_all_documents_share_all_values(tmp_path):
     n = 150_000  # a block with ends of 32 bits; entries are counted, not sorted
-    with Index.create(tmp_path, 2, need=2, recent=1 << 15) as index:
+    with GrowingIndex.create(tmp_path, 2, need=2, recent=1 << 15) as index:
         index.add(np.arange(n), np.zeros((n, 2), np.uint64))
         for _ in range(2):
             assert index.search(np.zeros(2, np.uint64), 2).tolist() == list(range(n))
@@ -185,7 +185,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, stage):
     for room in range(4):
         for path in tmp_path.iterdir():
             path.unlink()
-        with Index.create(tmp_path, 3, recent=1000) as index:
+        with GrowingIndex.create(tmp_path, 3, recent=1000) as index:
             index.add(np.arange(400), values[:400])
             index.flush()
             index.add(np.arange(400, 900), values[400:])
@@ -198,7 +198,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, stage):
             compare(index, naive, values[::50], rng)
             index.flush()
             index.close()
-        with Index.open(tmp_path) as index:
+        with GrowingIndex.open(tmp_path) as index:
             assert index.covered == 900
             compare(index, naive, values[::50], rng)
             used = {path for opened in index._levels.opened for path in opened.file.paths(tmp_path, "index")}
@@ -206,16 +206,16 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, stage):
 
 
 def test_what_a_crash_leaves_is_removed(tmp_path):
-    with Index.create(tmp_path, 1) as index:
+    with GrowingIndex.create(tmp_path, 1) as index:
         index.add(np.array([3]), np.array([[4]], np.uint64))
         index.flush()
     before = sorted(tmp_path.iterdir())
     for name in ("index.9.0.postings", ".index.index.0123.tmp", ".index.7.0.postings.0123.tmp"):
         (tmp_path / name).write_bytes(b"half")
     (tmp_path / "other.9.0.postings").write_bytes(b"of another index")
-    Index.open(tmp_path, read_only=True).close()
+    GrowingIndex.open(tmp_path, read_only=True).close()
     assert len(list(tmp_path.iterdir())) == 6
-    Index.open(tmp_path).close()
+    GrowingIndex.open(tmp_path).close()
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "other.9.0.postings"])
 
 
@@ -225,7 +225,7 @@ def small(tmp_path_factory):
     place, rng, naive = tmp_path_factory.mktemp("small"), np.random.default_rng(5), Naive()
     values = made_up(rng, 130, 2)
     naive.add(np.arange(130), values)
-    with Index.create(place, 2) as index:
+    with GrowingIndex.create(place, 2) as index:
         for start, end in ((0, 90), (90, 130)):
             index.add(np.arange(start, end), values[start:end])
             index.flush()
@@ -234,7 +234,7 @@ def small(tmp_path_factory):
 
 def answers(place, values, expected):
     """Return whether all answers are right; CorruptFile may be raised."""
-    with Index.open(place, read_only=True) as index:
+    with GrowingIndex.open(place, read_only=True) as index:
         assert [index.search(row, 1).tolist() for row in values] == expected
         return index.check()
 
@@ -288,7 +288,7 @@ def test_forged_lists_are_read_without_harm(small, tmp_path):
             array[rng.integers(0, len(array))] = rng.choice([0, 1, 20, 255, 65535, 2**31, 2**32 - 1, array[0]])
         header["directories"] = [hashlib.blake2b(changed[f"directory{g}"].data, digest_size=16).hexdigest() for g in (0, 1)]
         container.write(tmp_path / path.name, files.SEGMENT_KIND, header, changed, on_page=True)
-        with Index.open(tmp_path) as index:
+        with GrowingIndex.open(tmp_path) as index:
             for row in values[::11]:
                 try:
                     index.search(row, 1)
@@ -330,7 +330,7 @@ def test_forged_settings_are_refused(small, tmp_path, change, value):
 
 def test_wrong_arguments(tmp_path):
     row = np.zeros(2, np.uint64)
-    with Index.create(tmp_path, 2) as index:
+    with GrowingIndex.create(tmp_path, 2) as index:
         with pytest.raises(ValueError, match="need is 0"):
             index.search(row, 0)
         with pytest.raises(ValueError, match="3 values"):
@@ -341,24 +341,24 @@ def test_wrong_arguments(tmp_path):
             index.add(np.array([-1]), row[None])
         assert index.search_many(np.zeros((0, 2), np.uint64))[0].tolist() == [0]
     with pytest.raises(FileNotFoundError):
-        Index.open(tmp_path, name="other")
+        GrowingIndex.open(tmp_path, name="other")
     for groups in (0, 5000):
         with pytest.raises(ValueError, match="groups"):
-            Index.create(tmp_path, groups)
+            GrowingIndex.create(tmp_path, groups)
     with pytest.raises(ValueError, match="recent"):
-        Index.create(tmp_path, 1, recent=0)
+        GrowingIndex.create(tmp_path, 1, recent=0)
 
 
 def test_documents_of_both_are_found(tmp_path):
     rng = np.random.default_rng(3)
     rows = rng.integers(0, 5, (60, 4)).astype(np.uint64)
-    index = Index.create(tmp_path, 4, need=2, name="features")
+    index = GrowingIndex.create(tmp_path, 4, need=2, name="features")
     index.add(np.arange(40), rows[:40])
     index.flush()
     index.close()
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    reader = Index.open(tmp_path, name="features", read_only=True)
-    for both, first in ((Index.in_memory(4, 2), 0), (reader.fork(), 40), (reader, 40)):
+    reader = GrowingIndex.open(tmp_path, name="features", read_only=True)
+    for both, first in ((GrowingIndex.in_memory(4, 2), 0), (reader.fork(), 40), (reader, 40)):
         both.add(np.arange(first, 60), rows[first:])
         wanted = np.packbits(rng.random(64) < 0.7, bitorder="little")
         bits = np.unpackbits(wanted, bitorder="little")[:60].astype(bool)

@@ -14,7 +14,7 @@ import pytest
 from ndcore import _postings
 from ndcore._signals import stoppable
 from ndcore.store import segments as files
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.levels import RATIO, plan_merge
 from ndcore.store.segments import SegmentFile
 
@@ -41,7 +41,7 @@ def test_the_plan_of_merges(sizes, most, first):
 
 def test_segments_stay_few(tmp_path):
     values = np.arange(5_000, dtype=np.uint64)[:, None]
-    with Index.create(tmp_path, 1, recent=100) as index:
+    with GrowingIndex.create(tmp_path, 1, recent=100) as index:
         for start in range(0, 5_000, 100):
             index.add(np.arange(start, start + 100), values[start : start + 100])
         index.flush()
@@ -55,7 +55,7 @@ def test_segments_stay_few(tmp_path):
 def test_a_merge_during_a_check_is_no_damage(tmp_path, monkeypatch):
     """The files of a segment go while they are verified; the segment in its place is verified, too."""
     values, verify, seen = np.arange(3_000, dtype=np.uint64)[:, None], files.verify, []
-    with Index.create(tmp_path, 1, recent=1_000) as index:
+    with GrowingIndex.create(tmp_path, 1, recent=1_000) as index:
         index.add(np.arange(2_000), values[:2_000])
         index.flush()
         index.add(np.arange(2_000, 3_000), values[2_000:])
@@ -90,7 +90,7 @@ def test_searches_go_on_during_all_work(tmp_path):
                 if number not in found or not set(found) <= set(range(number // 3 * 3, number // 3 * 3 + 3)):
                     wrong.append((number, found))
 
-    with Index.create(tmp_path, 1, recent=400) as index:
+    with GrowingIndex.create(tmp_path, 1, recent=400) as index:
         threads = [threading.Thread(target=search, args=(index,)) for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -113,7 +113,7 @@ def test_closing_does_not_wait_for_a_long_merge(tmp_path, monkeypatch):
         for _ in stoppable(itertools.repeat(0)):
             time.sleep(0.001)
 
-    with Index.create(tmp_path, 1, recent=20) as index:
+    with GrowingIndex.create(tmp_path, 1, recent=20) as index:
         with monkeypatch.context() as patch:
             patch.setattr(_postings, "merged", endless)
             index.add(np.arange(60), values)
@@ -121,7 +121,7 @@ def test_closing_does_not_wait_for_a_long_merge(tmp_path, monkeypatch):
             assert began.wait(60)
             index.close()
         assert index.stats()["segments"] == [20, 20, 20]
-    with Index.open(tmp_path) as index:
+    with GrowingIndex.open(tmp_path) as index:
         assert index.covered == 60
         index._levels.start()
         index._levels.wait()
@@ -130,7 +130,7 @@ def test_closing_does_not_wait_for_a_long_merge(tmp_path, monkeypatch):
 
 def test_merges_leave_room_on_the_disk(tmp_path, monkeypatch):
     values = np.arange(100, dtype=np.uint64)[:, None]
-    with Index.create(tmp_path, 1, recent=20) as index:
+    with GrowingIndex.create(tmp_path, 1, recent=20) as index:
         with monkeypatch.context() as patch:
             patch.setattr(shutil, "disk_usage", lambda _: types.SimpleNamespace(free=10))
             index.add(np.arange(100), values)

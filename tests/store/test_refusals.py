@@ -11,7 +11,7 @@ from stores import TEXT, opened, settings
 import ndcore as nd
 from ndcore.storage.container import CorruptFile
 from ndcore.store import store as store_module
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.opening import Checkpoints
 
 FULL = OSError(28, "No space left on device")
@@ -30,7 +30,7 @@ def test_after_a_reload_that_fails_everything_is_refused(tmp_path, monkeypatch):
     list(store.decide_many([(0, TEXT), (1, TEXT + " more")]))
     with monkeypatch.context() as patched:
         patched.setattr(store._directory.log, "append", fail)
-        patched.setattr(Index, "create", fail)
+        patched.setattr(GrowingIndex, "create", fail)
         with pytest.raises(OSError, match="No space"):
             list(store.decide_many([(i, f"{TEXT} {i}") for i in range(10, 20)]))
     for call in (lambda: store.decide(10, TEXT), lambda: list(store.decide_many([(10, TEXT)])), store.flush, store.compact,

@@ -28,7 +28,7 @@ class TextBlock(Protocol):
 
 
 class Note(NamedTuple):
-    """Something that a reader should know; an account tells it where the number is not 0."""
+    """A note for the reader, printed where its number is not 0."""
 
     number: int
     noun: str
@@ -51,7 +51,7 @@ class Notes:
 
 @dataclass(frozen=True)
 class Figures:
-    """Names with a number, or with a short value, and what it means."""
+    """Names, each with a number or a short value and its meaning."""
 
     rows: Sequence[tuple[str, int | str, str]]
     name_width: int = 10  # at least
@@ -68,7 +68,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Properties:
-    """Names, and what each of them is in words."""
+    """Names, each with a description in words."""
 
     rows: Sequence[tuple[str, str]]
     indent: str = "  "
@@ -80,7 +80,7 @@ class Properties:
 
 @dataclass(frozen=True)
 class Listing:
-    """The first of some things, a line each, and how many more there are."""
+    """The first items of a list, a line each, and the number of the others."""
 
     shown: Iterable[str]
     more: int = 0
@@ -125,7 +125,7 @@ class TextTable:
 
 @dataclass(frozen=True)
 class Account:
-    """What a command says of its result.
+    """The report of a command on its result.
 
     `text` may be a generator: people's words are only put together where people read them.
     """
@@ -145,7 +145,7 @@ class Account:
 
 
 def recipe_data(recipe: Recipe) -> dict[str, Any]:
-    """Return what accounts say of a recipe: its id, and its parameters as JSON has them."""
+    """Describe a recipe for accounts: its id, and its parameters as values of JSON."""
     return {"id": recipe.id, "parameters": json.loads(recipe.to_json())}
 
 
@@ -170,7 +170,7 @@ def present(options: Options, account: Account) -> int:
 
 
 def files_written(report: str | None, tables: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the sentences that say where the page of ``--report`` and the tables are."""
+    """Yield sentences with the places of the page of ``--report`` and of the tables."""
     if report is not None:
         yield f"The report for a browser is {printable(report)}"
     for path in tables:

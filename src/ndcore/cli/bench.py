@@ -77,7 +77,7 @@ def run_bench(options: BenchOptions) -> int:
 
 
 def _make_account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
-    """Make what ``--json`` prints."""
+    """Make the account of a benchmark."""
     return {
         "ndcore": nd.__version__,
         "python": platform.python_version(),

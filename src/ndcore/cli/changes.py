@@ -42,9 +42,9 @@ MEANINGS = {  # of a change, in the order of the account
 def compare_captures(
     captures: PageCaptures, shingling: Shingling, threshold: float
 ) -> Iterator[tuple[PageCapture, Version | None, bool | None]]:
-    """Yield each capture with the version that it is, and whether its page is the same, byte for byte, as the one before.
+    """Yield each capture with its version, and whether its page equals the one before, byte for byte.
 
-    A capture is compared with the last one of its URL whose text is known. The version is None where its own is not.
+    A capture is compared with the last one of its URL whose text is known. The version is None where its text is unknown.
     """
     for _, group in itertools.groupby(captures, key=lambda pair: pair[0].url):
         before: tuple[TextVersion, CapturedText] | None = None
@@ -67,7 +67,7 @@ def compare_captures(
 
 @dataclass
 class PageChanges:
-    """A page: its captures, and how often its text changed. `listed` has each capture, where that is asked for."""
+    """A page: its captures, and how often its text changed. `listed` has each capture, if captures are listed."""
 
     url: str
     last: str = ""
@@ -77,12 +77,12 @@ class PageChanges:
 
 
 class ChangeFindings:
-    """What is told of captures: counts, pages, and the days of the calendar.
+    """The findings on captures: counts, pages, and the days of the calendar.
 
     Parameters
     ----------
     listing : bool
-        Each capture is listed. Otherwise memory grows with pages and days only.
+        Whether to list each capture. Otherwise memory grows with pages and days only.
     """
 
     def __init__(self, listing: bool) -> None:
@@ -94,7 +94,7 @@ class ChangeFindings:
         self.book = DayBook()
 
     def add(self, capture: PageCapture, version: Version | None, same: bool | None) -> None:
-        """Add a capture; the captures of a page come one after another."""
+        """Add a capture; all captures of one page come in a row."""
         if not self.pages or self.pages[-1].url != capture.url:
             self.pages.append(PageChanges(capture.url))
         page, name = self.pages[-1], "unknown" if version is None else version.change or "first"

@@ -96,7 +96,7 @@ def cluster_account(built: Built, page: str | None = None) -> Account:
 
 
 def _tell(built: Built, counts: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
-    """Tell people of a collection: counts, notes, the largest clusters, where it is, and what to do next."""
+    """Describe a collection for people: counts, notes, the largest clusters, its place, and the next commands."""
     clustering = built.collection.clustering
     word = "resemblance" if clustering.policy == "resemblance" else "containment"
     yield f"Clusters at {word} {clustering.threshold:g} or more ({clustering.cluster}, estimated from sketches)"
@@ -131,7 +131,7 @@ def _list_largest(collection: Collection) -> Iterator[str]:
 
 
 def _name_document(ident: str, place: Place | None) -> str:
-    """Name a document by its place, and by its id where the id says something else."""
+    """Name a document by its place, and by its id where that differs."""
     if place is None or place.own_id(ident) is None:
         return printable(ident if place is None else str(place))
     return f"{printable(str(place))} ({printable(ident, 60)})"
@@ -168,7 +168,7 @@ def run_cluster(options: ClusterOptions) -> int:
 
 
 def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
-    """Make the collection that inputs and output ask for, and its page; the caller may read what `stack` will close."""
+    """Make the collection and its page; `stack` closes its files, which the caller may read until then."""
     first = options.inputs[0]
     alone = len(options.inputs) == 1 and COLLECTION.is_in(first)
     old = Collection.open(first) if alone else None
@@ -202,7 +202,7 @@ def _write_page(options: ClusterOptions, built: Built, page: PageFile | None) ->
 
 
 def _estimate(options: ClusterOptions) -> int:
-    """Estimate what a collection of these inputs would take."""
+    """Estimate the costs of a collection of these inputs."""
     collection = next((path for path in options.inputs if COLLECTION.is_in(path)), None)
     if collection is not None:
         raise UsageError(f"--dry-run estimates what documents take, and {collection} is a collection")

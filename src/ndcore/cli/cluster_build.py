@@ -61,14 +61,14 @@ class CollectionOutput(JobOutput):
         super().__init__(name, overwrite, outcome, COLLECTION_JOB)
 
     def claim(self, source: dict[str, Any]) -> None:
-        """Take the directory for this run, or one beside it where a collection is there that ``--overwrite`` replaces.
+        """Take the directory for this run, or one beside it where ``--overwrite`` replaces a collection.
 
         Raises
         ------
         BlockingIOError
             Another process works in the collection.
         UsageError
-            The directory beside it holds something else than what an interrupted run leaves there.
+            The directory beside it holds anything but the remains of an interrupted run.
         """
         beside = unfinished_beside(self.name)
         there = self.description.is_in(self.path)
@@ -91,7 +91,7 @@ class CollectionOutput(JobOutput):
             return False
 
     def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
-        """Tell whether to go on with what is there: beside the output, also with a finished one that is not in its place."""
+        """Tell whether to resume the work in the directory; beside the output, also one that is finished and not moved."""
         return super()._goes_on(there, source) or (self.path != Path(self.name) and there["source"] == source)
 
     def _check_replaced(self) -> None:
@@ -99,9 +99,9 @@ class CollectionOutput(JobOutput):
         check_output(self.name, "collection", overwrite=True, ours=self.description.is_in, folder=True)
 
     def commit(self, staging: Staging, others: Sequence[Staging]) -> bool:
-        """Commit other outputs, then put a collection that was made beside the output in its place; tell whether it was.
+        """Commit other outputs, then move a collection that was made beside the output to its place; tell whether it was.
 
-        The old one goes when the block of `staging` ends.
+        The old one is removed when the block of `staging` ends.
         """
         target = Path(self.name)
         if self.path == target:
@@ -135,8 +135,8 @@ class CollectionOutput(JobOutput):
             there = self.description.read(self.path)
         return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
 
-    def _finished(self) -> str:
-        """Return what to say of a complete collection."""
+    def _describe_finished(self) -> str:
+        """Return the message about a complete collection."""
         if self.path != Path(self.name):
             return f"the new collection is complete in {self.path}: the same command puts it in the place of {self.name}"
         same = "the same command without --overwrite" if self.overwrite else "the same command"
@@ -157,7 +157,7 @@ def places_of(collection: Collection) -> SavedPlaces | None:
 
 
 def keep_places(collection: Collection, old: Collection | None, texts: FileDocuments | Sketches | None) -> None:
-    """Keep in a collection where its documents stand: the places of an old collection, then of new documents."""
+    """Save the places of documents in a collection: the places of an old collection, then of new documents."""
     count = 0 if texts is None else len(texts)
     places = texts.saved_places() if isinstance(texts, FileDocuments) else SavedPlaces.unknown(count)
     if old is not None:
@@ -224,7 +224,7 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
-    """Raise UsageError for an option that means nothing for a collection alone, which `does` something else."""
+    """Raise UsageError for an option without a meaning for a collection alone; `does` says what the command does with it."""
     for name, names in options.list_given():
         if not takes(name) and (name != "overwrite" or options.report is None):
             raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
@@ -295,7 +295,7 @@ def _build(
 
 
 def _check_apart(options: ClusterOptions, old: Collection | None, inputs: Inputs) -> None:
-    """Raise UsageError for options that keep documents apart otherwise than `old`, or that the inputs have nothing for."""
+    """Raise UsageError for options that keep documents apart unlike `old`, or that the inputs do not support."""
     there = {} if old is None else old.clustering.parameters
     for name in _APART:
         option, given, known = option_of(name), getattr(options, name), there.get(name)
@@ -451,7 +451,7 @@ def _describe_source(options: ClusterOptions, old: Collection | None, inputs: In
 
 
 def _count_text_bytes(inputs: Inputs) -> int:
-    """Estimate how much text the inputs hold; compressed ones four times their size."""
+    """Estimate the bytes of text in the inputs; of compressed ones, four times their size."""
     sizes = 0
     for source in inputs.sources:
         if source.kind != "sketches" and source.location:

@@ -38,7 +38,7 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass
 class Outcome:
-    """What a command has written so far: `main` says so when the command ends early.
+    """The output that a command has written so far; `main` reports it when the command ends early.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Outcome:
     printed : bool
         Standard output has a part of the result.
     message : str
-        What there is to go on with, in words. It replaces what the other two say.
+        What the next run can resume, in words. It replaces the message of the other two.
     begun : float
-        When the command began, as `time.monotonic` counts.
+        The time when the command began, of `time.monotonic`.
     """
 
     written: bool = False
@@ -168,9 +168,9 @@ class Command(NamedTuple):
     run : str
         Module below ``ndcore.cli`` and function, as "judge.run_judge".
     reads : str
-        What inputs are; it ends the description.
+        A sentence on the inputs, which ends the description.
     epilog : str
-        What the help says below the options.
+        The text of the help below the options.
     """
 
     options: type[Options]
@@ -181,7 +181,7 @@ class Command(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What the help says above the options."""
+        """The text of the help above the options."""
         return f"{self.options.__doc__ or ''}\n\n{self.reads}".strip()
 
     def begin(self, arguments: argparse.Namespace) -> int:
@@ -196,7 +196,7 @@ FAMILIES: dict[str, tuple[str, str]] = {}  # word of a command with commands of 
 
 
 def family(word: str, line: str, description: str) -> None:
-    """Name a command that has commands of its own, which come next."""
+    """Name a command with subcommands, which are defined next."""
     FAMILIES[word] = line, description
 
 
@@ -213,7 +213,7 @@ def command(words: str, line: str, run: str, reads: str = "", epilog: str = "") 
 
 
 def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
-    """Return the fields that the command line has, in the order of the help.
+    """Return the fields of the command line, in the order of the help.
 
     Groups come first to last, arguments and outputs first, then the command's own, then what most commands share;
     in a group, the fields of the most general class come first.
@@ -260,7 +260,7 @@ def fill(parser: argparse.ArgumentParser, options: type[Options]) -> None:
 
 
 def _describe(each: Field[Any], spec: Spec) -> Iterator[tuple[str, Any]]:
-    """Yield what argparse is told of a field."""
+    """Yield the arguments for argparse of a field."""
     yield "help", spec.help
     if spec.group:
         yield "dest", each.name

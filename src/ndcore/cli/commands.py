@@ -179,10 +179,10 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
 
 @command("repeats", "find and cut passages that stand several times in a collection", "repeats.run_repeats",
          reads=DOCUMENTS,
-         epilog="OUTDIR gets cleaned.jsonl (or annotated.jsonl, or attributes/), rows.jsonl with the place of each "
-                "passage and of its source, empty.jsonl with the documents of which nothing is left, and summary.json. "
-                "JSON records keep their other fields; a row of a table becomes an object of its columns; a text, a page "
-                'or a document of an archive becomes {"id": ..., "text": ...}.'
+         epilog="OUTDIR gets cleaned/ (or annotated.jsonl, or attributes/), rows.jsonl with the place of each passage and "
+                "of its source, empty.jsonl with the documents of which nothing is left, and summary.json. In cleaned/ each "
+                "file has its own name, format and compression, and all but the text is unchanged. Pages, mail and "
+                'documents of archives go to cleaned.jsonl as {"id": ..., "text": ...}.'
                 "\n\n"
                 "An interrupted run leaves its work in OUTDIR.unfinished and continues when the same command is given "
                 "again.")
@@ -243,8 +243,8 @@ class ContaminationOptions(DryRunOptions):
         "also write the corpus without the documents that hold passages of contaminated items, in kept/. (--drop of "
         "ndcore dedup, which always drops documents, says which: it takes a value)", excludes="one")
     trim: bool = option(OUTPUT,
-        "also write the corpus without these passages, in cleaned.jsonl; empty.jsonl lists the documents of which "
-        "nothing is left", excludes="one")
+        "also write the corpus without these passages, each file in its own format, in cleaned/; empty.jsonl lists the "
+        "documents of which nothing is left", excludes="one")
     report: str | None = option(OUTPUT,
         "write a page for a browser: benchmarks, contaminated items and where they stand, with the passages marked",
         metavar="FILE.html")

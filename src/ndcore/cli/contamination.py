@@ -64,8 +64,7 @@ def write_documents(
     ranges = (spans.document, spans.start, spans.end)
     empty = holders.document[holders.covered == holders.tokens]
     cleaned = cut_documents(searched.shingling, searched.threads, corpus, ranges, empty, searched.result.folding)
-    with output.below("cleaned.jsonl").open("xb", buffering=1 << 20) as file:
-        repaired = write_cleaned(file, corpus, field, cleaned, report)
+    repaired = write_cleaned(output, corpus, field, cleaned, report)
     write_empty(output, corpus, empty)
     return WrittenContamination("cleaned", len(empty), repaired)
 

@@ -15,7 +15,6 @@ from ndcore.files.document_fields import GroupingField, PartsField
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
 from ndcore.files.formats import WHOLE
-from ndcore.files.jsonl_output import check_rows
 from ndcore.files.sources import Inputs
 from ndcore.progress import Progress, by_position
 from ndcore.spans.contamination import contamination
@@ -119,8 +118,6 @@ def search(
                               "named_by": ("--item-field", "--item-id-field")}
     asked = stack.enter_context(open_documents(options, items, **fields))
     documents = stack.enter_context(open_documents(options, corpus))
-    if options.trim:
-        check_rows(documents, options.text_field or ["text"], True, False)
     texts = [text for batch in asked.batches() for text in batch]
     refuse_nothing_read(asked, options.inputs[0])
     rows = _combine_fields(columns, len(texts), options.inputs[0])

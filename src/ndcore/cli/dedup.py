@@ -46,7 +46,7 @@ from ndcore.storage.staging import commit_together
 
 
 def _refuse_several(options: DedupOptions) -> None:
-    """Raise UsageError for outputs that hold the result of one threshold, where several are given."""
+    """Raise UsageError for outputs of a single threshold where several thresholds are given."""
     for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
         if given and len(options.thresholds) > 1:
             raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
@@ -61,7 +61,7 @@ def _check_tables(options: DedupOptions) -> dict[str, TableFile]:
 
 
 def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
-    """Refuse, before anything is read, options and inputs that do not go together.
+    """Refuse, before anything is read, options and inputs that exclude each other.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
 
 
 def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
-    """Estimate what the run would take; the documents of --against are read too."""
+    """Estimate the costs of the run; the documents of --against are read too."""
     shingling, numbers = choose_settings(options, [], num_perm=options.num_perm, seed=options.seed)
     rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost)
     num_perm: int = numbers.get("num_perm", 84)

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
@@ -56,6 +57,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
 from ndcore.filters.search import design_filter
 from ndcore.human import pasted, printable
+from ndcore.parallel import beside
 from ndcore.progress import by_position, reporting
 from ndcore.report.plain_values import plain
 from ndcore.sketch.cardinality import sizes_of_rows
@@ -316,7 +318,7 @@ class DedupFindings:
         return (self.run.texts, position) if position < n or known is None else (known, position - n)
 
     def name_document(self, position: int) -> str:
-        """Name a document for people: its place and its own id."""
+        """Name a document for people: its place and its id."""
         side, inside = self.locate(position)
         if side.documents is None:
             return printable(str(self.verdicts.name(position)), 60)
@@ -325,7 +327,7 @@ class DedupFindings:
         return f"{printable(str(side.documents.place(inside)))}{more}"
 
     def example(self) -> str:
-        """Return the line that says how to look at a pair; empty where no pair has both its texts at hand."""
+        """Return a line with the command that shows a pair; empty where no pair has both texts at hand."""
         n, labels, known = len(self.verdicts), self.result.labels, self.run.known
         readable = (labels < n) | (known is None or not known.sketched)
         dropped = self.verdicts.by_loss()
@@ -362,16 +364,16 @@ class DedupFindings:
 
     def write(self, output: OutputDirectory) -> dict[str, Any]:
         """Write everything below the output directory, and return the summary."""
-        documents = self.run.texts.documents
-        with reporting(not self.run.options.quiet) as report:
+        documents, options = self.run.texts.documents, self.run.options
+        clusters = beside(partial(write_clusters, output, self.verdicts), options.threads)
+        with reporting(not options.quiet) as report, clusters:
             if documents is None:
                 sources = self.run.texts.sources
                 write_kept_ids(output, sources[0].name if len(sources) == 1 else "sketches", self._kept_ids())
-            elif self.run.options.annotate:
+            elif options.annotate:
                 write_annotated(output, documents, self.verdicts, report)
             else:
                 write_kept(output, documents, self.verdicts.kept, report)
-        write_clusters(output, self.verdicts)
         data = self.summary()
         write_summary(output, data)
         return data
@@ -491,7 +493,7 @@ def _count_sketches(side: Side) -> list[dict[str, Any]]:
 
 
 def _describe_against(known: Side) -> dict[str, Any]:
-    """Say what was read of --against."""
+    """Describe the documents of --against."""
     if known.documents is None:
         return {"read": len(known.corpus), "sketches": True}
     return {"read": known.documents.read, "inputs": summary.input_counts(known.documents, None),

@@ -59,7 +59,7 @@ def dedup_account(findings: DedupFindings, data: dict[str, Any], written: Sequen
 
 
 def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
-    """Tell people of one threshold: counts, notes, the largest clusters, what is where, and what to do next."""
+    """Describe the result at one threshold: counts, notes, the largest clusters, the files, and the next commands."""
     parameters, totals, output = data["parameters"], data["counts"], findings.run.options.output
     contained = parameters["drop"] == "contained"
     what = "Documents contained in another at" if contained else "Near-duplicates at resemblance"
@@ -111,13 +111,13 @@ def _tell_thresholds(findings: DedupFindings, data: dict[str, Any], notes: Seque
 
 
 def _describe_shingles(data: dict[str, Any]) -> str:
-    """Say what was compared, and how."""
+    """Describe the shingles that were compared."""
     kind = "estimated from sketches" if data["estimated"] else "exact"
     return f"{data['parameters']['unit']} shingles of {data['parameters']['width']}, {kind}"
 
 
 def _tell_rules(data: dict[str, Any]) -> Iterator[str]:
-    """Yield a line that says which pairs count, beside the threshold, if there are such rules."""
+    """Yield a line on the rules, besides the threshold, that decide which pairs count, if there are any."""
     parameters, rules = data["parameters"], []
     if parameters["must_agree"]:
         rules.append(f"{' and '.join(parameters['must_agree'])} must agree")
@@ -174,7 +174,7 @@ def _tell_clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
 
 
 def _tell_losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iterator[str | TextBlock]:
-    """Tell people what the drops cost, where that was counted: the total, and the largest losses."""
+    """Describe the losses by drops for people, if they were counted: the total, and the largest ones."""
     if losses is None:
         return
     if not losses["shingles"]:
@@ -191,7 +191,7 @@ def _tell_losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iter
 
 
 def _tell_where(data: dict[str, Any], output: str) -> Iterator[str]:
-    """Say where the documents and the verdicts are."""
+    """Name the files of the documents and the verdicts."""
     annotated = data["parameters"]["annotate"]
     if output == STDOUT:
         if data["replaced_bytes"]:

@@ -39,7 +39,7 @@ def run_design(options: DesignOptions) -> int:
 
 
 def _check_picture(name: str, overwrite: bool) -> OutputFile:
-    """Return the file of the picture. Raises UsageError where it cannot be written, or should not be."""
+    """Return the file of the picture. Raises UsageError where it cannot or must not be written."""
     picture = OutputFile(name, "picture", overwrite=overwrite)
     with blame_command():
         checked_format(name)
@@ -79,7 +79,7 @@ def _search(options: DesignOptions) -> FilterDesign:
 
 
 def _make_account(chosen: FilterDesign, picture: str | None) -> Account:
-    """Make the account of a filter: its fields, what follows from them, the complete filter, and a table."""
+    """Make the account of a filter: its fields and their consequences, the complete filter, and a table."""
     shape = chosen.groups, chosen.group_size, chosen.need
     rows = [(rho, float(chosen.pass_probability(rho)), float(miss_probability(rho, *shape)))
             for rho in sorted({*RESEMBLANCES, chosen.threshold})]

@@ -111,7 +111,7 @@ class Costs(NamedTuple):
 
 @dataclasses.dataclass
 class _Sample:
-    """The files of a stratum that were read, each as (stored bytes, documents, bytes of text), and the time it took."""
+    """The sampled files of a stratum, each as (stored bytes, documents, bytes of text), and the time for reading them."""
 
     read: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     reading: float = 0.0
@@ -123,7 +123,7 @@ class _Sample:
 
 
 def dry_run(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
-    """Estimate and print what a command would take. The exit code is 0 even where documents would be rejected."""
+    """Estimate and print the costs of a command. The exit code is 0 even where documents would be rejected."""
     estimate = _estimate(options, inputs, sketcher, costs)
     account = Account(plain(estimate), _tell(estimate, output, options.on_error))
     if options.json:
@@ -273,7 +273,7 @@ def _measure_process() -> int:
 
 
 def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | TextBlock]:
-    """Tell people what the run would take, and what could not be read."""
+    """Describe the costs of the run for people, and the documents that could not be read."""
     rejected = estimate.rejected
     whole = estimate.sampled_bytes >= estimate.stored_bytes
     share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"

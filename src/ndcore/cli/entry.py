@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the process at once: nothing was begun, and an exception would be raised in the middle of an import."""
+    """End the process at once: no work was begun, and an exception would be raised in the middle of an import."""
     try:
         os.write(2, _MESSAGE.encode())
     finally:

@@ -466,7 +466,7 @@ def run_info(options: HammingInfoOptions) -> int:
 
 
 def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
-    """Return what an account says of an index."""
+    """Describe an index for accounts."""
     return {
         "path": path,
         "file_bytes": Path(path).stat().st_size,
@@ -480,7 +480,7 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 
 
 def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
-    """Return what an account says of tables and their cost."""
+    """Describe tables and their cost for accounts."""
     tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
             "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}

@@ -66,7 +66,7 @@ def text_field(options: RecordOptions) -> str | list[str]:
 
 
 def text_form(options: RecordOptions) -> TextForm:
-    """Return what the options say of text: its encoding, and the delimiter of tables."""
+    """Return the options of text: its encoding, and the delimiter of tables."""
     return TextForm(options.encoding or "", options.delimiter or "")
 
 
@@ -158,7 +158,7 @@ def ranking_of(keep: tuple[str, str]) -> RankingField | None:
 
 
 def say_how_ordered(ranking: RankingField | None) -> None:
-    """Say on standard error that --keep compares strings as strings, if it does: dates and numbers may be meant."""
+    """Warn on standard error if --keep compares strings as strings, where dates or numbers may be meant."""
     if ranking is not None and ranking.strings:
         print(f"ndcore: {describe_string_order(ranking.field, ranking.strings)}", file=sys.stderr)
 
@@ -179,7 +179,7 @@ def count_repeated(collection: FileDocuments | Sketches) -> int:
 
 
 def uniform(ids: Ids) -> Iterator[Any]:
-    """Iterate over the ids as they can be saved: all integers of 64 bits, or all strings."""
+    """Iterate over the ids in a form that can be saved: all integers of 64 bits, or all strings."""
     return iter(ids) if ids.are_numbers() else map(str, ids)
 
 

@@ -21,7 +21,7 @@ from ndcore.storage.job_description import REPEATS, JobDescription, OtherJob
 
 
 def unfinished_beside(output: str) -> Path:
-    """Name the directory beside an output where a run works that is to go on after an interruption."""
+    """Name the directory beside an output for the work of a run that can be resumed."""
     place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
     return Path(f"{place}.unfinished")
 
@@ -37,7 +37,7 @@ class JobOutput:
     name : str
         As the user gave it.
     source : dict or None
-        What this run works on; None until it has claimed the directory.
+        The source of this run; None until it has claimed the directory.
     others : str
         The message about a directory that holds something else.
     """
@@ -92,13 +92,13 @@ class JobOutput:
             raise
         except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
             if self.source is not None and self.description.is_in(self.path):
-                self.outcome.message = self._left(error)
+                self.outcome.message = self._describe_rest(error)
             raise
 
-    def _left(self, error: BaseException) -> str:
+    def _describe_rest(self, error: BaseException) -> str:
         """Return the message about the work that is left; remove the directory if no step was finished.
 
-        It is empty for work of another source, or with a damaged description: this run did not make it.
+        The message is empty for work of another source, or with a damaged description: this run did not make it.
         """
         try:
             there = self.description.read(self.path)
@@ -107,14 +107,14 @@ class JobOutput:
         if there["source"] != self.source:
             return ""
         if there["finished"]:
-            return self._finished()
+            return self._describe_finished()
         if not self.description.is_begun(self.path):
             self.remove()
             return ""
         same = "the same command with --on-error skip" if isinstance(error, DocumentError) else "the same command"
         return f"what was done so far is in {self.path}: {same} goes on from there"
 
-    def _finished(self) -> str:
+    def _describe_finished(self) -> str:
         """Return the message of a run that ended early although all its work was finished."""
         return ""
 

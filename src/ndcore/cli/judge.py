@@ -24,7 +24,7 @@ SHOWN = 100_000  # characters of a text
 
 
 def run_judge(options: JudgeOptions) -> int:
-    """Run ``ndcore judge`` until nobody judges any more."""
+    """Run ``ndcore judge`` until people stop judging."""
     if options.terminal and STDIN in options.inputs:
         raise UsageError("with --terminal standard input has the answers; name the documents as files")
     if not options.terminal:
@@ -45,7 +45,7 @@ def run_judge(options: JudgeOptions) -> int:
 
 
 def _judge(session: Session, options: JudgeOptions) -> None:
-    """Take labels and answers, then write what they say."""
+    """Take labels and answers, then write the findings."""
     if session.torn:
         print(f"ndcore judge: the last line of the log was not complete, and {session.torn} bytes of it were dropped",
               file=sys.stderr)

@@ -97,7 +97,7 @@ def _fill(number: int, flags: int) -> int:
 
 
 def _drop_unwritable() -> None:
-    """Drop what standard output does not take, so that Python does not try again when it ends."""
+    """Drop buffered output that standard output refuses, so that Python does not write it again at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -117,7 +117,7 @@ def _report(message: str, code: int, outcome: Outcome | None = None) -> int:
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal asked the process to end."""
+    """Raised when a signal asks the process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

@@ -28,7 +28,7 @@ FINGERPRINT_FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 
 
 class TokenOptions(Options):
-    """What a token is; None where an option was not given."""
+    """The options of tokens; None where one was not given."""
 
     unit: str | None = option(SHINGLES, "kind of token (default word)", choices=UNITS)
     normalize: str | None = option(SHINGLES,
@@ -110,7 +110,7 @@ class FieldOptions(RecordOptions):
 
 
 class RunOptions(Options):
-    """Threads, and what is told on the way."""
+    """Threads, and reports of progress."""
 
     threads: int | None = option(RUNNING,
         "number of threads (default: all cores); results do not depend on it", metavar="N", parse=values.positive)
@@ -122,7 +122,7 @@ class ReadingOptions(FieldOptions, RunOptions):
 
 
 class DocumentOptions(TokenOptions, ReadingOptions):
-    """The options of every command that reads a collection; it says itself what `inputs`, --json and --overwrite are."""
+    """The options of every command that reads a collection; each defines `inputs`, --json and --overwrite itself."""
 
     inputs: list[str]
     json: bool
@@ -130,7 +130,7 @@ class DocumentOptions(TokenOptions, ReadingOptions):
 
 
 class DryRunOptions(DocumentOptions):
-    """The options of a command that can estimate what a run takes."""
+    """The options of a command that can estimate the costs of a run."""
 
     output: str | None
     dry_run: bool = option(RUNNING,

@@ -10,12 +10,15 @@ import numpy as np
 from ndcore._types import Ints, Text
 from ndcore.cli.account import Note, Notes
 from ndcore.cli.options import RecordOptions
+from ndcore.cli.outputs import write_table
 from ndcore.cli.summary import by_tags_note, lists
 from ndcore.files.documents import FileDocuments
+from ndcore.files.edited_inputs import write_edited
 from ndcore.files.errors import UsageError
-from ndcore.files.json_values import to_json
 from ndcore.files.jsonl_output import Edited, write_lines
 from ndcore.files.outputs import OutputDirectory
+from ndcore.files.table_files import BATCH as ROWS
+from ndcore.files.table_files import Blocks, Column, Table
 from ndcore.progress import Progress
 from ndcore.report.marked_passages import DocumentWithPassage, excerpt, excerpt_all
 from ndcore.spans.cuts import cut_some, joined
@@ -53,25 +56,33 @@ def cut_documents(
     return Cleaned(np.unique(ranges[0]), (joined(pieces, of_str) for of_str, pieces in left), empty)
 
 
-def write_cleaned(file: IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress) -> int:
-    """Write the documents that are not empty, as `write_lines` does; return how many of them are not UTF-8."""
+def write_cleaned(
+    output: OutputDirectory | IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress
+) -> int:
+    """Write the documents that are not empty: below a directory in their own formats, else as JSON lines.
+
+    Returns the documents written as JSON lines that are not UTF-8.
+    """
     wanted, cut = np.ones(len(documents.ids), np.bool_), np.zeros(len(documents.ids), np.bool_)
     wanted[cleaned.empty], cut[cleaned.cut] = False, True
     texts = zip(cleaned.cut.tolist(), cleaned.texts, strict=True)
 
     def text_of(position: int) -> Text:
-        """Return the text of a document that lost something; `write_lines` asks in ascending order."""
+        """Return the text of a document that lost something; the writers ask in ascending order."""
         return next(text for at, text in texts if at == position)
 
-    return write_lines(file, documents, wanted, None, report, Edited(field, cut, text_of))
+    edited = Edited(field, cut, text_of)
+    if isinstance(output, OutputDirectory):
+        return write_edited(output, documents, wanted, edited, report)
+    return write_lines(output, documents, wanted, None, report, edited)
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:
     """Write ``empty.jsonl``: id and place of each document of which nothing is left."""
-    with output.below("empty.jsonl").open("xb", buffering=1 << 20) as file:
-        for position in empty.tolist():
-            place = documents.place(position)
-            file.write(to_json({"id": documents.ids[position], "file": place.file, "line": place.line}) + b"\n")
+    columns = [Column("id", "id"), Column("file", "string"), Column("line", "integer")]
+    some = (empty[start : start + ROWS] for start in range(0, len(empty), ROWS))
+    blocks = ([documents.ids.take(positions), *documents.places(positions)[:2]] for positions in some)
+    write_table(output, "empty.jsonl", Table(columns, Blocks(blocks)))
 
 
 def fault_notes(data: dict[str, Any], output: str) -> Notes:

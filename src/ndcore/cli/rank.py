@@ -127,7 +127,7 @@ def notes_of(data: dict[str, Any], groups: Sequence[Ints]) -> Iterator[Note]:
 
 
 def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) -> Iterator[str | TextBlock]:
-    """Tell people the first pairs and groups, and where the pages are."""
+    """Describe the first pairs and groups for people, and the places of the pages."""
     counts = data["counts"]
     what = "essays, by words" if ranked.lexer is None else f"programs ({enumerated(ranked.languages, 'and')})"
     yield (f"{counted(counts['submissions'], 'submission')} of {what}: {counted(counts['pairs'], 'pair')} with fingerprints "
@@ -285,6 +285,6 @@ def _rank(
 
 
 def _refuse_rejected(rejected: Iterable[Rejected]) -> None:
-    """Raise DocumentError for the first document of these."""
+    """Raise DocumentError for the first rejected document."""
     for each in rejected:
         raise DocumentError(*each)

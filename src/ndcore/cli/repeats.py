@@ -69,39 +69,30 @@ class WrittenRepeats:
 
 def write_result(
     kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
-    output: OutputDirectory | None, stdout: IO[bytes] | None, report: Progress,
+    output: OutputDirectory | IO[bytes], report: Progress,
 ) -> WrittenRepeats:
-    """Write the documents to standard output, or below a directory with a list of the empty ones; see `write_lines`.
+    """Write the documents to standard output, or below a directory with a list of the empty ones.
 
     `field` holds the text of records; `cut` is `cut_documents` of a shingling.
     """
     empty, ranges = result.empty(copies), result.cuts(copies)
     written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
-    if stdout is not None:
-        written.repaired = _write(stdout, kind, copies, field, result, documents, cut, empty, report)
-        stdout.flush()
-        return written
-    assert output is not None
-    if kind == "attributes":
+    if kind == "cleaned":
+        written.repaired = write_cleaned(output, documents, field, cut(documents, ranges, empty), report)
+    elif kind == "annotated":
+        every, annotation = np.ones(len(documents.ids), np.bool_), _make_annotation(result)
+        with (output.below("annotated.jsonl").open("xb", buffering=1 << 20) if isinstance(output, OutputDirectory)
+              else contextlib.nullcontext(output)) as file:
+            written.repaired = write_lines(file, documents, every, annotation, report)
+    elif isinstance(output, OutputDirectory):
         _write_attributes(output, result, documents, copies)
     else:
-        with output.below(f"{kind}.jsonl").open("xb", buffering=1 << 20) as file:
-            written.repaired = _write(file, kind, copies, field, result, documents, cut, empty, report)
-    write_empty(output, documents, empty)
+        output.writelines(_iterate_attributes(result, documents, copies))
+    if isinstance(output, OutputDirectory):
+        write_empty(output, documents, empty)
+    else:
+        output.flush()
     return written
-
-
-def _write(
-    file: IO[bytes], kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut, empty: Ints,
-    report: Progress,
-) -> int:
-    """Write the documents, and return how many of them are not UTF-8."""
-    if kind == "cleaned":
-        return write_cleaned(file, documents, field, cut(documents, result.cuts(copies), empty), report)
-    if kind == "annotated":
-        return write_lines(file, documents, np.ones(len(documents.ids), np.bool_), _make_annotation(result), report)
-    file.writelines(_iterate_attributes(result, documents, copies))
-    return 0
 
 
 def _make_annotation(result: Repeats) -> Annotation:
@@ -215,8 +206,9 @@ def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
 def run_repeats(options: RepeatsOptions) -> int:
     """Run ``ndcore repeats``, and return the exit code."""
     field = _check_field(options)
-    stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
-    output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
+    target = (standard_output(options.json, "give a directory") if options.output == STDOUT
+              else OutputDirectory(options.output, options.overwrite))
+    output = target if isinstance(target, OutputDirectory) else None
     every = (options.inputs, options.against, options.exceptions)
     inputs = find_inputs(options, *((paths, ()) for paths in every))
     if output is not None:
@@ -237,7 +229,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         result, sides = _search(options, inputs, shingling, work, stack)
         with reporting(not options.quiet) as report:
             cut = partial(cut_documents, shingling, options.threads)
-            written = write_result(options.write, options.copies, field, result, sides[0], cut, output, stdout, report)
+            written = write_result(options.write, options.copies, field, result, sides[0], cut, target, report)
             if output is not None:
                 write_table(output, "rows.jsonl", row_table(result, sides))
         if table is not None:
@@ -275,7 +267,7 @@ def _search(
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
     sides = [stack.enter_context(open_documents(options, each, memory_limit=options.memory_limit,
                                                 **({} if i else fields))) for i, each in enumerate(inputs)]
-    if options.write != WRITES[2]:
+    if options.write == WRITES[1] or (options.write == WRITES[0] and options.output == STDOUT):
         check_rows(sides[0], options.text_field or ["text"], options.write == WRITES[0], options.write == WRITES[1])
     place = None if work is None else work.begin(options, inputs, sides)
     watch: Callable[[Any], Any] = (lambda values: values) if work is None else work.watch

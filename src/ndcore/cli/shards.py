@@ -17,7 +17,7 @@ def run_shards(options: ShardsOptions) -> int:
     given: dict[str, str] = {}
     with blame_command():
         for each in options.shards:
-            name, address = _named(each)
+            name, address = _parse_shard(each)
             if name in given:
                 raise ValueError(f"the name {name} is there twice")
             given[name] = address
@@ -31,7 +31,7 @@ def run_shards(options: ShardsOptions) -> int:
         "ndcore serve --write STORE --shard NAME --shard-map FILE"]))
 
 
-def _named(given: str) -> tuple[str, str]:
+def _parse_shard(given: str) -> tuple[str, str]:
     """Return the name and the address of a shard. Raises ValueError where they are not there."""
     name, equals, address = given.partition("=")
     if not equals:
@@ -44,7 +44,7 @@ def run_join(options: JoinOptions) -> int:
     from ndcore.store.resharding import add_shard
 
     with blame_command():
-        name, address = _named(options.shard)
+        name, address = _parse_shard(options.shard)
         known = add_shard(options.url, name, address, progress=not options.quiet)
     options.outcome.written = True
     return present(options, Account(known.as_dict(), [

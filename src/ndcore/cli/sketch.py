@@ -84,7 +84,7 @@ def _match(kind: str) -> Callable[[Path], bool]:
 
 
 def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
-    """Make the sketcher that the options ask for; weights that are yet to be learned are missing.
+    """Make the sketcher of the options; weights that must be learned first are missing.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _refuse_options(options: SketchOptions) -> None:
 
 
 def _make_sketcher(options: SketchOptions, seed: int, shingling: Any, weights: Any) -> Sketcher:
-    """Make the sketcher of the kind that the options name."""
+    """Make the sketcher of the kind in the options."""
     if options.kind == "bottom":
         return BottomSketcher(options.size or 200, seed=seed, shingling=shingling)
     if options.kind == "mod":

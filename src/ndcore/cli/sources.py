@@ -46,7 +46,7 @@ RANGE = ("start", "end", *TokenPlaces._fields)
 
 @dataclass(frozen=True)
 class TextSources:
-    """The passages of a text, and where a collection has them."""
+    """The passages of a text, and their places in a collection."""
 
     name: str  # of the text, as the user gave it
     text: Text
@@ -97,7 +97,7 @@ def sources_account(sources: TextSources, page: str | None) -> Account:
 
 
 def tell(data: dict[str, Any], sources: TextSources, page: str | None) -> Iterator[str | TextBlock]:
-    """Tell people which documents have passages of the text, and where."""
+    """Describe the documents with passages of the text for people, with the places."""
     tokens, counts, documents, passages = data["tokens"], data["counts"], data["documents"], data["passages"]
     share = 100 * tokens["found"] / tokens["all"]
     yield (f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
@@ -121,7 +121,7 @@ def tell(data: dict[str, Any], sources: TextSources, page: str | None) -> Iterat
 
 
 def _place(fields: dict[str, Any], prefix: str = "") -> str:
-    """Show the place that fields of an account name."""
+    """Show the place in the fields of an account."""
     return printable(str(Place(fields[f"{prefix}file"], fields[f"{prefix}line"])), 80)
 
 

@@ -52,7 +52,7 @@ def run_create(options: CreateOptions) -> int:
 
 
 def _report(options: CreateOptions | ChangeOptions, sentence: str, **data: Any) -> int:
-    """Say what was done, as an object that begins with the store or in a sentence, and return the exit code."""
+    """Report the change of a store, as an object that begins with the store or as a sentence; return the exit code."""
     options.outcome.written = True
     return present(options, Account(as_json({"store": options.store, **data}), [sentence]))
 
@@ -115,7 +115,7 @@ def run_repair(options: ChangeOptions) -> int:
 
 
 def _tell_repair(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Tell people what was repaired, and which old files stay."""
+    """Describe the repair for people, and the old files that stay."""
     pages = counted(data["live"], "page")
     if not data["repaired"]:
         yield f"{printable(data['store'])} opens, with {pages}: nothing was repaired. ndcore store check reads all of it"
@@ -250,7 +250,7 @@ def run_query(options: StoreQueryOptions) -> int:
 def _tell_cluster(
     verdict: Verdict | None, members: list[dict[str, Any]], overall: OverallVerdict | None
 ) -> Iterator[str | TextBlock]:
-    """Tell people the verdict on a text, if there is one, the pages of its cluster, and what a run over many stores said."""
+    """Describe the verdict on a text, if any, the pages of its cluster, and the verdict of a run over many stores."""
     if verdict is not None:
         yield from _tell_verdict(verdict)
     if overall is not None:
@@ -286,7 +286,7 @@ def _tell_verdict(verdict: Verdict) -> Iterator[str]:
 
 
 def _tell_overall(said: OverallVerdict, subject: str) -> str:
-    """Tell people what a run over many stores said of a page."""
+    """Describe the verdict of a run over many stores on a page."""
     score = "" if said.resemblance is None else f" {said.resemblance:.3f}"
     words = "kept" if said.place is None else f"{said.verdict}{score}, represented by {printable(said.place)}"
     return f"over all stores:{subject} {words} (run {printable(said.run)} of {show_date(said.datetime)})"

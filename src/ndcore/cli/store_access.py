@@ -23,7 +23,7 @@ from ndcore.text.shingling import Shingling
 
 @contextlib.contextmanager
 def open_store(path: str, *, read_only: bool = True, **more: Any) -> Iterator[Store]:
-    """Open a store that is there, and close it; say where it has no checkpoint of what was written.
+    """Open an existing store, and close it; warn where its last changes have no checkpoint.
 
     Raises DocumentError where there is none.
     """

@@ -54,7 +54,7 @@ Item = tuple[str | int, Text, datetime.datetime | None]
 
 
 class Gone(NamedTuple):
-    """A page that is there no more, since a date; None: now."""
+    """A page that is gone since a date; None: now."""
 
     key: str | int
     date: datetime.datetime | None
@@ -62,7 +62,7 @@ class Gone(NamedTuple):
 
 @dataclass(frozen=True)
 class LineFormat:
-    """How a line of input becomes a page, or says that one is gone: a true value in the field GONE, and no text.
+    """The form of input lines: each is a page, or reports one as gone by a true value in the field GONE and no text.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def answer_lines(
     source, target : binary files
     form : LineFormat
     outcome : Outcome
-        Says how many pages are in the store when the command ends early.
+        Reports how many pages are in the store when the command ends early.
     each : bool
         A page is on disk before its verdict is written. Otherwise it is on disk about a second later.
     skip : bool
@@ -314,7 +314,7 @@ def decide_account(store: str, run: DecisionRun, live: int, excluded: int) -> Ac
 
 
 def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Tell people which verdicts there were, and how many pages the store has."""
+    """Describe the verdicts for people, and the number of pages in the store."""
     counts, versions = data["counts"], data["versions"]
     rejected = [("rejected", counts["rejected"], "could not be read; standard error lists them")]
     yield f"Decided {counted(counts['decided'], 'page')}"
@@ -394,7 +394,7 @@ class DecisionRun:
     counts : Counter
         Pages by verdict.
     versions : Counter
-        Pages whose key was known, by what changed.
+        Pages whose key was known, by their change.
     pages : SinglePass
     """
 
@@ -407,7 +407,7 @@ class DecisionRun:
     def verdicts(self) -> Iterator[tuple[Verdict, Place]]:
         """Decide on every page, and yield its verdict and its place.
 
-        A page that cannot be read ends it, and a signal; `finish` raises the error.
+        A page that cannot be read, or a signal, ends it; `finish` raises the error.
         """
         decided, outcome = 0, self._options.outcome
         with reporting(not self._options.quiet) as report:
@@ -426,7 +426,7 @@ class DecisionRun:
         self._store.flush()
 
     def finish(self) -> None:
-        """Raise what ended `verdicts` early, if anything did."""
+        """Raise the error that ended `verdicts` early, if there is one."""
         if isinstance(self._problem, KeyboardInterrupt):
             raise self._problem
         if self._problem is not None:

@@ -39,7 +39,7 @@ def _group_pages(store: Store) -> tuple[dict[str, list[tuple[str, Hashable]]], i
 
 
 def _tell_rules(rules: list[tuple[str, MinedRule]], pages: int, hosts: int, others: int) -> Iterator[str | TextBlock]:
-    """Tell people the rules of each host, each with its first example."""
+    """Describe the rules of each host for people, each with its first example."""
     yield f"{counted(len(rules), 'rule')} of {counted(pages, 'page')} on {counted(hosts, 'host')}"
     if others:
         yield f"{counted(others, 'key')} left out: not a URL"

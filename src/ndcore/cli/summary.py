@@ -27,7 +27,7 @@ BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared
 
 
 def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -> dict[str, Any]:
-    """Return the part of an account that says what was read, rejected and passed over; `saved` as in `rejected_list`."""
+    """Describe, for an account, the documents read, rejected and passed over; `saved` as in `rejected_list`."""
     return {
         "inputs": input_counts(documents, None),
         "read_otherwise": read_otherwise(documents.sources),
@@ -37,7 +37,7 @@ def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -
 
 
 def what_was_not_read(documents: FileDocuments | None, saved: SavedRecords | None = None) -> dict[str, Any]:
-    """Return the part that says what was rejected (`saved` as in `rejected_list`) and passed over; None: no documents."""
+    """Describe the documents rejected (`saved` as in `rejected_list`) and passed over; None: no documents."""
     return {
         "rejected": [] if documents is None else rejected_list(documents.rejected, saved),
         "ignored": [] if documents is None else ignored_list(documents.ignored),
@@ -104,7 +104,7 @@ def rejected_list(rejected: Iterable[Rejected], saved: SavedRecords | None = Non
 
 
 def lists(output: str) -> str:
-    """Name what lists the documents and paths that were not read: subject and verb of a sentence."""
+    """Name the list of documents and paths that were not read, as subject and verb of a sentence."""
     return "standard error lists" if output == STDOUT else "summary.json lists"
 
 

@@ -58,7 +58,7 @@ class Names:
 
         TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
         """
-        parts = [_packed(some) for some in _blocks(ids)] or [_packed([])]
+        parts = [_pack_block(some) for some in _blocks(ids)] or [_pack_block([])]
         if len({tuple(part) for part in parts}) > 1:
             raise TypeError(MIXED)
         arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
@@ -138,7 +138,7 @@ def _blocks(ids: Iterable[Any]) -> Iterator[list[Any]]:
         yield some
 
 
-def _packed(ids: list[Any]) -> dict[str, AnyArray]:
+def _pack_block(ids: list[Any]) -> dict[str, AnyArray]:
     """Pack some ids: "ids", or of strings "id_bytes", "sizes" and "keys"."""
     arrays = pack_ids(ids)
     if "ids" in arrays:

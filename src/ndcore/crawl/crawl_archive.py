@@ -72,7 +72,7 @@ class CrawlArchive:
         crawler.signals.connect(self.close, signals.spider_closed)
 
     async def add(self, request: Request, response: Response) -> None:
-        """Write a response as it came from the network; none to HEAD, from a cache, or of another protocol than HTTP."""
+        """Write a response as it came from the network, except responses to HEAD, from a cache, or without HTTP."""
         request.meta.pop(ARCHIVED, None)  # of another response, whose meta a spider handed on
         if self.failed:
             return
@@ -106,7 +106,7 @@ class CrawlArchive:
         return True
 
     async def _run(self, write: Any, *arguments: Any) -> Any:
-        """Write on the thread; where that fails, close the spider and return None."""
+        """Call a writer on the thread; where that fails, close the spider and return None."""
         try:
             return await run_on_thread(self._thread, write, *arguments)
         except Exception:
@@ -130,7 +130,7 @@ class CrawlArchive:
                 engine.close_spider(crawler.spider, reason=FAILED)
 
     async def close(self) -> None:
-        """Complete the last file, and put all on disk; Scrapy waits for it when the spider is closed. Raises OSError."""
+        """Complete the last file, and sync all; Scrapy waits for this when the spider is closed. Raises OSError."""
         try:
             await run_on_thread(self._thread, self._folder.close)
         except OSError:
@@ -142,7 +142,7 @@ class CrawlArchive:
 
 
 def fetched_response(request: Request, response: Response) -> FetchedResponse:
-    """Make what is archived of a response, before Scrapy decodes its content.
+    """Make the archived form of a response, before Scrapy decodes its content.
 
     Twisted has removed the transfer coding, so Transfer-Encoding is left out and Content-Length is the length of the
     payload. The content coding stays, in the payload and in the head. Scrapy keeps neither the reason phrase nor the case

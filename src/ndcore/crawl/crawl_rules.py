@@ -51,8 +51,8 @@ class SeenPage(NamedTuple):
 class RuleUse(NamedTuple):
     """A link to which rules apply.
 
-    dropped: it is not fetched. weight: for how many dropped links it stands if it is fetched. content: that it leads to, by
-    the rules. kind: of its form. rules: ids of those that change its URL.
+    dropped: it is not fetched. weight: how many dropped links it stands for, if it is fetched. content: where the rules say
+    that it leads. kind: the kind of its form. rules: ids of the rules that change its URL.
     """
 
     dropped: bool
@@ -66,8 +66,8 @@ class RuleUse(NamedTuple):
 class HostRules:
     """The rules of a host and the pages on which they are tried.
 
-    trials: by id. forms: pages by the hash of their form, or of a rule on trial and what it makes of that. came: how many
-    pages; mined: how many of these when rules were last mined.
+    trials: by id. forms: pages by the hash of their form, or of a rule on trial with its form of that. came: the number of
+    pages; mined: the number of pages when rules were last mined.
     """
 
     trials: dict[int, RuleTrial] = field(default_factory=dict)
@@ -90,17 +90,17 @@ class CrawlRules:
     salt : bytes
         Of the hashes: no site can tell which of its links are checked.
     dropped, checked, wrong : int
-        Links that were dropped; links that were fetched to check rules and whose page came; of these, those that led to
-        another content than the rules say.
+        Links that were dropped; links that were fetched to check rules and whose page came; and how many of the latter
+        led to other content than the rules say.
     weights : list of float
-        Of the links that stood for dropped ones and led to new content.
+        Weights of the links that stood for dropped ones and led to new content.
     heaviest : float
         The largest weight so far that a link could have got.
 
     Notes
     -----
     Bounded: `HOSTS` hosts, `PAGES` URLs of `LENGTH` characters at most, `FORMS` hashes for each, and `TRIED` rules of a
-    host. A host is forgotten with all of its rules when others need the room and no page of it came for the longest time.
+    host. When room is needed, the host whose last page came longest ago is forgotten, with all of its rules.
     """
 
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
@@ -120,7 +120,7 @@ class CrawlRules:
         return host is not None and bool(host.list_trials("used"))
 
     def decide(self, url: str, depth: int) -> RuleUse | None:
-        """Decide on a link: how rules apply to it; None where none does, and it is followed. depth: of the link's page."""
+        """Decide how rules apply to a link; None where none applies, and it is followed. depth: of the link's page."""
         host = self._hosts.get(origin_of(url))
         if host is None or len(url) > LENGTH:
             return None
@@ -149,7 +149,7 @@ class CrawlRules:
     def learn(self, url: str, content: str | None, depth: int, use: RuleUse | None = None, *, new: bool = False) -> None:
         """Learn from a page that came.
 
-        content: its name (`name_content`); None where it has no text. use: what `decide` returned for the link to it.
+        content: its name (`name_content`); None where it has no text. use: the answer of `decide` for the link to it.
         new: no page before it has its content.
         """
         origin = origin_of(url)
@@ -223,7 +223,7 @@ class CrawlRules:
     # ---- mining
 
     def take_pages(self, url: str) -> tuple[list[tuple[str, int]], list[UrlRule], set[UrlRule], int] | None:
-        """Return what `mine_rules` takes for the host of a URL, where its turn has come; else None."""
+        """Return the pages of the host of a URL for `mine_rules`, when its turn has come; else None."""
         host = self._hosts.get(origin_of(url))
         if host is None or host.came < min(2 * host.mined, host.mined + MOST):
             return None
@@ -252,7 +252,7 @@ class CrawlRules:
         return self._hash(name_kind(form)[1].decode("utf-8", "replace"))
 
     def _hash(self, text: str, rule: int = 0) -> int:
-        """Hash a text, or what a rule on trial made of it, uniformly to all who do not know the salt."""
+        """Hash a text, or the form that a rule on trial makes of it; the hash looks random without the salt."""
         return hash_salted(text.encode("utf-8", "surrogatepass"), self.salt) ^ rule
 
     # ---- the account
@@ -270,7 +270,7 @@ class CrawlRules:
     def unseen(self) -> tuple[float, float, float]:
         """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
 
-        Contents that lie behind those are not counted.
+        Contents that are linked from these only are not counted.
         """
         low, high = weighted_interval(self.weights, self.heaviest)
         return sum(self.weights), low, min(high, float(self.dropped))

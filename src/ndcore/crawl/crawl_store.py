@@ -56,9 +56,9 @@ class Decided:
     chars : int
         Length of its text.
     names_stored : bool
-        It names another URL as its canonical one, and the store has that.
+        It names another URL as canonical, and the store has that URL.
     by_tags : bool
-        No parser read it, because it would take too long (see `html_reader`).
+        It was read by its tags, because a parser would take too long (see `html_reader`).
     """
 
     verdict: Verdict
@@ -190,8 +190,8 @@ class CrawlStore:
     def holds_links(self, decided: Decided, depth: int) -> bool:
         """Tell whether the links of a page are held back.
 
-        They are where links of its cluster were followed in this crawl, at this depth or nearer to the start, and where the
-        page is deep and long enough, or is confirmed by its canonical URL.
+        They are held back if links of its cluster were followed in this crawl, at this depth or nearer to the start, and if
+        the page is deep and long enough, or its canonical URL confirms it.
         """
         if decided.verdict.kept or self._followed.get(hash(decided.verdict.cluster), depth + 1) > depth:
             return False
@@ -205,12 +205,12 @@ class CrawlStore:
         return held
 
     def let_go(self, request: Request) -> None:
-        """Let a link be followed in its turn without a question, since a page whose links are followed has it too."""
+        """Let a waiting link be followed for certain, since a page whose links are followed has it too."""
         if self._held.waiting:
             self._held.let_go(self._name(request))
 
     async def catch_up(self) -> None:
-        """Wait until the pages that have come are decided on, so that a turn is taken by what they tell."""
+        """Wait until the pages that have come are decided on, so that the next turns take them into account."""
         await run_on_thread(self._thread, int)
 
     def take_turn(self, request: Request) -> bool:
@@ -246,7 +246,7 @@ class CrawlStore:
     async def drop_by_rules(self, request: Request) -> bool:
         """Tell whether a link is dropped because rules say that the crawl has its page.
 
-        Where rules apply to a link, dropped or not, it waits no more: what it leads to tells nothing about held links.
+        A link to which rules apply, dropped or not, waits no more: its outcome tells nothing about held links.
         """
         url = _normalise(request.url)
         if not self.rules.has_rules(url):
@@ -338,7 +338,7 @@ class CrawlStore:
 
 
 def _normalise(url: str) -> str:
-    """Return a URL in the normal form; as it is where it has none: rules then find no other URL with its form."""
+    """Return the normal form of a URL, or the URL itself without one: then rules find no other URL with its form."""
     try:
         return str(normalise_url(url))
     except ValueError:

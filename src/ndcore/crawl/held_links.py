@@ -34,9 +34,9 @@ THROUGH = 8  # kinds through which a link leads on, at most
 class Turn(NamedTuple):
     """A link that is followed.
 
-    weight: for how many dropped links it stands. unknown: it is followed because its kind is not known. kinds: of the link,
-    and of held links through which the crawl came to it, the nearest first; each as hashes of a host and of a kind. Empty:
-    the link did not wait.
+    weight: how many dropped links it stands for. unknown: it is followed because its kind is not known. kinds: the kinds of
+    the link and of the held links that led to it, the nearest first, each as hashes of a host and of a kind; empty if the
+    link did not wait.
     """
 
     weight: float
@@ -46,9 +46,9 @@ class Turn(NamedTuple):
 
 @dataclass
 class Kind:
-    """What links of a kind led to: how many pages came, in all and since the last link that led to new content.
+    """The outcome of links of a kind: how many pages came, in all and since the last link that led to new content.
 
-    misses is None as long as none did. Here a link leads to new content through other held links, too.
+    misses is None until a link does. A link also counts as leading to new content through other held links.
     """
 
     came: int = 0
@@ -72,11 +72,11 @@ class HeldLinks:
     contents : int
         Pages of this crawl with new content.
     followed, new, dropped : int
-        Links whose turn has come: followed, and of these those that led to new content; and dropped.
+        Links whose turn has come: how many were followed, how many of these led to new content, and how many were dropped.
     drawn : int
-        Of all these, the links that the third rule decided on.
+        How many of all these the third rule decided on.
     weights : list of float
-        Of the links that stood for dropped ones and led to new content.
+        Weights of the links that stood for dropped ones and led to new content.
     heaviest : float
         The largest weight so far that a link could have got.
     """
@@ -109,16 +109,16 @@ class HeldLinks:
         return True
 
     def let_go(self, name: bytes) -> None:
-        """Let a link wait no more: a page whose links are followed has it too, or the crawl has seen it before."""
+        """End the waiting of a link, since a page whose links are followed has it too, or the crawl has seen it before."""
         self.waiting.discard(self._hash(name))
 
     # ---- deciding
 
     def decide(self, name: bytes, url: str, through: Turn | None = None) -> Turn | None:
-        """Decide on a link whose turn has come: how it is followed, or None, and it is dropped.
+        """Decide on a link whose turn has come: return how it is followed; None drops it.
 
         A link that waits no more is followed, and stands for no other one. through: the turn of the link that led to the
-        page which has this one.
+        page with this link.
         """
         hashed = self._hash(name)
         if hashed not in self.waiting:
@@ -141,7 +141,7 @@ class HeldLinks:
     def learn(self, turn: Turn, *, new: bool) -> None:
         """Learn whether a link that was followed led to new content, when its page has come or failed to.
 
-        turn: what `decide` returned.
+        turn: the answer of `decide`.
         """
         own = [self._links(*kind) for kind in turn.kinds[:1]] + ([self._unknown] if turn.unknown else [])
         for links in own:
@@ -170,7 +170,7 @@ class HeldLinks:
         return self._hash(host), self._hash(kind)
 
     def _links(self, host: int, kind: int) -> Kind:
-        """Return what is known of the links of a kind; hosts that had no turn for the longest time are forgotten."""
+        """Return the outcomes of a kind of links; the hosts whose last turn is longest ago are forgotten."""
         kinds = self._kinds.setdefault(host, {})
         self._kinds.move_to_end(host)
         if len(self._kinds) > HOSTS:
@@ -178,7 +178,7 @@ class HeldLinks:
         return kinds.setdefault(kind if kind in kinds or len(kinds) < KINDS else 0, Kind())
 
     def _hash(self, data: bytes) -> int:
-        """Hash bytes to 64 bits, uniformly to all who do not know the salt."""
+        """Hash bytes to 64 bits that look random without the salt."""
         return hash_salted(data, self.salt)
 
     # ---- the account
@@ -186,7 +186,7 @@ class HeldLinks:
     def unseen(self) -> tuple[float, float, float]:
         """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
 
-        Contents that lie behind those are not counted.
+        Contents that are linked from these only are not counted.
         """
         low, high = weighted_interval(self.weights, self.heaviest)
         return sum(self.weights), low, min(high, float(self.dropped))

@@ -24,5 +24,5 @@ def name_kind(url: str) -> tuple[bytes, bytes]:
 
 
 def hash_salted(data: bytes, salt: bytes) -> int:
-    """Hash bytes to 64 bits, uniformly to all who do not know the salt."""
+    """Hash bytes to 64 bits that look random without the salt."""
     return int.from_bytes(blake2b(data, digest_size=8, key=salt).digest(), "little")

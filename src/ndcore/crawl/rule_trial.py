@@ -64,7 +64,7 @@ class RuleTrial:
     checks : list of bool
         Whether it was right, in the last checks of open kinds.
     dropped : int
-        Links that were dropped by it, by other rules too.
+        Links that it dropped, perhaps together with other rules.
     """
 
     rule: UrlRule
@@ -84,7 +84,7 @@ class RuleTrial:
     def try_page(self, kind: int, content: Hashable, *, right: bool) -> None:
         """Count a page to which the rule applies while it is on trial, and look where a look is due.
 
-        content: of the page. right: the page that has its form has this content, too.
+        content: of the page. right: whether the page with its form has the same content.
         """
         of_kind = self.count_kind(kind)
         of_kind.right += right
@@ -111,7 +111,7 @@ class RuleTrial:
 
 
 def plan_looks(order: int) -> tuple[float, tuple[int, ...]]:
-    """Return the confidence of the interval of each look at the n-th rule of a host, and after how many counts they are."""
+    """Return the confidence of each look at the n-th rule of a host, and the counts at which looks are due."""
     risk = RISK / (order * (order + 1)) / LOOKS
     first = math.floor(math.log(risk) / math.log(PRECISION)) + 1
     return 1.0 - 2.0 * risk, tuple(first << look for look in range(LOOKS))  # the lower end alone has half of the risk

@@ -58,7 +58,7 @@ class NearDuplicateAddon:
 
 
 class Component:
-    """What Scrapy makes of a class that settings name: all of a crawler share one store."""
+    """A component that Scrapy makes of a class in its settings: all components of a crawler share one store."""
 
     def __init__(self, store: CrawlStore) -> None:
         self.store = store
@@ -72,7 +72,7 @@ class Component:
 class NearDuplicateMiddleware(Component):
     """Spider middleware that decides on each page once, and holds back the links of near-duplicates.
 
-    It also tells the store that pages are gone which moved for ever (301, 308); see `HeldLinksMiddleware`.
+    It also tells the store that pages which moved permanently (301, 308) are gone; see `HeldLinksMiddleware`.
 
     The links of a page are held back where links of a page with nearly the same text were followed in this crawl, no
     farther from the start: requests by GET, but for the page itself, and without ``meta={"ndcore_follow": True}``. They wait
@@ -109,7 +109,7 @@ class NearDuplicateMiddleware(Component):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any], spider: Any = None
     ) -> AsyncIterator[Any]:
-        """Decide on the page, then pass on what the spider made of it, without the links that are held back."""
+        """Decide on the page, then pass on the items and requests of the spider, without the links that are held back."""
         from scrapy import Request
 
         redirects = (response.meta.get(f"redirect_{name}", ()) for name in ("urls", "reasons"))
@@ -184,7 +184,7 @@ class HeldLinksMiddleware(Component):
     async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
         """Tell the store of a page that is gone, and learn that a link led to an error.
 
-        Other responses are told by `NearDuplicateMiddleware`.
+        `NearDuplicateMiddleware` handles other responses.
         """
         if not 200 <= response.status < 300:
             self.store.learn(request, None, failed=True)

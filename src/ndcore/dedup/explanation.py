@@ -119,7 +119,7 @@ def explain(
     resemblance = exact.resemblance if exact else estimate
     scores = (resemblance, resemblance)
     if rules.drop_common is not None:
-        scores = _counted_scores(documents, leaders, verifier, i, j)
+        scores = _score_without_common(documents, leaders, verifier, i, j)
     elif rules.contained and exact is not None:
         scores = exact.containment, Overlap(exact.common, exact.size_b, exact.size_a).containment
     apart = _apart(leaders, rules, documents.shingling, texts, i, j, exact)
@@ -152,7 +152,7 @@ def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:
     return row
 
 
-def _counted_scores(
+def _score_without_common(
     documents: Documents, leaders: Leaders, verifier: Verifier | None, i: int, j: int
 ) -> tuple[float, float]:
     """Return the scores of i in j and of j in i without common shingles; nan where these are not known."""

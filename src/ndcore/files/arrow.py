@@ -131,15 +131,18 @@ class ArrowFile:
         """Write a new file of the same form, with the tables that `select` returns; all have this schema.
 
         Record batches stay apart; the compression of buffers stays the same. `rows` as in `batches`; `select` gets the
-        number of the first row of a batch, and the batch.
+        number of the first row of a batch, and the batch. In a file, not a stream, the dictionary of a column may only grow
+        from batch to batch.
         """
         pa, ipc = self._pa, self._pa.ipc
-        options = ipc.IpcWriteOptions(compression=self._find_codec(), unify_dictionaries=self._is_file)
+        options = ipc.IpcWriteOptions(compression=self._find_codec(), emit_dictionary_deltas=self._is_file)
         with (ipc.new_file if self._is_file else ipc.new_stream)(str(target), schema, options=options) as writer:
+            before = schema.empty_table()
             for first, batch, _ in self._read_stored(rows=rows):
-                table = select(first, batch)
+                table = select(first, batch).combine_chunks()
                 try:
-                    for part in table.combine_chunks().to_batches():
+                    before = _extend_dictionaries(pa, before, table) if self._is_file else table
+                    for part in before.to_batches():
                         writer.write_batch(part)
                 except pa.ArrowException as error:
                     reason = f"its rows cannot be written again: {get_first_line(error)}"
@@ -217,6 +220,15 @@ def check_names(fields: Iterable[Any]) -> None:
     for field in fields:
         field.name  # noqa: B018
         check_names([field.type.field(i) for i in range(field.type.num_fields)])
+
+
+def _extend_dictionaries(pa: Any, before: Any, table: Any) -> Any:
+    """Return a table whose dictionaries begin with the ones of the table before."""
+    for i, field in enumerate(table.schema):
+        if "dictionary<" in str(field.type) and len(before) and len(table):
+            old, new = (each.column(i).chunk(0) for each in (before, table))
+            table = table.set_column(i, field, pa.concat_arrays([old.slice(0, 0), new]))
+    return table
 
 
 def find_field(schema: Any, field: str) -> list[str] | None:

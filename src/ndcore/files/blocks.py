@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts
-from ndcore._jsonl import Lines
 from ndcore._types import Bools, Ints, Text
 from ndcore.files.records import Record
 from ndcore.storage.spill import SpooledColumn
@@ -16,7 +16,31 @@ from ndcore.storage.spill import SpooledColumn
 BATCH_BYTES = 8 << 20
 BATCH_DOCUMENTS = 1 << 16
 _LEAST_BLOCK = 1 << 17  # a block with this many bytes of text is a batch by itself
-_GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
+GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
+
+
+class PackedIds(NamedTuple):
+    """Ids of n documents, end to end.
+
+    Attributes
+    ----------
+    text : bytes
+        UTF-8; an integer has its decimal digits.
+    ends : int64 (n,)
+        Where each id ends in `text`.
+    kinds : uint8 (n,)
+        The kind of each id: 0 none, ord("s") a string, ord("i") an integer.
+    """
+
+    text: bytes
+    ends: Ints
+    kinds: NDArray[np.uint8]
+
+    def tolist(self) -> list[str | int | None]:
+        """Return the ids as Python objects."""
+        ends, kinds = self.ends.tolist(), self.kinds.tolist()
+        texts = [self.text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+        return [int(text) if kind == ord("i") else text if kind else None for text, kind in zip(texts, kinds, strict=True)]
 
 
 class Block(NamedTuple):
@@ -28,7 +52,7 @@ class Block(NamedTuple):
         The number of each line, the offset of its first byte in the decompressed file, and its bytes with the line end. Of
         a file of columns: the number of each row, 0, and the bytes of its text.
     texts : sequence of str or bytes
-    ids : list of str, int or None, or Lines
+    ids : list of str, int or None, or PackedIds
     values : list of tuples
         The other requested fields, a tuple for each document; empty where none were requested.
     """
@@ -37,15 +61,19 @@ class Block(NamedTuple):
     starts: Ints
     sizes: Ints
     texts: Sequence[Text]
-    ids: list[str | int | None] | Lines
+    ids: list[str | int | None] | PackedIds
     values: list[tuple[Any, ...]]
 
+    def list_ids(self) -> list[str | int | None]:
+        """Return the ids as a list."""
+        return self.ids if isinstance(self.ids, list) else self.ids.tolist()
+
     def where(self, which: list[int]) -> Block:
-        """Select documents; ids must be a list."""
-        assert isinstance(self.ids, list)
+        """Select documents."""
+        ids = self.list_ids()
         return Block(
             self.numbers[which], self.starts[which], self.sizes[which], [self.texts[i] for i in which],
-            [self.ids[i] for i in which], [self.values[i] for i in which] if self.values else [],
+            [ids[i] for i in which], [self.values[i] for i in which] if self.values else [],
         )
 
 
@@ -58,7 +86,7 @@ class Wanted(NamedTuple):
 
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
         """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with a small gap between are joined."""
-        yield from join_ranges(self.starts, self.ends, _GAP)
+        yield from join_ranges(self.starts, self.ends, GAP)
 
 
 NOWHERE = np.zeros(0, np.int64)  # offsets of rows in `Wanted`

@@ -10,8 +10,8 @@ import numpy as np
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._types import Bools, Ints
-from ndcore.files.arrow import ArrowFile, find_field
-from ndcore.files.blocks import Block, Wanted
+from ndcore.files.arrow import ArrowFile, find_field, get_first_line
+from ndcore.files.blocks import Block, PackedIds, Wanted
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
@@ -102,9 +102,7 @@ def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str
     text = _get_texts(batch, fields.text[0]) if len(fields.text) == 1 else None
     if text is None or int(text.lengths.max()) > longest:
         return None
-    ids: list[Any] | None = [None] * len(batch)
-    if fields.id in present:
-        ids = _get_ids(batch, fields.id)
+    ids = _get_ids(batch, fields.id) if fields.id in present else [None] * len(batch)
     if ids is None:
         return None
     try:
@@ -132,18 +130,25 @@ def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
         return None
 
 
-def _get_ids(batch: Any, name: str) -> list[Any] | None:
-    """Return a column of ids as Python values; None where `check_id` must look at each."""
+def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
+    """Return a column of ids; None where `check_id` must look at each."""
     import pyarrow as pa
 
-    column = _get_column(batch, name)
+    column, kind = _get_column(batch, name), "i"
     if column.null_count:
         return None
-    if pa.types.is_integer(column.type):
-        values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
-        return values
-    texts = _get_texts(batch, name) if _is_text(column.type) else None
-    return list(texts) if texts is not None and texts.is_text else None
+    if not pa.types.is_integer(column.type):
+        texts = _get_texts(batch, name) if _is_text(column.type) else None
+        if texts is None or not texts.is_text:
+            return None
+        column, kind = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column, "s"
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):  # views
+            return list(texts)
+    column = column.cast(pa.large_string())
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    text = b"" if data is None else data[int(ends[0]) : int(ends[-1])].to_pybytes()
+    return PackedIds(text, ends[1:] - ends[0], np.full(len(column), ord(kind), np.uint8))
 
 
 def _read_until_damage(source: Source, batches: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -276,7 +281,7 @@ def _select_rows(batch: Any, mask: Bools) -> Any:
         return next(iter(parts.to_batches()), batch.slice(0, 0))
 
 
-def rewrite(source: Source, target: Path, keep: Bools, added: Callable[[Ints], Any] | None) -> None:
+def rewrite(source: Source, target: Path, keep: Bools, change: Callable[[Ints, Any], Any] | None) -> None:
     """Write the rows of `source` that are kept to a new file `target`.
 
     Schema, metadata and compression stay the same, and so does the cut into row groups or record batches. No value becomes
@@ -286,8 +291,14 @@ def rewrite(source: Source, target: Path, keep: Bools, added: Callable[[Ints], A
     ----------
     keep : bool array
         Along the rows, from row 0, which there is not; rows behind its end are left out.
-    added : callable or None
-        From the numbers of the rows written to a ``pyarrow.Table`` of columns to append.
+    change : callable or None
+        From the numbers of some rows and a ``pyarrow.Table`` of these to the table to write. It is called first without
+        rows, for the schema.
+
+    Raises
+    ------
+    DocumentError
+        The file is damaged, or its rows cannot be written again.
     """
     import pyarrow as pa
 
@@ -296,14 +307,54 @@ def rewrite(source: Source, target: Path, keep: Bools, added: Callable[[Ints], A
         known = keep[first : first + len(batch)]
         mask[: len(known)] = known
         table = pa.Table.from_batches([batch if mask.all() else _select_rows(batch, mask)])
-        if added is not None:
-            extra = added(first + np.flatnonzero(mask))
-            for name in extra.column_names:
-                table = table.append_column(extra.schema.field(name), extra.column(name))
-        return table
+        try:
+            return table if change is None else change(first + np.flatnonzero(mask), table)
+        except pa.ArrowException as error:
+            raise DocumentError(source.path, None, f"its rows cannot be written again: {get_first_line(error)}") from error
 
     with open_file(source) as file:
-        schema = file.schema
-        for extra in added(np.zeros(0, np.int64)).schema if added is not None else ():
-            schema = schema.append(extra)
+        schema = file.schema if change is None else change(np.zeros(0, np.int64), file.schema.empty_table()).schema
         file.rewrite(target, schema, np.flatnonzero(keep), select)
+
+
+def replace_texts(table: Any, field: str, rows: Ints, texts: Sequence[str | bytes]) -> Any:
+    """Return a ``pyarrow.Table`` with other texts in some rows of a field; its schema and all other values stay.
+
+    Parameters
+    ----------
+    field : str
+        A column of strings or bytes, or of dictionaries of them; or such a field of a column of structs.
+    rows : int64 array
+        Ascending.
+
+    Raises
+    ------
+    pyarrow.ArrowException
+        The indices of a dictionary are too narrow for the new texts.
+    """
+    first, *below = find_field(table.schema, field) or [field]
+    at = table.schema.get_field_index(first)
+    column = _replace_values(table.column(at).combine_chunks(), below, rows, texts)
+    return table.set_column(at, table.schema.field(at), column)
+
+
+def _replace_values(column: Any, below: Sequence[str], rows: Ints, texts: Sequence[str | bytes]) -> Any:
+    """Return an array with other texts in some rows, or in some rows of the field `below` of its structs."""
+    import pyarrow as pa
+
+    kind = column.type
+    if below:
+        fields = [column.field(i) for i in range(kind.num_fields)]
+        at = kind.get_field_index(below[0])
+        fields[at] = _replace_values(fields[at], below[1:], rows, texts)
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=column.is_null())
+    if pa.types.is_dictionary(kind):
+        made = pa.array(texts, kind.value_type).dictionary_encode()
+        new = pa.DictionaryArray.from_arrays(made.indices.cast(kind.index_type), made.dictionary, ordered=kind.ordered)
+    else:
+        new = pa.array(texts, kind)
+    pieces, begin = [], 0
+    for i, row in enumerate(rows.tolist()):
+        pieces += [column.slice(begin, row - begin), new.slice(i, 1)]
+        begin = row + 1
+    return pa.concat_arrays([*pieces, column.slice(begin)])

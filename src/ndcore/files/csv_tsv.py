@@ -227,34 +227,41 @@ def split_cells(row: bytes, delimiter: bytes) -> list[bytes]:
     >>> split_cells(b'1,"a, ""b"" c",d"e\r\n', b",")
     [b'1', b'a, "b" c', b'd"e']
     """
-    body = row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
-    if b'"' not in body:
-        return body.split(delimiter)
-    fields: list[bytes] = []
-    start = 0
+    if b'"' not in row:
+        return _remove_line_end(row).split(delimiter)
+    return [row[start + 1 : end - 1].replace(b'""', b'"') if row.startswith(b'"', start) else row[start:end]
+            for start, end in _find_fields(row, delimiter)]
+
+
+def _remove_line_end(row: bytes) -> bytes:
+    """Return a row without its line end."""
+    return row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
+
+
+def _find_fields(row: bytes, delimiter: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where the fields of a row begin and end, quotes included. Raises as `split_cells`."""
+    body, number, start = _remove_line_end(row), 1, 0
     while True:
         if body.startswith(b'"', start):
             end = start + 1
             while (end := body.find(b'"', end)) >= 0 and body.startswith(b'"', end + 1):
                 end += 2
             if end < 0:
-                raise RecordError(f"field {len(fields) + 1} opens a quote and does not close it")
-            field = body[start + 1 : end].replace(b'""', b'"')
+                raise RecordError(f"field {number} opens a quote and does not close it")
             end += 1
             if end < len(body) and not body.startswith(delimiter, end):
                 follows = body[end : end + 10].decode("utf-8", "replace")
                 raise RecordError(
-                    f"after the closing quote of field {len(fields) + 1} comes {follows!r}; a quote within a quoted field "
+                    f"after the closing quote of field {number} comes {follows!r}; a quote within a quoted field "
                     "is written twice"
                 )
         else:
             end = body.find(delimiter, start)
             end = len(body) if end < 0 else end
-            field = body[start:end]
-        fields.append(field)
+        yield start, end
         if end >= len(body):
-            return fields
-        start = end + len(delimiter)
+            return
+        number, start = number + 1, end + len(delimiter)
 
 
 def read_header(source: Source) -> list[str]:
@@ -333,6 +340,27 @@ def append_fields(row: bytes, delimiter: bytes, added: Sequence[str]) -> bytes:
     b'1,a,kept,"a,b"\r\n'
     """
     end = b"\r\n" if row.endswith(b"\r\n") else b"\n" if row.endswith(b"\n") else b""
-    fields = [field.encode("utf-8", "replace") for field in added]
-    quoted = [b'"' + f.replace(b'"', b'""') + b'"' if _SPECIAL.search(f) or delimiter in f else f for f in fields]
-    return row.removesuffix(end) + delimiter + delimiter.join(quoted) + end
+    fields = [_write_field(field.encode("utf-8", "replace"), delimiter) for field in added]
+    return row.removesuffix(end) + delimiter + delimiter.join(fields) + end
+
+
+def _write_field(field: bytes, delimiter: bytes, quoted: bool = False) -> bytes:
+    """Return a field as it stands in a row, within quotes where it is `quoted` or needs them."""
+    needed = quoted or _SPECIAL.search(field) or delimiter in field
+    return b'"' + field.replace(b'"', b'""') + b'"' if needed else field
+
+
+def replace_field(source: Source, row: bytes, column: int, text: str) -> bytes:
+    """Return a row of a table that is settled with another text in a column, counted from 0.
+
+    A field with quotes keeps them; another one gets them where the text needs them. All other bytes stay; in an encoding
+    with shifts, such as ISO-2022-JP, all other characters.
+
+    Raises UnicodeEncodeError for a character that the encoding of the table lacks.
+    """
+    body, delimiter = convert_to_utf8(row, source.encoding, "strict"), source.delimiter.encode()
+    start, end = [*_find_fields(body, delimiter)][column]
+    field = _write_field(text.encode(), delimiter, body.startswith(b'"', start))
+    if source.encoding == "utf-8":
+        return body[:start] + field + body[end:]
+    return b"".join(part.decode().encode(source.encoding) for part in (body[:start], field, body[end:]))

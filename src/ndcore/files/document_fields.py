@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ndcore._jsonl import Lines
 from ndcore._types import Ints, Text
+from ndcore.files.blocks import PackedIds
 from ndcore.files.errors import DocumentError
 from ndcore.files.field_values import describe_missing_values, is_missing, kind_of, make_comparable
 from ndcore.files.records import RecordError, describe
@@ -36,16 +36,18 @@ class Ids:
         self._ends.append(len(self._text))
         self._is_int.append(isinstance(value, int))
 
-    def extend(self, values: Sequence[str | int | None] | Lines, numbers: Ints, label: str) -> None:
+    def extend(self, values: Sequence[str | int | None] | PackedIds, numbers: Ints, label: str) -> None:
         """Add the ids of lines with these numbers; a missing id becomes ``<label>:<number>``."""
-        if isinstance(values, Lines) and values.id_kinds.all():
-            ends = values.id_ends + len(self._text)
-            self._text.extend(values.ids)
-            self._ends.extend(ends)
-            self._is_int.extend(values.id_kinds == ord("i"))
-            return
+        if isinstance(values, PackedIds):
+            if values.kinds.all():
+                ends = values.ends + len(self._text)
+                self._text.extend(values.text)
+                self._ends.extend(ends)
+                self._is_int.extend(values.kinds == ord("i"))
+                return
+            values = values.tolist()
         named = [f"{label}:{number}" if value is None else value
-                 for value, number in zip(list_ids(values), numbers.tolist(), strict=True)]
+                 for value, number in zip(values, numbers.tolist(), strict=True)]
         packed = PackedStrings.of(map(str, named), text=True)
         self._ends.extend(packed.ends[1:] + len(self._text))
         self._text.extend(packed.data)
@@ -115,15 +117,6 @@ class Ids:
             return False
         long = np.flatnonzero(np.diff(self._ends.values(), prepend=0) >= LEAST_LONG)
         return all(-(2**63) <= int(ident) < 2**63 for ident in self.take(long))
-
-
-def list_ids(values: Sequence[str | int | None] | Lines) -> Sequence[str | int | None]:
-    """Return ids of `Lines` as a list; other sequences unchanged."""
-    if not isinstance(values, Lines):
-        return values
-    ends, kinds = values.id_ends.tolist(), values.id_kinds.tolist()
-    texts = [values.ids[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
-    return [int(text) if kind == ord("i") else text if kind else None for text, kind in zip(texts, kinds, strict=True)]
 
 
 class RankingField:

@@ -23,14 +23,16 @@ from ndcore.files.formats import ARCHIVED, BARE, COLUMNAR, change_suffix
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
-from ndcore.files.source_reader import SourceReader
+from ndcore.files.source_reader import Item, SourceReader
 from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, get_sizes
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
+from ndcore.parallel import read_ahead
 from ndcore.storage.spill import column_limit, temporary_file
 from ndcore.text.inputs import Digested, Extracted, as_bytes, is_by_tags, original_digest
 
 EXTRACTED_LIMIT = 1 << 30  # bytes on the disk
 _DIGEST = 16  # bytes, before a text that was extracted
+_LARGE = 1 << 20  # bytes of a file that a second thread reads
 
 
 class ExtractedTexts:
@@ -407,7 +409,7 @@ class FileDocuments:
                 self._columns.refuse_file(source.path, source.kind)
             if source.kind in ARCHIVED:
                 self._contents[index] = Contents()
-            for item in self._reader.items(source, lambda number: True, self.contents(index)):
+            for item in self._read_ahead(index, self._reader.items(source, lambda number: True, self.contents(index))):
                 if item is None:
                     blanks += 1
                 elif isinstance(item, Record):
@@ -447,7 +449,10 @@ class FileDocuments:
             self.check_unchanged(index)
             stored = None if chosen is None else self._extracted.records(positions)
             yield from stored or ()
-            for item in self._reader.items(source, wanted, Contents(), lines) if stored is None else ():
+            items: Iterator[Item] = iter(())
+            if stored is None:
+                items = self._read_ahead(index, self._reader.items(source, wanted, Contents(), lines))
+            for item in items:
                 if isinstance(item, Record):
                     yield int(positions[0]), item
                     positions = positions[1:]
@@ -461,6 +466,13 @@ class FileDocuments:
                 raise
         if index in self._stamps:
             self.check_unchanged(index)
+
+    def _read_ahead(self, index: int, items: Iterator[Item]) -> Iterator[Item]:
+        """Have a second thread read the items of a large source whose documents come in blocks."""
+        source = self.sources[index]
+        if self._html or source.kind not in ("jsonl", *COLUMNAR) or self._stamps.size(index) < _LARGE:
+            return items
+        return read_ahead(items, lambda item: isinstance(item, Block), self.threads)
 
     def _wanted(self, index: int, mask: Bools) -> Wanted:
         """Select lines or rows of a source by a mask along its documents."""

@@ -265,6 +265,10 @@ class FileStamps:
         """Tell whether file `index` has been read."""
         return self._stamps[3 * index + 2] != _UNREAD
 
+    def size(self, index: int) -> int:
+        """Return the bytes of file `index` when it was first read; 0 before."""
+        return self._stamps[3 * index]
+
     def check(self, index: int, source: Source) -> None:
         """Record the state of file `index` in the first call; later raise DocumentError if it has changed."""
         status, at, stamps = _status_of(source), 3 * index, self._stamps

@@ -273,9 +273,9 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
         return Format("mbox")
     if kind in ("mail", "mbox") or (kind == "" and default == "text" and _can_be_mail(name) and _is_mail(head)):
         return Format(kind or "mail")
-    encoding = find_marked_encoding(head)
+    encoding, known = find_marked_encoding(head), _name_binary(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
-        if not encoding and not head.startswith(UTF8_MARK) and not _name_binary(head):
+        if not encoding and not head.startswith(UTF8_MARK) and not known:
             told = named and not _check_controls(head.decode(named, "replace").encode())
             encoding = named if told else detect_wide_encoding(head)
         if encoding:
@@ -283,7 +283,7 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
     if encoding and kind != "html":
         problem = f"its encoding is {encoding.upper()[:6]}; convert it to UTF-8: iconv -t UTF-8"
         return Format(kind or default, "", encoding, problem)
-    binary = _name_binary(head) or ("" if kind in ("jsonl", "json", "html") or encoding else _check_controls(head))
+    binary = known or ("" if kind in ("jsonl", "json", "html") or encoding else _check_controls(head))
     if binary:
         return Format(kind or default, "", "", _explain_refusal(binary), binary)
     return Format(kind or default) if kind not in ("", "json", "jsonl") else _recognise_text(name, kind, head, default)

@@ -14,14 +14,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ndcore._jsonl import LineReader
+from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
-from ndcore.files.blocks import Block, Wanted
+from ndcore.files.blocks import Block, PackedIds, Wanted
 from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import open_source
 from ndcore.files.records import (
@@ -38,6 +39,7 @@ from ndcore.files.records import (
 )
 from ndcore.files.sources import Source, explain_too_long, get_sizes
 from ndcore.files.text_encoding import remove_mark
+from ndcore.parallel import map_pieces, thread_count
 
 Decoded = tuple[str | bytes, dict[str, Any]]  # the text, and the other fields by their names
 Decoder = Callable[[bytes], Decoded | None]
@@ -180,12 +182,20 @@ def load_line(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise RecordError(f"invalid UTF-8 at byte {error.start + 1} of the line") from None
     try:
-        return json.loads(text)
+        return _load_json(text)
     except json.JSONDecodeError as error:
         raise RecordError(f"invalid JSON at column {error.colno}: {error.msg}{_hint_at_lines(text)}") from None
     except RecursionError:
         raise RecordError("invalid JSON: nested too deeply") from None
-    except ValueError:  # more digits than int() takes; msgspec accepts them in fields that are not requested
+
+
+def _load_json(text: str) -> Any:
+    """Decode JSON, also with more digits than int() takes: msgspec accepts them in fields that are not requested."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
         return json.loads(text, parse_int=_convert_int)
 
 
@@ -228,7 +238,8 @@ def _iterate_strings(record: dict[str, Any], before: str, depth: int) -> Iterato
             yield from _iterate_strings(value, f"{before}{name}.", depth - 1)
 
 
-BLOCK = 8 << 20  # bytes of lines in memory at a time; a longer line is alone
+BLOCK = 8 << 20  # bytes of lines in memory at a time, or for each of two blocks of a thread; a longer line is alone
+_MOST_THREADS = 4  # parsing lines; each takes memory
 _EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
 _RUN = 1024  # lines that are parsed one by one after unusual ones, at most
 _RARE = 64  # lines between two unusual ones, so that the next is parsed alone
@@ -247,14 +258,17 @@ class JsonLines:
         Use `_jsonl`, and ``msgspec`` where it is installed. Results do not depend on it.
     html : bool
         The texts are HTML, whose extraction takes far longer than parsing: without `_jsonl`.
+    threads : int or None
+        Threads that `_jsonl` parses lines in, at most four, when all lines of a file are read; None: one for each CPU.
 
     Attributes
     ----------
     parser : RecordParser
     """
 
-    def __init__(self, fields: Fields, fast: bool = True, html: bool = False) -> None:
+    def __init__(self, fields: Fields, fast: bool = True, html: bool = False, threads: int | None = 1) -> None:
         self.parser, self._longest = RecordParser(fields, fast), LONGEST_RECORD
+        self._threads = min(_MOST_THREADS, thread_count(threads))
         self._reader = _make_line_reader(fields) if fast and not html else None
 
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
@@ -275,10 +289,37 @@ class JsonLines:
             for start, stop, lines in parts:
                 at.begin(lines)
                 room = _choose_buffer_size(source, start, stop)
-                for buffer, end, offset in _read_whole_lines(stream, start, stop, room, source.longest):
+                blocks = _read_whole_lines(stream, start, stop, room, source.longest)
+                if wanted is None and self._reader is not None and self._threads > 1:
+                    yield from self._read_in_threads(blocks, at)
+                    return
+                for buffer, end, offset in blocks:
                     yield from self._read_block(buffer, end, offset, at) if end else self._reject_long_line(at)
                     if at.done:
                         break
+
+    def _read_in_threads(self, blocks: Iterator[tuple[bytearray, int, int]], at: _LineCursor) -> Iterator[Item]:
+        """Read all lines of blocks on several threads; an error of reading comes after the lines before it.
+
+        The number of its first line is known when the blocks before it have been read, so a block counts from `_INSIDE`.
+        """
+        problem: list[Exception] = []
+        for items, first, last in map_pieces(self._read_copy, _copy_blocks(blocks, problem), self._threads):
+            behind = at.number - first
+            for item in items:
+                if isinstance(item, Block):
+                    yield item._replace(numbers=item.numbers + behind) if behind else item
+                else:
+                    yield item if item is None or item[0] is None else (item[0] + behind, item[1])
+            at.number = last + behind
+        for error in problem:
+            raise error
+
+    def _read_copy(self, lines: _Lines) -> tuple[list[Item], int, int]:
+        """Read the lines of a block: return its items, the number of its first line, and the number after its last line."""
+        at = _LineCursor(lines.number, None)
+        read = self._read_block(lines.data, len(lines.data), lines.offset, at) if lines.data else self._reject_long_line(at)
+        return list(stoppable(read)), lines.number, at.number
 
     def _reject_long_line(self, at: _LineCursor) -> Iterator[Item]:
         """Reject a line that is too long, and count it."""
@@ -287,7 +328,7 @@ class JsonLines:
             yield at.number, explain_too_long("the line", self._longest)
         at.number += 1
 
-    def _read_block(self, buffer: bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
+    def _read_block(self, buffer: bytes | bytearray, end: int, offset: int, at: _LineCursor) -> Iterator[Item]:
         """Read the lines in the first `end` bytes of the buffer, whose offset in the file is `offset`."""
         begin, run = 0, 1
         while begin < end and not at.done:
@@ -297,7 +338,8 @@ class JsonLines:
                 at.pass_to(lines.number, count)
                 yield from [None] * lines.blank
                 if count:
-                    yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, lines, [])
+                    ids = PackedIds(lines.ids, lines.id_ends, lines.id_kinds)
+                    yield Block(lines.numbers, lines.starts + offset, lines.sizes, lines.texts, ids, [])
                 if not lines.unusual:
                     continue
                 run = min(_RUN, 2 * run) if count < _RARE else 1
@@ -328,6 +370,31 @@ class JsonLines:
             at.number += 1
             offset += len(line)
         yield from _flush_block(records)
+
+
+class _Lines(NamedTuple):
+    """Whole lines of a file: their bytes (none: a line that is too long), their offset, and the number of the first line.
+
+    The number is _INSIDE unless the first line is the first of the file, which may begin with a byte order mark.
+    """
+
+    data: bytes
+    offset: int
+    number: int
+
+
+_INSIDE = 2
+
+
+def _copy_blocks(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exception]) -> Iterator[_Lines]:
+    """Copy what `_read_whole_lines` yields; an error that it raises is appended to `problem`."""
+    number = 1
+    try:
+        for buffer, end, offset in blocks:
+            yield _Lines(bytes(memoryview(buffer)[:end]), offset, number)
+            number = _INSIDE
+    except Exception as error:
+        problem.append(error)
 
 
 class _LineCursor:
@@ -388,7 +455,7 @@ def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
     )
 
 
-def _skip_lines(buffer: bytearray, begin: int, end: int, lines: int) -> int:
+def _skip_lines(buffer: bytes | bytearray, begin: int, end: int, lines: int) -> int:
     """Return the offset after this number of lines, or `end`."""
     for _ in range(lines):
         begin = buffer.find(b"\n", begin, end) + 1

@@ -12,7 +12,7 @@ import datetime
 import decimal
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -32,13 +32,14 @@ from ndcore.files.sources import Source
 from ndcore.files.text_encoding import remove_mark
 from ndcore.progress import Progress
 
+_MARK = "\ufeff"
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _COLON, _BEHIND = (re.compile(rf"[ \t\n\r]*({mark})[ \t\n\r]*") for mark in (":", "[,}]"))
 
 
 def with_text(record: bytes, field: str, text: str) -> bytes:
-    """Replace the string value of a field in a JSON object, in UTF-8; all other bytes stay.
+    """Replace the string value of a field in a JSON object, in UTF-8; all other bytes stay, with them a byte order mark.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def with_text(record: bytes, field: str, text: str) -> bytes:
     b'{"n": -0, "text": "b" , "n": 1.50}\\n'
     """
     whole = record.decode("utf-8", "surrogatepass")
-    place = _find_value(whole, 0, field)
+    place = _find_value(whole, int(whole.startswith(_MARK)), field)
     if place is None:
         raise ValueError(f"the record has no field {field!r}")
     start, end = place
@@ -183,21 +184,30 @@ def write_lines(
         A file has changed, or a row holds a value that JSON does not have.
     """
     repaired = 0
-    for index, source in enumerate(documents.sources):
-        span = documents.span(index)
-        if documents.is_left_out(index) or not wanted[span.start : span.stop].any():
-            continue
-        documents.check_unchanged(index)
-        if source.kind == "jsonl":
-            _write_json_lines(file, documents, index, wanted, annotation, report, edited)
-        elif source.kind in SPLIT:
-            _write_records(file, documents, index, wanted, annotation, report, edited)
-        elif source.kind in COLUMNAR:
-            repaired += _write_rows(file, documents, index, wanted, annotation, edited)
-        else:
-            repaired += _write_texts(file, documents, index, wanted, annotation, edited)
-        documents.check_unchanged(index)
-        report("writing", span.stop, len(documents.ids))
+    for index in range(len(documents.sources)):
+        repaired += write_lines_of(file, documents, index, wanted, annotation, report, edited)
+    return repaired
+
+
+def write_lines_of(
+    file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
+    edited: Edited | None,
+) -> int:
+    """Write the lines of the documents of one source, as `write_lines` does for all."""
+    source, span, repaired = documents.sources[index], documents.span(index), 0
+    if documents.is_left_out(index) or not wanted[span.start : span.stop].any():
+        return 0
+    documents.check_unchanged(index)
+    if source.kind == "jsonl":
+        _write_json_lines(file, documents, index, wanted, annotation, report, edited)
+    elif source.kind in SPLIT:
+        _write_records(file, documents, index, wanted, annotation, report, edited)
+    elif source.kind in COLUMNAR:
+        repaired = _write_rows(file, documents, index, wanted, annotation, edited)
+    else:
+        repaired = _write_texts(file, documents, index, wanted, annotation, edited)
+    documents.check_unchanged(index)
+    report("writing", span.stop, len(documents.ids))
     return repaired
 
 
@@ -205,24 +215,38 @@ def _write_json_lines(
     file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None, report: Progress,
     edited: Edited | None,
 ) -> None:
-    """Write lines of JSON. Lines that stay as they are, one after another, are written at once."""
+    """Write lines of JSON, each with a line end, and the first one without a byte order mark."""
+    first = documents.span(index).start
+    changed = np.ones_like(wanted) if annotation is not None or edited is None else edited.changed
+
+    def change(position: int, line: bytes) -> bytes:
+        line = replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
+        return line if annotation is None else splice(line, annotation(position))
+
+    for position, line in iterate_lines(documents, index, wanted, changed, change, report):
+        file.write(remove_mark(line) if position == first else line)
+        if not line.endswith(b"\n"):
+            file.write(b"\n")
+
+
+def iterate_lines(
+    documents: FileDocuments, index: int, wanted: Bools, changed: Bools, change: Callable[[int, bytes], bytes],
+    report: Progress,
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the wanted lines of a file of JSON lines, the `changed` ones as `change` returns them for position and line.
+
+    Lines that stay as they are, one after another, come together. Each piece follows the position of its first line.
+    """
     span, (starts, ends) = documents.span(index), documents.line_spans(index)
     for which, data in read_spans(documents.sources[index], starts, ends):
         rows = np.arange(which.start, which.stop)[wanted[span.start + which.start : span.start + which.stop]]
         begins, behind, positions = starts[rows] - starts[which.start], ends[rows] - starts[which.start], span.start + rows
-        changed = np.ones(len(rows), np.bool_) if annotation is not None or edited is None else edited.changed[positions]
-        apart = np.ones(len(rows), np.bool_)
-        apart[1:] = changed[1:] | changed[:-1] | (begins[1:] != behind[:-1])
+        others, apart = changed[positions], np.ones(len(rows), np.bool_)
+        apart[1:] = others[1:] | others[:-1] | (begins[1:] != behind[:-1])
         heads = np.flatnonzero(apart)
-        lines = []
-        for position, begin, end in zip(positions[heads].tolist(), begins[heads].tolist(),
-                                        behind[np.append(heads, len(rows))[1:] - 1].tolist(), strict=True):
-            line = data[begin:end] if position > span.start else remove_mark(data[begin:end])
-            if edited is not None and edited.changed[position]:
-                line = _replace_text(line, edited, position, documents)
-            line = line if annotation is None else splice(line, annotation(position))
-            lines.append(line if line.endswith(b"\n") else line + b"\n")
-        file.writelines(lines)
+        for position, other, begin, end in zip(positions[heads].tolist(), others[heads].tolist(), begins[heads].tolist(),
+                                               behind[np.append(heads, len(rows))[1:] - 1].tolist(), strict=True):
+            yield position, change(position, data[begin:end]) if other else data[begin:end]
         report("writing", span.start + which.stop, len(documents.ids))
 
 
@@ -245,12 +269,12 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line.translate(_ON_ONE_LINE)
-                line = _replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
+                line = replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line + b"\n")
 
 
-def _replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
+def replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
     text = edited.text(position)
     try:

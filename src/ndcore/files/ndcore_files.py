@@ -81,7 +81,7 @@ def refuse_own(path: str, accept: Collection[str] = ()) -> str | None:
     what = _WHAT.get(kind, "is a file of ndcore ({1}), not a document; name the directory that it belongs to")
     if kind != OUTPUT:
         raise UsageError(f"{path} {what.format(path, kind)}")
-    parts = ("kept", "annotated", "cleaned.jsonl", "annotated.jsonl")
+    parts = ("kept", "annotated", "cleaned", "cleaned.jsonl", "annotated.jsonl")
     part = next((part for part in parts if (Path(path) / part).exists()), None)
     what = "is an output of ndcore without documents; name the documents" if part is None else what
     raise UsageError(f"{path} {what.format(path, part)}")

@@ -1,5 +1,7 @@
 """The inputs written again: some of their records in ``kept/`` and ``rejected/``, a verdict on each in ``annotated/``.
 
+`edited_inputs` writes them with other texts.
+
 Every input keeps its name and its format. Archives keep the compressed members of their records.
 """
 
@@ -20,7 +22,7 @@ import numpy as np
 from ndcore._types import Bools, Ints
 from ndcore.files import columnar
 from ndcore.files.archived_pages import ArchivedPage, examine
-from ndcore.files.blocks import join_ranges
+from ndcore.files.blocks import GAP, join_ranges
 from ndcore.files.compression import compress, open_writer
 from ndcore.files.csv_tsv import append_to_row
 from ndcore.files.documents import FileDocuments
@@ -93,13 +95,17 @@ def iterate_raw_documents(
             raise
 
 
-def find_row_positions(documents: FileDocuments, index: int) -> Ints:
-    """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0."""
+def find_row_positions(documents: FileDocuments, index: int, wanted: Bools | None = None) -> Ints:
+    """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0.
+
+    `wanted`, along all documents: −1 for others too.
+    """
     span, rejected = documents.span(index), documents.rejected_numbers(index)
     positions = np.full(1 + len(span) + len(rejected), -1, np.int64)
     there = np.ones(len(positions), np.bool_)
     there[[0, *rejected]] = False
-    positions[there] = np.arange(span.start, span.stop)
+    numbers = np.arange(span.start, span.stop)
+    positions[there] = numbers if wanted is None else np.where(wanted[span.start : span.stop], numbers, -1)
     return positions
 
 
@@ -119,37 +125,45 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         Gets ("writing", documents gone through, n).
     """
     for index, source in enumerate(documents.sources):
-        span = documents.span(index)
-        flags = kept[span.start : span.stop]
-        if documents.is_left_out(index) or (source.kind in (*WHOLE, "object") and len(flags) and not flags.any()):
-            continue
-        target = output.below("kept", source.name)
-        _, rejected, blank = documents.counts(index)
-        if flags.all() and not rejected and not blank and source.stored == source.compression:
-            _copy_file(source.location, target)
-            documents.check_unchanged(index)  # a change at any time ends the run, so one look is enough
-            report("writing", span.stop, len(documents.ids))
-            continue
-        documents.check_unchanged(index)
-        if source.kind in WHOLE:
-            with open_writer(target, source.compression, documents.threads) as file, open_reader(source) as stream:
-                shutil.copyfileobj(stream, file, _COPY)
-        elif source.kind in COLUMNAR:
-            wanted = find_row_positions(documents, index) >= 0
-            wanted[wanted] = flags
-            columnar.rewrite(source, target, wanted, None)
-        elif source.kind == "jsonl":
-            _copy_lines(documents, index, flags, target)
-        elif source.kind == "archive":
-            _write_archive(documents, index, kept, target, report)
-        elif source.kind == "cdx":
-            _write_index(documents, index, flags, target)
-        else:
-            with open_writer(target, source.compression, documents.threads) as file:
-                write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
-        documents.check_unchanged(index)
+        if not is_dropped(documents, index, kept):
+            write_kept_file(output.below("kept", source.name), documents, index, kept, report)
+    copy_companions(output, "kept", documents, b"" if kept.all() else np.packbits(kept).tobytes())
+
+
+def is_dropped(documents: FileDocuments, index: int, kept: Bools) -> bool:
+    """Tell whether nothing is written for a file: it was left out, or it is one document, or one object, and dropped."""
+    flags = kept[documents.span(index).start : documents.span(index).stop]
+    alone = documents.sources[index].kind in (*WHOLE, "object")
+    return documents.is_left_out(index) or bool(alone and len(flags) and not flags.any())
+
+
+def write_kept_file(target: Path, documents: FileDocuments, index: int, kept: Bools, report: Progress) -> None:
+    """Write one input with its kept documents only, as `write_kept` does."""
+    source, span = documents.sources[index], documents.span(index)
+    flags = kept[span.start : span.stop]
+    _, rejected, blank = documents.counts(index)
+    if flags.all() and not rejected and not blank and source.stored == source.compression:
+        _copy_file(source.location, target)
+        documents.check_unchanged(index)  # a change at any time ends the run, so one look is enough
         report("writing", span.stop, len(documents.ids))
-    _copy_companions(output, documents, kept)
+        return
+    documents.check_unchanged(index)
+    if source.kind in WHOLE:
+        with open_writer(target, source.compression, documents.threads) as file, open_reader(source) as stream:
+            shutil.copyfileobj(stream, file, _COPY)
+    elif source.kind in COLUMNAR:
+        columnar.rewrite(source, target, find_row_positions(documents, index, kept) >= 0, None)
+    elif source.kind == "jsonl":
+        _copy_lines(documents, index, flags, target)
+    elif source.kind == "archive":
+        _write_archive(documents, index, kept, target, report)
+    elif source.kind == "cdx":
+        _write_index(documents, index, flags, target)
+    else:
+        with open_writer(target, source.compression, documents.threads) as file:
+            write_records(file, documents, index, report, lambda position, raw: raw if kept[position] else None)
+    documents.check_unchanged(index)
+    report("writing", span.stop, len(documents.ids))
 
 
 def _copy_file(location: str, target: Path) -> None:
@@ -171,21 +185,22 @@ def _copy_file(location: str, target: Path) -> None:
             raise
 
 
-def _copy_companions(output: OutputDirectory, documents: FileDocuments, kept: Bools) -> None:
-    """Copy the files that describe a dataset beside its kept documents.
+def copy_companions(output: OutputDirectory, folder: str, documents: FileDocuments, change: bytes) -> None:
+    """Copy the files that describe a dataset beside its documents in a folder of the output.
 
-    The ``state.json`` of a dataset gets another fingerprint where documents were dropped (to ``datasets`` the same
-    fingerprint means the same data), and lists only the files that are there.
+    The ``state.json`` of a dataset gets another fingerprint where documents were changed (to ``datasets`` the same
+    fingerprint means the same data), and lists only the files that are there. `change`: equal for equal changes, empty
+    for none.
     """
     for path, name in documents.companions:
         data = b"".join(read_chunks(path))
-        target = output.below("kept", name)
-        if target.name == "state.json" and not kept.all():
-            data = _change_state(data, target.parent, kept)
+        target = output.below(folder, name)
+        if target.name == "state.json" and change:
+            data = _change_state(data, target.parent, change)
         target.write_bytes(data)
 
 
-def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
+def _change_state(data: bytes, folder: Path, change: bytes) -> bytes:
     """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
     try:
         state = json.loads(data)
@@ -193,22 +208,40 @@ def _change_state(data: bytes, folder: Path, kept: Bools) -> bytes:
         old = str(state["_fingerprint"])
     except (ValueError, LookupError, TypeError):  # of another version of datasets
         return data
-    new = hashlib.blake2b(old.encode("utf-8", "replace") + np.packbits(kept).tobytes(), digest_size=8).hexdigest()
+    new = hashlib.blake2b(old.encode("utf-8", "replace") + change, digest_size=8).hexdigest()
     return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"
 
 
 def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
     """Copy the lines of kept documents untouched; `flags` has one entry for each document of the file."""
     source, (starts, ends) = documents.sources[index], documents.line_spans(index)
+    starts, ends = starts[flags], ends[flags]
     at = 0
     with open_writer(target, source.compression, documents.threads) as file, open_source(source) as original:
-        for start, stop, _ in join_ranges(starts[flags], ends[flags]):
+        for start, stop, lines in join_ranges(starts, ends, GAP):
             if source.stored:  # what is decompressed cannot be sought in
                 _copy_bytes(original, None, start - at)
             else:
                 original.seek(start)
-            _copy_bytes(original, file, stop - start)
+            _copy_spans(original, file, starts[lines], ends[lines])
             at = stop
+
+
+def _copy_spans(original: IO[bytes], target: IO[bytes], starts: Ints, ends: Ints) -> None:
+    """Copy ascending spans of a file, which is at the first of them. Raises EOFError where it ends before the last."""
+    first = np.concatenate([[True], starts[1:] != ends[:-1]])
+    starts, ends = starts[first], ends[np.concatenate([first[1:], [True]])]  # of spans that touch, one
+    at, stop = int(starts[0]), int(ends[-1])
+    while at < stop:
+        data = original.read(min(_COPY, stop - at))
+        if not data:
+            raise EOFError("the file has become shorter")
+        behind = at + len(data)
+        within = slice(int(ends.searchsorted(at, "right")), int(starts.searchsorted(behind)))
+        begins, stops = np.maximum(starts[within] - at, 0), np.minimum(ends[within], behind) - at
+        with memoryview(data) as view:
+            target.writelines(view[begin:end] for begin, end in zip(begins.tolist(), stops.tolist(), strict=True))
+        at = behind
 
 
 def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
@@ -403,15 +436,14 @@ def _annotate_columns(documents: FileDocuments, index: int, target: Path, verdic
         "lost": pa.int64(), "against": pa.bool_(),
     }
 
-    def added(numbers: Ints) -> Any:
+    def annotated(numbers: Ints, table: Any) -> Any:
         rows = [_get_values(verdicts, position, columns.values()) for position in positions[numbers].tolist()]
-        arrays = {}
         for at, (name, field) in enumerate(columns.items()):
-            kind = types.get(field, pa.string())
-            arrays[name] = pa.array([to_string(row[at]) if field not in types else row[at] for row in rows], kind)
-        return pa.table(arrays)
+            values = [to_string(row[at]) if field not in types else row[at] for row in rows]
+            table = table.append_column(name, pa.array(values, types.get(field, pa.string())))
+        return table
 
-    columnar.rewrite(documents.sources[index], target, positions >= 0, added)
+    columnar.rewrite(documents.sources[index], target, positions >= 0, annotated)
 
 
 FOLDER = "rejected"

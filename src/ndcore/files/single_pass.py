@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ndcore._types import Text
 from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block
-from ndcore.files.document_fields import list_ids
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.field_values import parse_date
 from ndcore.files.provenance import Place
@@ -176,6 +175,6 @@ def iterate_records(item: Record | Block) -> Iterator[Record]:
         yield item
         return
     values: Sequence[tuple[Any, ...]] = item.values or [()] * len(item.numbers)
-    rows = zip(item.numbers.tolist(), item.texts, list_ids(item.ids), values, item.sizes.tolist(), strict=True)
+    rows = zip(item.numbers.tolist(), item.texts, item.list_ids(), values, item.sizes.tolist(), strict=True)
     for row in rows:
         yield Record(*row)

@@ -90,7 +90,7 @@ class SourceReader:
     fast : bool
         As in `RecordParser`; and read columns in blocks. Results do not depend on it.
     threads : int or None
-        As in `HtmlWorkers`.
+        As in `HtmlWorkers` and `JsonLines`.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class SourceReader:
     """
 
     def __init__(self, fields: Fields, html: str | None = None, fast: bool = True, threads: int | None = 1) -> None:
-        self._fields, self._lines = fields, JsonLines(fields, fast, html is not None)
+        self._fields, self._lines = fields, JsonLines(fields, fast, html is not None, threads)
         self._texts_are_html, self._part, self._in_blocks = html is not None, html or "page", fast and html is None
         self.workers = HtmlWorkers(self._part, threads)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
@@ -198,7 +199,7 @@ class NamedVerdicts:
 def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
     """Write ``clusters.jsonl``: one line for each dropped document, in the order of `NamedVerdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for line in verdicts.lines(verdicts.by_loss()):
+        for line in stoppable(verdicts.lines(verdicts.by_loss())):
             file.write(to_json(line) + b"\n")
 
 

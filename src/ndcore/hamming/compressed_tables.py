@@ -2,7 +2,7 @@
 
 Neighbouring keys of a sorted table share their leading bits. A key is stored as the position of the highest bit in which it
 differs from the key before, in a Huffman code, and the bits below. Blocks decode independently; their last keys are found
-by interpolation search. DESIGN.md §4 has the layout; the kernels are in `core/compressed.c`.
+by interpolation search. DESIGN.md §4 and `core/compressed.h` have the layout; the kernels are in `core/compressed.c`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Answered:
 
 
 class AnswerState:
-    """What the lines of a log say so far."""
+    """The state that the lines of a log have reached."""
 
     def __init__(self) -> None:
         self.header: dict[str, Any] | None = None
@@ -62,7 +62,7 @@ class AnswerState:
         return next((self.draws[i] for i in reversed(self._order) if self.draws[i].person == person), None)
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Take in a line. Raises KeyError, TypeError or ValueError where it makes no sense after those before."""
+        """Apply a line. Raises KeyError, TypeError or ValueError where it does not fit the lines before."""
         kind = event["kind"]
         if kind == "pool":
             if self.header is not None:
@@ -105,7 +105,7 @@ class AnswerState:
 
 
 class AnswerLog:
-    """The file of a session, or nothing but memory where `path` is None.
+    """The log of a session: a file, or memory where `path` is None.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class AnswerLog:
                 file.truncate(whole)
 
     def add(self, event: dict[str, Any]) -> None:
-        """Append a line and bring it to disk, then take it in."""
+        """Append a line, sync it, then apply it."""
         event = {**event, "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")}
         line = json.dumps(event, ensure_ascii=True, allow_nan=False).encode() + b"\n"
         if self._file is not None:

@@ -64,7 +64,7 @@ def _from(values: Floats) -> Floats:
 
 
 class MeasureFit:
-    """The pool as one measure sees it, and the weights of the curves by the answers so far.
+    """The scores of the pool by one measure, and the weights of the curves by the answers so far.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class MeasureFit:
     def spread(self, which: slice) -> dict[str, Floats]:
         """Return mean and quantiles of 2.5 and 97.5 % of F1, precision and recall at some thresholds.
 
-        float64 (3, thresholds). Quantiles are of the likeliest curves, which have all but `RARE` of the weight.
+        float64 (3, thresholds). Quantiles are taken over the likeliest curves, which have all but `RARE` of the weight.
         """
         likely = np.argsort(-self.posterior)
         likely = likely[: 1 + int(np.searchsorted(np.cumsum(self.posterior[likely]), 1 - RARE))]

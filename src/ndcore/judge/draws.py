@@ -37,7 +37,7 @@ class Drawer:
         self._weight = weight
 
     def draw(self, drawn: Collection[int], rng: np.random.Generator, stratified: bool) -> Draw | None:
-        """Draw a pair that is not among those drawn; None where there is none left."""
+        """Draw a pair that was not drawn yet; None where none is left."""
         before = np.fromiter(drawn, np.int64, len(drawn))
         if len(before) >= len(self._order):
             return None
@@ -51,7 +51,7 @@ class Drawer:
         return Draw(pair, float(chances[bin] * self._weight[pair] / left[bin]))
 
     def _strata(self, before: Ints, left: Floats) -> Floats:
-        """Give equal chances to the ranges of scores of which fewest pairs were drawn."""
+        """Give equal chances to the ranges of scores with the fewest draws."""
         drawn = np.bincount(STRATA[self.fit.bins[before]], minlength=STRATA[-1] + 1)
         there = np.bincount(STRATA, left)
         fewest = (there > 0) & (drawn == drawn[there > 0].min())
@@ -60,7 +60,7 @@ class Drawer:
         return chances
 
     def _least_certain(self, left: Floats) -> Floats:
-        """Give chances by how much the answer of a pair is expected to move F1 at the chosen threshold.
+        """Give chances by how far the answer to a pair is expected to move F1 at the chosen threshold.
 
         The instrumental distribution of Marchant and Rubinstein (2017, §4), with the label curve for the oracle.
         """
@@ -72,7 +72,7 @@ class Drawer:
         return chances
 
     def _within(self, bin: int, drawn: Collection[int], rng: np.random.Generator) -> int:
-        """Draw a pair of a bin by weight, among those not drawn."""
+        """Draw a pair of a bin by weight, among the pairs that were not drawn yet."""
         begin, end = self._begins[bin : bin + 2].tolist()
         low, high = self._heap[begin], self._heap[end]
         for _ in range(64):

@@ -80,12 +80,12 @@ class MeasureComparison:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the answers say.
+    """The findings from the answers.
 
     Attributes
     ----------
     answers, same : int
-        Pairs that have an answer, and those that most people called "same".
+        The number of pairs with an answer, and of pairs that most people called "same".
     measure, threshold
         The recommended ones; of measures that cannot be told apart, the simplest.
     f1, precision, recall : Estimate
@@ -97,7 +97,7 @@ class Findings:
     measures : tuple of Comparison
         Best first.
     more : int
-        About how many more answers would narrow the interval of F1 to a tenth; 0: it is that narrow.
+        About how many more answers would narrow the interval of F1 to a tenth; 0: it is that narrow already.
     ready : bool
         False: there are too few answers to recommend anything.
     """
@@ -143,11 +143,11 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
     chosen = next(i for i in range(len(fits)) if not differs[i])
     fit = fits[chosen]
     at = fit.best
-    spread = {name: _widened(values) for name, values in fit.spread(SHOWN).items()}
+    spread = {name: _widen(values) for name, values in fit.spread(SHOWN).items()}
     rows = [MeasureComparison(measure, float(THRESHOLDS[each.best]), f1, different)
             for measure, each, f1, different in zip(measures, fits, bests, differs, strict=True)]
     f1 = bests[chosen]
-    at_threshold = {name: _estimate(_widened(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
+    at_threshold = {name: _estimate(_widen(values)[:, 0]) for name, values in fit.spread(slice(at, at + 1)).items()}
     n = len(answers)
     more = math.ceil(max(0.0, n * ((f1.width / NARROW) ** 2 - 1)))
     return Findings(
@@ -160,10 +160,10 @@ def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Fl
 
 def expected_f1(fit: MeasureFit) -> Estimate:
     """Estimate F1 at the best threshold by label curves."""
-    return _estimate(_widened(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
+    return _estimate(_widen(fit.spread(slice(fit.best, fit.best + 1))["f1"])[:, 0])
 
 
-def _widened(spread: Floats) -> Floats:
+def _widen(spread: Floats) -> Floats:
     """Widen intervals around the mean, within 0 and 1. Below more: the chosen threshold is the one that seems best."""
     mean, low, high = spread
     below, above = INFLATION
@@ -195,7 +195,7 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
 
 
 def _moves(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> tuple[Floats, Floats, Floats]:
-    """Return, for each draw, by how much its answer moves F1 from what the curve says.
+    """Return, for each draw, how far its answer moves F1 away from the curve.
 
     The weighted move, the exact moves of all earlier answers together, and the variance that the weighted move should have.
     """
@@ -210,7 +210,7 @@ def _moves(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> tuple[
 
 
 def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: Answers) -> bool:
-    """Tell whether F1 of the best measure is higher beyond chance, each at its best threshold, on the same answers."""
+    """Tell whether the F1 of the best measure is higher beyond chance, on the same answers, each at its best threshold."""
     if len(answers) < LEAST:
         return False
     difference = float(best.f1[best.best] - other.f1[other.best])
@@ -223,7 +223,7 @@ def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: An
 
 
 class Agreed(NamedTuple):
-    """Agreement of two people on the pairs that both have answered, of those that all get: Cohen's kappa."""
+    """The agreement of two people, Cohen's kappa, on the shared pairs that both have answered."""
 
     first: str
     second: str

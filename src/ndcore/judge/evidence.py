@@ -22,7 +22,7 @@ LISTED = 2000  # draws on the page; the JSON has all
 
 @dataclass(frozen=True)
 class SessionEvidence:
-    """What the evidence shows of a session; `name_of` gives the id of a document by its position."""
+    """The content of the evidence of a session; `name_of` gives the id of a document by its position."""
 
     seed: int
     pool: Pool
@@ -33,7 +33,7 @@ class SessionEvidence:
 
 
 def evidence_json(session: SessionEvidence) -> dict[str, Any]:
-    """Return everything that the estimates stand on, as values of JSON."""
+    """Return all inputs of the estimates, as values of JSON."""
     pool, found = session.pool, session.findings
     draws = [{
         "number": draw.number, "person": draw.person, "a": plain(session.name_of(draw.pair[0])),

@@ -57,10 +57,10 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Read a measure as the command line has it: unit and width, then options, as ``word:5:contained:numbers``.
+        """Parse a measure of the command line: unit and width, then options, as ``word:5:contained:numbers``.
 
-        Options are "contained", names of keys, a way to normalize such as "scan", and ``common=0.05``. ValueError if the
-        text is not like that.
+        Options are "contained", names of keys, a way to normalize such as "scan", and ``common=0.05``. ValueError for any
+        other text.
 
         >>> print(Measure.parse("char:8:common=0.05"))
         resemblance of shingles of 8 chars, without shingles of more than 0.05 of the documents
@@ -86,7 +86,7 @@ class Measure:
 
     @property
     def base(self) -> tuple[Shingling, float | None]:
-        """What the shingle sets depend on; measures of one base share them."""
+        """The parameters of the shingle sets; measures with the same base share them."""
         return self.shingling, self.drop_common
 
     @property

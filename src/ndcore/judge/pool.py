@@ -46,11 +46,11 @@ class Pool:
     a, b : int64 (pairs,)
         Positions of the documents, a < b; pairs ascend.
     weight : float64 (pairs,)
-        How many pairs of the collection each stands for: 1 where all are listed.
+        How many pairs of the collection each pair stands for: 1 where all are listed.
     scores : float32 (measures, pairs)
     measures : tuple of Measure
     documents, distinct : int
-        Documents of the collection, and the number of them that are not copies of others.
+        The number of documents of the collection, and of those without their copies.
     floor : float
     """
 
@@ -151,7 +151,7 @@ def gather(
     return Pool(a, b, weights, scores, tuple(measures), n, distinct, floor)
 
 
-def mixed(keys: Ints) -> UInts:
+def mix_keys(keys: Ints) -> UInts:
     """Mix keys to numbers that look random (SplitMix64)."""
     z = keys.astype(np.uint64) + _MIX[0]
     z = (z ^ (z >> np.uint64(30))) * _MIX[1]
@@ -160,7 +160,7 @@ def mixed(keys: Ints) -> UInts:
 
 
 class _Thinned:
-    """Distinct keys; half of them leave, by their hashes, whenever there are too many."""
+    """A set of keys that drops half of them, by their hashes, whenever there are too many."""
 
     def __init__(self, most: int) -> None:
         self.most, self.rate = most, 1.0
@@ -168,14 +168,14 @@ class _Thinned:
         self._rows = 0
 
     def stays(self, keys: Ints) -> Bools:
-        """Tell which keys are among those that stay at the present rate."""
+        """Tell which keys stay at the present rate."""
         if self.rate == 1.0:
             return np.ones(len(keys), np.bool_)
-        stays: Bools = mixed(keys) < np.uint64(int(self.rate * 2**64))
+        stays: Bools = mix_keys(keys) < np.uint64(int(self.rate * 2**64))
         return stays
 
     def add(self, keys: Ints) -> None:
-        """Add keys, as far as they stay."""
+        """Add the keys that stay."""
         kept = keys[self.stays(keys)]
         self._keys.append(kept)
         self._rows += len(kept)
@@ -259,7 +259,7 @@ class _Base:
 def _draw_from_runs(
     bases: Sequence[_Base], listed: Ints, thinned: _Thinned, n: int, floor: float, rng: np.random.Generator
 ) -> tuple[Ints, Floats]:
-    """Draw pairs of the pool that are not listed, and their weights: how often each was drawn, by how often it would be.
+    """Draw pairs of the pool that are not listed, with weights: how often each was drawn, divided by its expectation.
 
     A pair can be in several runs, of several bases; all of them count (Hansen and Hurwitz 1943, several frames).
     """
@@ -282,7 +282,7 @@ def _draw_from_runs(
 
 
 def _codes(agreement: Agreement | None, documents: Documents, a: Ints, b: Ints) -> Ints:
-    """Number the keys of the documents of the pairs, equal keys alike."""
+    """Number the keys of the documents of the pairs; equal keys get equal numbers."""
     assert agreement is not None
     wanted = np.zeros(len(documents), np.bool_)
     wanted[a] = wanted[b] = True

@@ -95,8 +95,8 @@ class Session:
 
     Notes
     -----
-    The texts are read once for each kind of shingle among the measures, and documents that are asked about again. An answer
-    takes some milliseconds.
+    The texts are read once for each kind of shingle among the measures, and again for the documents of each question.
+    An answer takes some milliseconds.
 
     >>> session = Session(["a b c d e f g", "a b c d e f h", "a b c d e x y", "p q r s t u v"], measures=[Measure(width=2)])
     >>> question = session.next()
@@ -131,7 +131,7 @@ class Session:
         self._shared = self._draw_shared()
 
     def _open_log(self) -> AnswerLog:
-        """Open the log, and write what the pool is, or check it."""
+        """Open the log, and write the identity of the pool, or check it."""
         if self.directory is not None:
             self.directory.mkdir(parents=True, exist_ok=True)
             try:
@@ -188,7 +188,7 @@ class Session:
 
         The draw is logged before it is shown. A pair that has no answer yet is shown again.
         """
-        waiting = self._log.state.open_draw(_checked_name(person))
+        waiting = self._log.state.open_draw(_check_name(person))
         if waiting is None:
             own = sum(draw.person == person for draw in self._log.state.draws)
             shared = own < len(self._shared)
@@ -202,7 +202,7 @@ class Session:
         return self._question(waiting)
 
     def _draw_shared(self) -> list[Draw]:
-        """Draw the pairs that all people get: they depend on the seed, and on no answer."""
+        """Draw the pairs that all people get; they depend on the seed alone."""
         drawn: dict[int, Draw] = {}
         for number in range(STRATIFIED):
             draw = self._drawer(0).draw(drawn, np.random.default_rng([self.seed, 1, number]), stratified=True)
@@ -217,7 +217,7 @@ class Session:
         return self._drawer(self.measures.index(self.findings().measure)).draw(drawn, rng, stratified=False)
 
     def _drawer(self, number: int) -> Drawer:
-        """Return the drawer by the scores of a measure."""
+        """Make the drawer for the scores of a measure."""
         if number not in self._drawers:
             self._drawers[number] = Drawer(self._fits[number], self.pool.weight)
         return self._drawers[number]
@@ -241,7 +241,7 @@ class Session:
     # ---- answers
 
     def answer(self, label: str, note: str = "", person: str = "", number: int | None = None) -> Findings:
-        """Take the answer to the pair that waits for a person, and return what all answers say now.
+        """Record the answer to the pair that waits for a person, and return the findings of all answers.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Session:
         check_choice("label", label, LABELS)
         if not isinstance(note, str) or len(note) > MOST_NOTE:
             raise ValueError(f"note is a str of at most {MOST_NOTE:,} characters")
-        waiting = self._log.state.open_draw(_checked_name(person))
+        waiting = self._log.state.open_draw(_check_name(person))
         if waiting is None:
             raise ValueError("no pair waits for an answer; call next first")
         if number is not None and number != waiting.number:
@@ -270,7 +270,7 @@ class Session:
 
         A pair that was shown in the meantime keeps its draw, and comes next.
         """
-        last = self._log.state.last_answer(_checked_name(person))
+        last = self._log.state.last_answer(_check_name(person))
         if last is None:
             return None
         self._log.add({"kind": "undo", "number": last.number, "person": person})
@@ -281,12 +281,12 @@ class Session:
         """Take labels from a CSV file with the columns id, id, and "same" or "different" (or 1 or 0).
 
         Such pairs were not drawn, so they have no probability: the label curves use them, the weighted estimate does not.
-        Labels chosen for other reasons than scores, as the easy cases only, make the curves wrong.
+        Labels that were selected by anything but scores, such as easy cases only, make the curves wrong.
 
         Returns
         -------
         int, int
-            How many labels are of pairs in the pool, and how many are not and count for nothing.
+            The number of labels of pairs in the pool, and of others, which count for nothing.
         """
         positions: dict[str, list[int]] = {}
         for position in range(self.pool.documents):
@@ -317,7 +317,7 @@ class Session:
             np.array([chances[pair] for pair in votes], np.float64))
 
     def findings(self) -> Findings:
-        """Return what the answers say: the recommended measure and threshold, with intervals."""
+        """Return the findings of the answers: the recommended measure and threshold, with intervals."""
         if self._findings is None:
             answers = self.answers()
             for fit in self._fits:
@@ -350,11 +350,11 @@ class Session:
         return found.measure.options(found.threshold)
 
     def evidence(self) -> SessionEvidence:
-        """Return what the estimates stand on: the pool, every draw with its probability and answer, the findings."""
+        """Return the evidence: the pool, every draw with its probability and answer, the findings."""
         return SessionEvidence(self.seed, self.pool, self.findings(), self.answered, self.agreement(), self.name_of)
 
     def save(self) -> tuple[Path, ...]:
-        """Write the evidence, and the settings if there are answers enough, into the directory; return the paths."""
+        """Write the evidence, and the settings if there are enough answers, into the directory; return the paths."""
         if self.directory is None:
             raise ValueError("the session has no directory; give it one: Session(texts, directory=…)")
         found = self.findings()
@@ -371,7 +371,7 @@ class Session:
         return tuple(self.directory / name for name in files)
 
 
-def _checked_name(person: str) -> str:
+def _check_name(person: str) -> str:
     if not isinstance(person, str) or len(person) > 100:
         raise ValueError(f"person is a name of at most 100 characters, got {person!r:.120}")
     return person

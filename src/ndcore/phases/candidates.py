@@ -89,7 +89,7 @@ def expand_runs(
         told = told if begin == 0 else 0
         held = held.part(slice(begin, None))
         if len(held.runs) > max_holders:
-            yield from _listed(held, told, first_new if least_ratio is None else 0)
+            yield from _yield_long_run(held, told, first_new if least_ratio is None else 0)
             told = max_holders + 1  # documents of a long run that are held, for all others will do with these
             held = held.part(slice(0, told))
     if held is not None:
@@ -125,8 +125,8 @@ def _expanded(
         return
     sizes, ranks = np.diff(starts), entries.ranks
     for i in np.flatnonzero(sizes > max_holders).tolist():
-        yield from _listed(entries.part(slice(starts[i], starts[i + 1])), told if i == 0 else 0,
-                           first_new if least_ratio is None else 0)
+        yield from _yield_long_run(entries.part(slice(starts[i], starts[i + 1])), told if i == 0 else 0,
+                                   first_new if least_ratio is None else 0)
     ends = np.repeat(np.where(sizes > max_holders, 0, starts[1:]), sizes)
     places = np.arange(int(starts[0]), int(starts[-1]))
     later = np.maximum(ends - places - 1, 0)  # documents after each in its run
@@ -147,7 +147,7 @@ def _expanded(
                            b=np.maximum(ranks[first], ranks[other]))
 
 
-def _listed(entries: _Entries, told: int, first_new: int) -> Iterator[Any]:
+def _yield_long_run(entries: _Entries, told: int, first_new: int) -> Iterator[Any]:
     """Yield the documents of a long run, but for the first ones, and unless all are of `against`, or none is whole."""
     if told < len(entries.ranks) and entries.whole[0] and entries.ranks[0] >= first_new:
         yield as_batch(run=binary_column(entries.runs[told:]), a=entries.ranks[told:],

@@ -112,7 +112,7 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
     a = b says that a document of the block was among those that it was compared with. Holds the block, and 32 MB of others.
     """
     pa, ranks, features = arrow(), block["rank"].to_numpy(), _features(block)[0]
-    for others in _grouped(batches):
+    for others in _group_rows(batches):
         their = others["rank"].to_numpy()
         inside = np.isin(their, ranks)
         here = their[inside]
@@ -134,7 +134,7 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
             yield scored_batch(meetings.ranks[a], meetings.ranks[b], *scores)
 
 
-def _grouped(batches: Batches) -> Iterator[Any]:
+def _group_rows(batches: Batches) -> Iterator[Any]:
     """Yield documents in tables of bounded size."""
     held: list[Any] = []
     for batch in drop_empty(batches):

@@ -33,13 +33,13 @@ def reject_pairs(batches: Batches, *, key: bytes, threshold: float) -> Iterator[
         n = batch.num_rows
         sizes = np.concatenate([numbers(batch, f"size_{side}") for side in "ab"])
         bitmaps = Bitmaps(sizes.astype(np.uint32), False, key)
-        bitmaps.put(*_joined(*(values_of(batch.column(f"bitmap_{side}")) for side in "ab")))
+        bitmaps.put(*_join_columns(*(values_of(batch.column(f"bitmap_{side}")) for side in "ab")))
         own = np.arange(2 * n, dtype=np.uint32)
         kept = np.flatnonzero(bitmaps.near(own[:n], own[n:], threshold))
         yield as_batch(**{name: batch.column(name).take(kept) for name in ("a", "b", "block")})
 
 
-def _joined(*columns: tuple[UInts, Ints]) -> tuple[UInts, Ints]:
+def _join_columns(*columns: tuple[UInts, Ints]) -> tuple[UInts, Ints]:
     """Return columns of values one after another: the values, and the bounds of each row."""
     counts = np.concatenate([np.diff(bounds) for _, bounds in columns])
     return np.concatenate([words for words, _ in columns]), np.append(0, np.cumsum(counts))

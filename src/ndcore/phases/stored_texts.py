@@ -80,7 +80,7 @@ class _RowReader:
     def read(self, file: str, rows: Ints, name: str) -> Iterator[tuple[Ints, Any]]:
         """Yield positions in `rows` and their texts, for each row group of a file. name: of the first, for messages."""
         try:
-            source, bounds = self._opened(file)
+            source, bounds = self._open_file(file)
             outside = np.flatnonzero((rows < 0) | (rows >= bounds[-1]))
             if len(outside):
                 raise ValueError(f"it has {bounds[-1]} rows, and row {rows[outside[0]]} is asked for")
@@ -94,7 +94,7 @@ class _RowReader:
         except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
             raise ValueError(f"the text of the document {name} cannot be read from {file}: {error}; {ADVICE}") from error
 
-    def _opened(self, file: str) -> tuple[Any, Ints]:
+    def _open_file(self, file: str) -> tuple[Any, Ints]:
         """Open a file; return it, and the rows at which its row groups begin, with the number of all."""
         if self._open is None or self._open[0] != file:
             parquet, fs = imported("pyarrow.parquet", "ndcore.spark"), imported("pyarrow.fs", "ndcore.spark")

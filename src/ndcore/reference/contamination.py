@@ -1,4 +1,4 @@
-"""Fields of items that stand near each other, by brute force (DESIGN.md, section 3, "Contamination")."""
+"""Fields of items that stand near each other, by brute force (DESIGN.md, section 5, "Contamination")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeated passages of a collection, and contamination of items by a corpus, by brute force (DESIGN.md, section 3).
+"""Repeated passages of a collection, and contamination of items by a corpus, by brute force (DESIGN.md, section 5).
 
 Documents are sequences of tokens. Every run is compared with every place, token by token.
 """

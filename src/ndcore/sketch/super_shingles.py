@@ -179,7 +179,7 @@ def super_shingle_probability(rho: ArrayLike, size: int = 200, run: int = RUN) -
     - visited(a, b) the probability that (a, b) is reached at all, without a run so far: a fresh place and then j < run
       common members, j = 0, 1, ….
 
-    The start has fresh(0, 0) = 1. Then, with 0 for negative places,
+    The start has fresh(0, 0) = 1. Then, with 0 for negative places::
 
         fresh(a, b)   = single · (visited(a − 1, b) + visited(a, b − 1))
         visited(a, b) = Σ_{j < run} rho^j · fresh(a − j, b − j)

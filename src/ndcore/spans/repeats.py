@@ -147,8 +147,12 @@ def repeats(
     with reporting(progress) as report, working(work, parameters) as unfinished:
         counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
         layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
-        sources = None if against is None else int(layout.bases[exempt[0] + reading.counts[1]])
-        ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+        begin = int(layout.bases[exempt[0] + reading.counts[1]])  # the first place of the texts
+        ranges = unfinished.rows(layout, within, begin)
+        if ranges is None:
+            sources = None if against is None else begin
+            ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+            unfinished.put_rows(ranges, within)
     return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 

@@ -1,4 +1,4 @@
-"""The layout of a collection: a place for each token, end to end in keep order; and checks of ranges and runs in it."""
+"""The layout of a collection: a place for each token, end to end in keep order; checks of ranges, runs and rows in it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,22 @@ class Layout:
         return Layout(sizes, order, bases, labels, int(bases[exempt]))
 
 
+@dataclass(frozen=True)
+class RepeatedRanges:
+    """Rows, in keep order, and ranges of the tokens of documents, ascending by rank.
+
+    Attributes
+    ----------
+    rows : ndarray of uint64, shape (m, 5)
+        (rank of the document, first token, last token + 1, place of the source, copies).
+    everywhere : tuple of ndarray
+        (ranks, first tokens, last tokens + 1) of the passages that occur at another place, earlier or later.
+    """
+
+    rows: UInts
+    everywhere: tuple[Ints, Ints, Ints]
+
+
 def bases_of(sizes: Ints) -> Ints:
     """Return the place of the first token of each document, in the order of reading."""
     return np.cumsum(sizes + 1) - sizes - 1
@@ -83,6 +99,37 @@ def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
             ends = layout.bases[np.searchsorted(layout.bases, begins.astype(np.int64), "right")] - 1  # of documents
             if (begins + windows + np.uint64(tokens - 1) > ends.astype(np.uint64)).any():
                 return "a run is not one of windows of a document"
+    return None
+
+
+def find_rows_fault(layout: Layout, ranges: RepeatedRanges, begin: int) -> str | None:
+    """Check rows and ranges of documents at `begin` or behind it; return the first fault in words, or None. Linear."""
+    total = int(layout.bases[-1])
+    for some in _yield_steps(ranges.rows):
+        fault = _find_tokens_fault(layout, some[:, :3], begin)
+        if fault is not None:
+            return fault
+        ranks, firsts, lasts, sources, copies = some.T
+        if (sources >= layout.bases[ranks.astype(np.int64)].astype(np.uint64) + firsts).any() or (copies > total).any():
+            return "the source of a row is not before it, or has too many copies"
+        ends = layout.bases[np.searchsorted(layout.bases, sources.astype(np.int64), "right")] - 1  # of documents
+        if (sources + (lasts - firsts) > ends.astype(np.uint64)).any():
+            return "the source of a row is not in a document"
+    everywhere = np.stack(ranges.everywhere, 1).view(np.uint64)
+    return next(filter(None, (_find_tokens_fault(layout, some, begin) for some in _yield_steps(everywhere))), None)
+
+
+def _find_tokens_fault(layout: Layout, some: UInts, begin: int) -> str | None:
+    """Check that (rank, first token, last token + 1) ascend and lie apart within documents at `begin` or behind it."""
+    ranks, firsts, lasts = some.T
+    if (ranks >= len(layout.order)).any() or (layout.bases[ranks.astype(np.int64)] < begin).any():
+        return f"a passage is of none of {len(layout.order)} documents"
+    sizes = layout.sizes[layout.order[ranks.astype(np.int64)]].astype(np.uint64)
+    if (firsts >= lasts).any() or (lasts > sizes).any():
+        return "a passage is not within its document"
+    same = ranks[1:] == ranks[:-1]
+    if (ranks[1:] < ranks[:-1]).any() or (same & (firsts[1:] < lasts[:-1])).any():
+        return "its passages do not follow each other"
     return None
 
 

@@ -13,8 +13,7 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
 from ndcore.spans.cuts import cut_corpus, find_corpus_spans, joined
 from ndcore.spans.reading import TextReading
-from ndcore.spans.repeats_layout import Layout
-from ndcore.spans.repeats_rows import RepeatedRanges
+from ndcore.spans.repeats_layout import Layout, RepeatedRanges
 from ndcore.spans.repeats_windows import merge_ranges
 from ndcore.spans.token_places import Ranges, place_all
 from ndcore.text.corpus import Corpus

@@ -10,7 +10,7 @@ from ndcore._entries import sort_entries
 from ndcore._repeats import Rows, units
 from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
-from ndcore.spans.repeats_layout import Layout
+from ndcore.spans.repeats_layout import Layout, RepeatedRanges
 from ndcore.spans.repeats_windows import merge_ranges
 
 ROOM = 1 << 16  # rows made at a time
@@ -37,22 +37,6 @@ class Choice:
     fewest: int
     within: bool
     sources: int | None
-
-
-@dataclass(frozen=True)
-class RepeatedRanges:
-    """Rows, in keep order, and ranges of the tokens of documents, ascending by rank.
-
-    Attributes
-    ----------
-    rows : ndarray of uint64, shape (m, 5)
-        (rank of the document, first token, last token + 1, place of the source, copies).
-    everywhere : tuple of ndarray
-        (ranks, first tokens, last tokens + 1) of the passages that occur at another place, earlier or later.
-    """
-
-    rows: UInts
-    everywhere: tuple[Ints, Ints, Ints]
 
 
 def find_rows(layout: Layout, runs: UInts, choice: Choice) -> RepeatedRanges:

@@ -10,6 +10,7 @@
 | ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
 | ``runs`` | runs of windows that occur at several places | the end |
 | ``confirmed`` | empty; it exists once tokens have confirmed the runs | the end |
+| ``rows`` | rows and ranges that cutting removes, and whether a place in the same document is a source | the end |
 
 Checksums detect damage, but not forgery: anyone can write a file with a right checksum. So names, types, lengths and bounds
 are checked here.
@@ -31,20 +32,28 @@ from ndcore._rabin import random_irreducible
 from ndcore._types import AnyArray, AnyPath, Arrays, Ints, UInts
 from ndcore._version import __version__
 from ndcore.spans.reading import UInt32s
-from ndcore.spans.repeats_layout import MAX_PLACES, Layout, find_ranges_fault, find_runs_fault
+from ndcore.spans.repeats_layout import (
+    MAX_PLACES,
+    Layout,
+    RepeatedRanges,
+    find_ranges_fault,
+    find_rows_fault,
+    find_runs_fault,
+)
 from ndcore.spans.window_entries import GROUPS, Grouped, KeptEntries, Put, SpooledEntries, WindowEntries
 from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.job_description import REPEATS
 
 SECRETS, ANCHORS, RANGES, LAYOUT = "secrets", "anchors", "ranges", "layout"
-WINDOWS, RUNS, CONFIRMED = "windows", "runs", "confirmed"
+WINDOWS, RUNS, CONFIRMED, ROWS = "windows", "runs", "confirmed", "rows"
 
 ENTRIES: Form = {"entries": (np.uint64, "e 2"), "starts": (np.int64, str(GROUPS + 1))}
 DOCUMENTS: Form = {"sizes": (np.int64, "n"), "sums": (np.uint32, "n")}
 FORMS: Mapping[str, Form] = {
     SECRETS: {}, ANCHORS: {**DOCUMENTS, **ENTRIES}, RANGES: {**DOCUMENTS, "ranges": (np.uint64, "r")}, LAYOUT: {},
     WINDOWS: ENTRIES, RUNS: {"runs": (np.uint64, "r 3")}, CONFIRMED: {},
+    ROWS: {"rows": (np.uint64, "r 5"), "everywhere": (np.int64, "3 e")},
 }
 
 
@@ -170,6 +179,16 @@ class RepeatsWork:
     def put_confirmed(self) -> None:
         """Store that tokens have confirmed the runs."""
 
+    def rows(self, layout: Layout, within: bool, begin: int) -> RepeatedRanges | None:
+        """Return the rows, of documents at the place `begin` or behind it; None if they are still to make.
+
+        within: whether a place in the same document is a source.
+        """
+        return None
+
+    def put_rows(self, rows: RepeatedRanges, within: bool) -> None:
+        """Store the rows."""
+
     def clear(self) -> None:
         """Remove everything, for a search that begins anew."""
 
@@ -196,6 +215,7 @@ class KeptWork(RepeatsWork):
             self._drop(WINDOWS, RUNS)
         self._drop(*[later for earlier, later in ((RANGES, ANCHORS), (RUNS, WINDOWS)) if self._shelf.has(earlier)])
         self._drop(*[] if self._shelf.has(RUNS) else [CONFIRMED])
+        self._drop(*[] if self._shelf.has(CONFIRMED) else [ROWS])
         self._secrets: Secrets | None = None
 
     def secrets(self) -> Secrets:
@@ -307,6 +327,18 @@ class KeptWork(RepeatsWork):
 
     def put_confirmed(self) -> None:
         self._put(CONFIRMED, {}, {})
+
+    def rows(self, layout: Layout, within: bool, begin: int) -> RepeatedRanges | None:
+        if not self._shelf.has(ROWS):
+            return None
+        header, arrays = self._get(ROWS)
+        ranks, firsts, lasts = arrays["everywhere"]
+        stored = RepeatedRanges(arrays["rows"], (ranks, firsts, lasts))
+        self._refuse(ROWS, find_rows_fault(layout, stored, begin))
+        return stored if header.get("within") is within else None
+
+    def put_rows(self, rows: RepeatedRanges, within: bool) -> None:
+        self._put(ROWS, {"within": within}, {"rows": rows.rows, "everywhere": np.stack(rows.everywhere)})
 
     def clear(self) -> None:
         self._shelf.clear()

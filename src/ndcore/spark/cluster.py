@@ -181,7 +181,7 @@ def _count_pairs(
 
 
 def _with_sides(leaders: DataFrame, pairs: DataFrame, *columns: str) -> DataFrame:
-    """Return the pairs with these columns of both documents, ``…_a`` and ``…_b``."""
+    """Join pairs with columns of both documents, named ``…_a`` and ``…_b``."""
     for side in "ab":
         named = leaders.selectExpr(f"rank as {side}", *(f"{column} as {column}_{side}" for column in columns))
         pairs = pairs.join(named, side)

@@ -57,21 +57,21 @@ KEY_HASH = "xxhash64(key)"
 
 @dataclass(frozen=True)
 class Change(Verdicts):
-    """What `add`, `remove` or `expire` did.
+    """The outcome of `add`, `remove` or `expire`.
 
     Attributes
     ----------
     verdicts : DataFrame
         The verdicts on the documents that were added, as `Collection.result` gives them.
     changed : DataFrame
-        The older documents whose verdict is another one now: the columns of the key, and ``added``; ``representative``,
-        ``class`` and ``resemblance``; the same of before in the struct ``before``. Sizes of clusters do not count.
+        The older documents whose verdict has changed: the columns of the key, and ``added``; ``representative``,
+        ``class`` and ``resemblance``; the earlier verdict in the struct ``before``. Sizes of clusters do not count.
     version : int
-        Of the collection, after it.
+        The version of the collection afterwards.
     documents : int
-        That were added; of `remove` and `expire`, that were removed.
+        How many documents were added; of `remove` and `expire`, how many were removed.
     repeated : bool
-        It was done already, and nothing was done now.
+        An earlier call made this change, and this one did nothing.
     key, directory
         As in `Verdicts`.
     """
@@ -83,7 +83,7 @@ class Change(Verdicts):
 
 
 class GrowingCollection:
-    """A collection of documents on disk to which crawls are added, each at its own cost.
+    """A collection of documents on disk. To add a crawl costs about what the crawl alone would.
 
     Made by `create` or `open`. Documents are in the order (add, key), and verdicts are as
     `ndcore.spark.near_duplicates` gives them in one run over all of them in this order. Every call reads the newest version
@@ -180,7 +180,7 @@ class GrowingCollection:
             if name in refused:
                 raise TypeError(f"create() got an unexpected keyword argument {name!r}")
         agreement = Agreement.of(must_agree)
-        if agreement is not None and any(callable(rule) for rule in _listed(must_agree)):
+        if agreement is not None and any(callable(rule) for rule in _as_list(must_agree)):
             raise TypeError("must_agree holds a callable, which a collection cannot store; give names of keys")
         if not isinstance(copy, bool):
             raise TypeError(f"copy is True or False, got {copy!r:.80}")
@@ -191,7 +191,7 @@ class GrowingCollection:
         sketcher, design = plan_sketches([], rules, shingling, num_perm, seed, filter)
         assert isinstance(design, FilterDesign)
         settings = {
-            "text": text, "id": None if id is None else _listed(id), "by": by, "copy": copy,
+            "text": text, "id": None if id is None else _as_list(id), "by": by, "copy": copy,
             "threshold": float(threshold), "cluster": cluster, "max_holders": int(max_holders),
             "min_shingles": int(min_shingles), "must_agree": list(rules.must_agree),
             "filter": {"groups": design.groups, "group_size": design.group_size, "need": design.need},
@@ -225,7 +225,7 @@ class GrowingCollection:
 
     @property
     def version(self) -> int:
-        """The number of changes that were made, at this moment."""
+        """The number of changes so far."""
         return self._versions.latest().version
 
     @property
@@ -243,8 +243,8 @@ class GrowingCollection:
         df : DataFrame
             A row for each document. The order of their keys is the order of the documents within the batch.
         batch : str or int, optional
-            An id. A batch whose id is there already is not added again: its verdicts are returned, so that a job may be
-            tried again. 1 and "1" are two ids.
+            An id. A batch whose id is in the collection is not added again: its verdicts are returned, so that a job may be
+            retried. 1 and "1" are two ids.
         repeated : "refuse", "replace" or "version"
             What becomes of a document whose key is in the collection already. "refuse": an error. "replace": it takes the
             place of the older ones of this key, which are removed. "version": it is a version of the first one, as with
@@ -265,8 +265,8 @@ class GrowingCollection:
 
         Notes
         -----
-        The keys, digests and features of older documents are scanned, and their texts of candidates only. If it is
-        killed, it leaves tables that no manifest names.
+        The keys, digests and features of older documents are scanned, and the texts of candidates are read. A killed call
+        leaves tables that no manifest names.
         """
         check_choice("repeated", repeated, ("refuse", "replace", "version"))
         before, batch = self._begin(batch, "add")
@@ -295,7 +295,7 @@ class GrowingCollection:
         Returns
         -------
         Change
-            `changed` has the cascade: documents that represent themselves now, and those that joined another one.
+            `changed` has the cascade: documents that now represent themselves, and documents that joined another one.
 
         Raises
         ------
@@ -342,7 +342,7 @@ class GrowingCollection:
         if commit.documents == 0:
             return self._change(work.spark, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
-        return self._commit(work, None, lambda token: self._without(work, old, before, commit, token, gone,
+        return self._commit(work, None, lambda token: self._decide_without(work, old, before, commit, token, gone,
                                                                     {"segments": segments}))
 
     def _begin(self, batch: BatchId | None, kind: str) -> tuple[CollectionManifest, BatchId | None]:
@@ -402,7 +402,7 @@ class GrowingCollection:
         return work
 
     def _read(self, work: Work, names: Sequence[str], schema: str | StructType | None = None) -> DataFrame:
-        """Read tables of the same columns; without a schema, a job of Spark asks a file for it."""
+        """Read tables with the same columns; without a schema, a job of Spark reads it from a file."""
         reader = work.spark.read if schema is None else work.spark.read.schema(schema)
         return reader.parquet(*(_uri(self._versions.table(name)) for name in names))
 
@@ -534,9 +534,9 @@ class GrowingCollection:
             raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
                              "are left out")
         commit = replace(commit, documents=gone.count())
-        return self._without(work, old, before, commit, token, gone.select("rank"), {})
+        return self._decide_without(work, old, before, commit, token, gone.select("rank"), {})
 
-    def _without(
+    def _decide_without(
         self, work: Work, old: DataFrame, before: CollectionManifest, commit: Commit, token: str, gone: DataFrame,
         fields: dict[str, Any],
     ) -> CollectionManifest:
@@ -547,7 +547,7 @@ class GrowingCollection:
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
     def _settling(self, work: Work, before: CollectionManifest) -> Settling:
-        """Make what decides."""
+        """Make the `Settling` of this collection."""
         judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
                               self.rules.threshold, self.rules.min_shingles, before.following)
         return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
@@ -594,7 +594,7 @@ class GrowingCollection:
 
 
 def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:
-    """Return the rows of documents as changes leave them: ``rank``, ``removed`` and DECIDED of those that changed."""
+    """Return the rows of changed documents after the changes: ``rank``, ``removed`` and DECIDED."""
     now = changes.selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
     decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
     return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
@@ -605,17 +605,17 @@ def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
     """Return the verdicts that changed, each with the verdict before."""
     struct = f"struct({', '.join(CHANGED)})"
     was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
-    names = [_quoted(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
+    names = [_quote_column(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
     joined = now.join(was, now[RANK] == was["_rank"]).where(f"not ({struct} <=> before)")
     return joined.selectExpr(*names, *CHANGED, "before")
 
 
-def _listed(names: Any) -> list[Any]:
-    """Return one name, or several, as a list."""
+def _as_list(names: Any) -> list[Any]:
+    """Return one or several names as a list."""
     return [names] if isinstance(names, str) or callable(names) else list(names)
 
 
-def _quoted(name: str) -> str:
+def _quote_column(name: str) -> str:
     """Quote a column's name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 

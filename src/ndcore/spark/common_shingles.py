@@ -30,9 +30,9 @@ def find_common(
     work: Work, sides: DataFrame, documents: SparkDocuments, share: float, counts: Counts, texts: ReadTexts, *,
     sketcher: MinHasher, must_agree: MustAgree,
 ) -> LabelledShingles:
-    """Find the shingles of more than this share of a label's documents, and of `COMMON_CLASSES` different ones at least.
+    """Find the shingles of more than a share of the documents with a label, at least `COMMON_CLASSES` of them different.
 
-    As `ndcore.pairs.common_shingles.find_common` does. counts: of all shingles, by label.
+    Finds what `ndcore.pairs.common_shingles.find_common` finds. counts: of all shingles, by label.
     """
     from pyspark.sql import functions as F
 

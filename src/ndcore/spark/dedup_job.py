@@ -100,13 +100,13 @@ def _write(
 
 
 def _refuse_second(work: Work) -> None:
-    """Raise RuntimeError where a later run of the job has begun, which writes the output."""
+    """Raise RuntimeError where a later run of the job has begun, because only the latest writes the output."""
     if not work.is_newest():
         raise RuntimeError(f"another process goes on with this job from the steps in {work.directory}; this one ends")
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an error in one line or two; of one in a task, the message of what was raised there."""
+    """Return the message of an error in one or two lines; of an error in a task, the message of the exception there."""
     if lacks_jar(str(error)):
         return f"{_jar_missing(str(error))}; {JAR}"
     raised = re.findall(r"^\s*(?:pyspark\.\S+: )?((?:[\w.]+\.)?\w*(?:Error|Exception)\w*: .+)$", str(error), re.MULTILINE)
@@ -137,7 +137,7 @@ class JobFiles:
         return path.getFileSystem(self._spark.sparkContext._jsc.hadoopConfiguration()), path
 
     def exists(self, place: str) -> bool:
-        """Tell whether there is something."""
+        """Tell whether a place exists."""
         files, path = self._open(place)
         return bool(files.exists(path))
 
@@ -154,12 +154,11 @@ class JobFiles:
 
     @contextlib.contextmanager
     def job(self, output: str, directory: str | None, job: dict[str, Any]) -> Iterator[Work]:
-        """Give the work of a job, in a folder of a directory or of the output, which is removed afterwards.
+        """Yield the work of a job, in a folder that is removed afterwards: of the directory, or of the output.
 
-        After a failure what was written of the output is removed, so that the job can be run again. In a directory that was
-        given each output has its folder, which stays after a failure if a step is done: the same job goes on from there.
-        After a job that was killed, an output without a summary is removed first. If a later run has begun, all of it is its
-        own.
+        After a failure the unfinished output is removed, so that the job can be run again. In a named directory each output
+        has its folder, which stays after a failure if a step is finished: the same job goes on from there. After a job that
+        was killed, an output without a summary is removed first. If a later run has begun, nothing is removed.
         """
         folder, there = self.choose_folder(output, directory)
         try:
@@ -182,7 +181,7 @@ class JobFiles:
         self._remove(folder, True)
 
     def _end(self, output: str, folder: str, named: bool) -> None:
-        """Remove what was written of the output, and the folder, unless its directory was named and a step is done."""
+        """Remove the unfinished output, and the folder, unless its directory was named and a step is finished."""
         if named and any(len(files.globStatus(path)) for files, path in
                          (self._open(f"{folder}/{inner}run-*/*/_SUCCESS") for inner in ("", f"{STEPS}/"))):
             print(f"ndcore.spark: what is done stays in {folder}; the same command goes on from there", file=sys.stderr)
@@ -196,7 +195,7 @@ class JobFiles:
         return str(files.makeQualified(path))
 
     def _clear(self, output: str) -> None:
-        """Remove what was written of an output, and itself if there is nothing else."""
+        """Remove the files of an output, and its directory if nothing else is in it."""
         for part in PARTS:
             self._remove(f"{output}/{part}", True)
         with contextlib.suppress(Exception):

@@ -36,7 +36,7 @@ class SparkDocuments:
         are compared, and the columns of the phase that sketched them.
     followers : DataFrame
         ``rank`` and ``leader`` of documents that are not compared, and ``how`` they follow: identical, lexical, shingle; or
-        version, where the first document with their label of `one_per` follows the leader, or is it.
+        version, where the first document with their label of `one_per` is the leader or follows it.
     first_new : int
         Documents of `against`; their ranks are lower.
     """
@@ -83,7 +83,7 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
 
 
 def key_sql(names: Sequence[str] | None) -> dict[str, str]:
-    """Return SQL for each of these columns; None: for the path of a Parquet file and the number of a row."""
+    """Return SQL for each column, by name; None: for the path of a Parquet file and the number of a row."""
     return dict(FILE_KEY) if names is None else {name: f"`{name.replace('`', '``')}`" for name in names}
 
 
@@ -99,7 +99,7 @@ def refuse_taken(columns: Collection[str], names: Collection[str]) -> None:
 def refuse_unstable(rows: DataFrame, role: str) -> None:
     """Raise ValueError where a second reading of these columns may give other values.
 
-    What is cached counts: a cached partition that is lost is computed again. Columns that are not read do not count.
+    Cached tables are examined too, since a lost partition is computed again. Columns that are not read are ignored.
     """
     reason = _unstable_step(rows) if is_classic(rows.sparkSession) else _unstable_function(rows)
     if reason is not None:
@@ -109,7 +109,7 @@ def refuse_unstable(rows: DataFrame, role: str) -> None:
 
 
 def _unstable_step(rows: DataFrame) -> str | None:
-    """Return a step of the plan that Spark does not hold for deterministic; None: it has none."""
+    """Return a step of the plan that is not deterministic to Spark; None where there is none."""
     execution = rows._jdf.queryExecution()
     plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())  # without what is cached
     if plan.deterministic():
@@ -123,7 +123,7 @@ def _unstable_step(rows: DataFrame) -> str | None:
 
 
 def _unstable_function(rows: DataFrame) -> str | None:
-    """Do the same on Spark Connect, by names of functions in the plan, and by what all UDFs say of themselves."""
+    """Do the same on Spark Connect, by the names of functions in the plan, and by the declarations of UDFs."""
     plan: Any = rows
     optimized = plan._explain_string(extended=True).partition("== Optimized Logical Plan ==")[2]
     if named := _UNSTABLE.search(optimized):
@@ -164,7 +164,7 @@ def key_struct(key: dict[str, str]) -> Column:
 def with_keys(
     df: DataFrame, text: str, key: dict[str, str], added: dict[str, Column], *, against: bool = False
 ) -> DataFrame:
-    """Return the columns ``key`` (a struct), ``against``, ``text`` and those that are added."""
+    """Select the columns ``key`` (a struct), ``against``, ``text`` and the added ones."""
     from pyspark.sql import functions as F
 
     kind = type_of(df, text, "text")
@@ -178,7 +178,7 @@ def with_keys(
 
 
 def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
-    """Return a binary column of 16 bytes that equal labels share; null and nan raise. TypeError for types of no labels."""
+    """Return a binary column of 16 bytes that equal labels share; null and nan raise. TypeError for other types."""
     from pyspark.sql import functions as F
 
     if isinstance(label, str):
@@ -205,7 +205,7 @@ def digest_of(column: Column) -> Column:
 
 
 def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
-    """Return the column, with an error where it is null or nan."""
+    """Return the column; a value that is null or nan raises."""
     from pyspark.sql import functions as F
 
     missing = column.isNull()
@@ -232,8 +232,8 @@ def number_documents(
         ``key``, ``against``, ``text``, what `order` (SQL) needs, and perhaps labels: ``scope`` of `by`, ``version`` of
         `one_per`.
     phase, made, given
-        What sketches them; the columns that it makes, with ``valid``, ``bytes``, ``deciding`` and perhaps ``agrees``, the
-        digest of `must_agree`; its settings.
+        The phase that sketches the documents; the columns that it makes, with ``valid``, ``bytes``, ``deciding`` and perhaps
+        ``agrees``, the digest of `must_agree`; its settings.
     how : str
         SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
     """
@@ -286,7 +286,7 @@ def rank_documents(
 
 
 def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
-    """Raise ValueError where documents are not those that an earlier run sketched; both have ``seen``, a hash of the row."""
+    """Raise ValueError where documents differ from the ones an earlier run sketched, by ``seen``, a hash of the row."""
     summary = ("count(*)", "sum(cast(seen as decimal(20, 0)))")
     if sides.selectExpr(*summary).collect() == sketched.selectExpr(*summary).collect():
         return
@@ -299,9 +299,9 @@ def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
 
 
 def check_keys(work: Work, sides: DataFrame) -> None:
-    """Raise ValueError where a key, or a part of one, is null, or where two documents of a side have the same.
+    """Raise ValueError where a key, or a part of one, is null, or where a key repeats on one side.
 
-    Reads the columns ``key`` and ``against`` only, before any text is.
+    Reads the columns ``key`` and ``against`` only, before any text.
     """
     work.describe("check of keys")
     parts = [f"key.`{name.replace('`', '``')}`" for name in sides.select("key.*").columns]
@@ -314,7 +314,7 @@ def check_keys(work: Work, sides: DataFrame) -> None:
 
 
 def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
-    """Find the documents that equal an earlier one, but for those without a deciding digest, and the versions."""
+    """Find the versions, and the documents that equal an earlier one, except documents without a deciding digest."""
     from pyspark.sql import functions as F
 
     versions = None

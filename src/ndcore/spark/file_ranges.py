@@ -30,7 +30,7 @@ class FileRange(NamedTuple):
     ----------
     source : Source
     state : FileState
-        Of the file when the job looked at it first.
+        The state of the file when the job first looked at it.
     size : int
         Bytes of the part; 0 where the place of a URL does not tell it.
     lines : LineRange or None
@@ -62,7 +62,7 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
     list of FileRange
         In the order of the files and of their lines.
     str
-        The name of the step, with a digest of what the files are now and how they are cut.
+        The name of the step, with a digest of the files' present states and of the cuts.
     """
     files, longest = whole_files(sources), read_size(work.spark, LONGEST)
     told = "\0".join(f"{file.source.path}\0{file.state.size}\0{file.state.other}" for file in files)
@@ -78,7 +78,7 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
 
 
 def list_pieces(spark: SparkSession, sources: list[Source]) -> list[FileRange]:
-    """List the files and ranges of files that tasks will read, about: lines are not counted, so a range has no end."""
+    """List about the ranges of files that tasks will read: lines are not counted, so a range has no end."""
     longest = read_size(spark, LONGEST)
     return [piece for file in whole_files(sources) for piece in (
         [file._replace(size=stop - start, lines=LineRange(start, 1, sys.maxsize)) for _, start, stop in _cut(file, longest)]

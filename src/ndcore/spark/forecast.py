@@ -76,9 +76,9 @@ NOTHING = Range(0, 0)
 
 @dataclass
 class SampledPiece:
-    """What was seen of a piece of the input, or what the sample says of all: columns of MEASURES.
+    """Measures of a piece of the input, or of all of it by the sample: columns of MEASURES.
 
-    seen: stored bytes. kept: bytes of its documents as Parquet. written: bytes of them in ``kept/``.
+    seen: stored bytes that were read. kept: bytes of its documents as Parquet. written: bytes of them in ``kept/``.
     """
 
     seen: int = 0
@@ -94,7 +94,7 @@ class SampledPiece:
 
 @dataclass
 class InputEstimate:
-    """Estimates for one input: its size, and what all of it would take.
+    """Estimates for one input: its size, and the cost of all of it.
 
     sampled: bytes that were read. kept, written: as in `SampledPiece`. reading, sketching: seconds of one core. longest: the
     largest file that is one task, and is larger than Spark cuts Parquet: (path, bytes). rows: of Parquet; None: other files.
@@ -117,7 +117,7 @@ class InputEstimate:
 
 
 class JobCosts(NamedTuple):
-    """What a job takes: seconds of cores, and bytes that are shuffled, kept until the end, and in the largest shuffle."""
+    """The costs of a job: seconds of cores, and bytes shuffled, kept until the end, and in the largest shuffle."""
 
     core: Range
     shuffled: Range
@@ -126,7 +126,7 @@ class JobCosts(NamedTuple):
 
 
 def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
-    """Estimate from a sample what the job of these options would take; return the lines that tell it.
+    """Estimate the costs of a job from a sample; return the lines to print.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _choose(pieces: list[FileRange]) -> list[FileRange]:
 
 
 def _add_stratum(side: InputEstimate, pieces: list[FileRange], read: list[SampledPiece]) -> None:
-    """Scale up what was read of a stratum, by bytes; by files where their place does not tell their bytes."""
+    """Scale up the sample of a stratum, by bytes, or by files where the sizes are unknown."""
     stored = sum(piece.size for piece in pieces)
     side.stored += stored
     side.sampled += sum(measure.seen for measure in read)
@@ -254,7 +254,7 @@ def measure_files(
 ) -> Iterator[Any]:
     """Read the pieces of the tasks at the positions in the column ``at``, each from its beginning; yield rows of MEASURES.
 
-    A piece gets its share of `seconds`, and at least a batch is read of it. Pieces that no time is left for are left out,
+    A piece gets its share of `seconds`, and at least one batch of it is read. Pieces for which no time is left are skipped,
     unless they are marked as the first of their stratum.
 
     Raises
@@ -285,7 +285,7 @@ def measure_rows(batches: Batches, *, seconds: float, sketcher: MinHasher) -> It
 
 
 def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> SampledPiece:
-    """Read batches with the column ``text`` for so long, sketch them, and count what is in them; shingles are estimated."""
+    """Read batches with the column ``text`` for some seconds, sketch and count them; shingles are estimated."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -323,7 +323,7 @@ def _as_row(number: int, measure: SampledPiece) -> Any:
 
 
 def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFilter) -> JobCosts:
-    """Put the estimates in the model: from no near-duplicates to nothing but near-duplicates, whose shingle sets move."""
+    """Apply the model to the estimates: from no near-duplicates to near-duplicates alone, whose shingle sets move."""
     groups = design.groups if isinstance(design, FilterDesign) else GROUPS
     text = sum(sum(side.text) for side in sides) / 2
     documents = _total(side.documents for side in sides)
@@ -354,7 +354,7 @@ def _tell(
     spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
     costs: JobCosts, cores: int
 ) -> Iterator[str]:
-    """Tell people what the job would take."""
+    """Return the lines that tell people the costs of the job."""
     stored, sampled = sum(side.stored for side in sides), sum(side.sampled for side in sides)
     documents, text = _total(side.documents for side in sides), _total(side.text for side in sides)
     whole = all(side.complete for side in sides)
@@ -390,7 +390,7 @@ def _list_notes(
     spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
     costs: JobCosts, partitions: int, documents: Range
 ) -> Iterator[str]:
-    """Yield what to change, and what the figures do not have."""
+    """Yield advice on settings, and what the figures leave out."""
     for side in sides:
         if side.longest is not None:
             path, size = side.longest

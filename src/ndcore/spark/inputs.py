@@ -39,7 +39,7 @@ class Input:
         The columns of labels.
     priority : Column or None
     lines : bool
-        They are lines of JSONL: the column ``line`` has each as it stands.
+        The documents are lines of JSONL: the column ``line`` has each line unchanged.
     by_tags : DataFrame or None
         The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
     strings : tuple of str
@@ -76,7 +76,7 @@ def open_input(
     order : (str, str)
         A field, and asc or desc; or a rule without a field.
     parquet : bool or None
-        Whether they are Parquet. None: what the first ones are, or are called.
+        Whether they are Parquet. None: decided by the first bytes of the first ones, or by their names.
     titles : bool
         Refuse pages of HTML that have a title.
 
@@ -93,7 +93,7 @@ def open_input(
     sources = find_sources(paths)
     kept = _read(work, sources, step, **name_fields(text, ident, html, by, one_per, field, titles))
     keys = {key: _column(key) for key in _KEYS}
-    priority, strings = (None, ()) if field is None else _ordered(work, kept, keys, order)
+    priority, strings = (None, ()) if field is None else _choose_order(work, kept, keys, order)
     lines = all(source.kind == "jsonl" for source in sources)
     by_tags = kept.where("by_tags").select("file", "record", "id")
     key = "id" if ident else ["file", "record"]
@@ -104,7 +104,7 @@ def open_input(
 def name_fields(
     text: str, ident: str | None, html: str | None, by: str | None, one_per: str | None, order: str | None, titles: bool
 ) -> dict[str, Any]:
-    """Return the settings of `read_documents` that say which fields are read, and how."""
+    """Return the settings of `read_documents` for the fields to read."""
     others = tuple(dict.fromkeys(name for name in (by, one_per, order) if name is not None))
     fields = Fields((text,), ident or "id", ident is not None, others, frozenset(others) - {by, one_per})
     return {"fields": fields, "html": html, "label": by, "version": one_per, "order": order, "titles": titles}
@@ -120,7 +120,7 @@ def read_parquet(spark: SparkSession, paths: list[str], **fields: str | None) ->
 
 
 def is_parquet(paths: list[str], said: bool | None) -> bool:
-    """Tell whether these are Parquet, by their first bytes, of a URL by its name, unless it is said."""
+    """Tell whether files are Parquet, unless an option says it: by their first bytes, of URLs by their names."""
     if said is not None:
         return said
     local = [path for path in paths if not is_url(path)]
@@ -154,7 +154,7 @@ def _sources(paths: list[str]) -> list[Source]:
 
 
 def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFrame:
-    """Read the documents of files in tasks, and keep them; the step is named by what the files are now."""
+    """Read the documents of files in tasks, and keep them; the name of the step has a digest of the files' states."""
     ranges, name = cut_files(work, sources, step)
     tasks = share_among_tasks(work.spark, ranges, work.cores)
     at = work.spark.range(0, len(tasks), 1, len(tasks)).toDF("at")
@@ -170,14 +170,16 @@ def _keys(name: str) -> dict[str, Column]:
 
 
 def _column(name: str) -> Column:
-    """Return a column by its name, whatever is in it."""
+    """Return a column by its name, with any characters in it."""
     from pyspark.sql import functions as F
 
     return F.col(f"`{name.replace('`', '``')}`")
 
 
-def _ordered(work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
-    """Choose what documents are compared by, as `Ranking` does: numbers, dates, or strings.
+def _choose_order(
+    work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]
+) -> tuple[Column, tuple[str, ...]]:
+    """Choose what orders the documents, as `Ranking` does: numbers, dates, or strings.
 
     Returns
     -------
@@ -220,7 +222,7 @@ def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Col
     field = order[0]
     kind = type_of(rows, field, f"--keep {field}")
     if kind.typeName() == "string":
-        return _ordered(work, rows, _keys(field), order)
+        return _choose_order(work, rows, _keys(field), order)
     work.describe("values of --keep")
     column = _column(field)
     if kind.typeName() in ("float", "double"):

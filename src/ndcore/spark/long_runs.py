@@ -21,7 +21,7 @@ FEW = 16  # tables of pairs that are read one by one
 
 
 class LongRuns:
-    """The documents of long runs, and the pairs of them that were accepted so far.
+    """The documents of long runs, and their pairs that were accepted so far.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class LongRuns:
 
     @property
     def pairs(self) -> DataFrame:
-        """The pairs; some may be there twice."""
+        """The pairs; some may be listed twice."""
         return self.compared.where("a < b")
 
     def pairs_with_kept(self, labels: DataFrame) -> DataFrame:
-        """Return the pairs of representatives and later documents, or earlier ones, by the labels; others may be missing."""
+        """Return the pairs of representatives, by the labels, with later or earlier documents; others may be missing."""
         joined, columns = labels.selectExpr("rank as a"), self.pairs.columns
         pairs = self.pairs.join(joined, "a", "left_anti").select(*columns)
         if not self.either:
@@ -69,11 +69,11 @@ class LongRuns:
         return pairs.union(self.pairs.join(joined.selectExpr("a as b"), "b", "left_anti").select(*columns))
 
     def settle(self, pairs: DataFrame, choose: Callable[[DataFrame], DataFrame]) -> DataFrame:
-        """Compare until every document that represents itself by the labels was compared; return the labels.
+        """Compare blocks until every document that represents itself has been in one; return the labels.
 
         pairs: of other runs. choose: chooses representatives by pairs.
         """
-        waiting = self.holders.select("rank", "size").join(self._joined(pairs), "rank", "left_anti")
+        waiting = self.holders.select("rank", "size").join(self._list_joining(pairs), "rank", "left_anti")
         self._compare(waiting, self.holders, settling=True)
         while True:
             labels = choose(pairs.union(self.pairs))
@@ -102,9 +102,9 @@ class LongRuns:
         self._compare(outside, placed, settling=False)
 
     def _compare(self, waiting: DataFrame, holders: DataFrame, *, settling: bool) -> bool:
-        """Compare the documents that wait (``rank`` and ``size``), block by block; tell whether there was one.
+        """Compare the waiting documents (``rank`` and ``size``) block by block; tell whether there was a block.
 
-        settling: those that an earlier one represents are left out. Else each is compared with all others.
+        settling: leave out documents that an earlier one represents. Else each is compared with all others.
         """
         most, last, either = FIRST, -1, self.either or not settling
         while (block := self._next(waiting, holders, most)).num_rows:
@@ -117,18 +117,18 @@ class LongRuns:
             self._tables.append(accepted)
             waiting = waiting.where(f"rank > {last}")
             if settling:
-                waiting = waiting.join(self._joined(accepted), "rank", "left_anti")
+                waiting = waiting.join(self._list_joining(accepted), "rank", "left_anti")
                 waiting = self.work.keep(waiting, "long runs: documents that wait")
             most = min(GROWTH * most, MOST)
         return last >= 0
 
-    def _joined(self, pairs: DataFrame) -> DataFrame:
+    def _list_joining(self, pairs: DataFrame) -> DataFrame:
         """List the ``rank`` of each document that may join an earlier one by these pairs."""
         assert self.judgement.threshold is not None
         return joins(pairs, self.judgement.threshold).selectExpr("b as rank")
 
     def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
-        """Read the next block: the first of the documents that wait, `most` at most, and BLOCK_BYTES."""
+        """Read the next block: the first waiting documents, at most `most` of them and BLOCK_BYTES."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 

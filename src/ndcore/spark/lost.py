@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def count_lost(
     work: Work, sides: DataFrame, documents: SparkDocuments, labels: DataFrame, sets: DataFrame, judgement: Judgement
 ) -> DataFrame:
-    """Count the shingles, ``lost``, that no kept document has: of leaders that join another, and of versions, by ``rank``.
+    """Count the shingles, ``lost``, that no kept document has, for leaders that join another and for versions, by ``rank``.
 
     labels: of leaders. sets: of all documents of pairs. Only shingles that the representative lacks are looked for, and a
     filter of them goes to all tasks. Documents that lose nothing are left out.

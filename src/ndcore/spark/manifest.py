@@ -2,7 +2,40 @@
 
 ``versions/000000000007.json`` is version 7. It is written beside, and gets its name by a link, which fails where the name is
 taken: of two processes that make version 7 one succeeds, and nobody ever reads half of a manifest. No manifest and no table
-changes afterwards. See DESIGN.md §6, "A collection that grows, on Spark".
+changes afterwards. The directory, in which the 16 are hexadecimal digits of a random number, has:
+
+======================== =========================================================================================
+name                     content
+======================== =========================================================================================
+versions/%012d.json      the manifest of a version, from 0 on
+tables/<16>-documents    Parquet of one `add`: rank bigint, key struct, file string, row bigint, valid boolean,
+                         bytes and deciding binary(16), scope binary(16) or not there, features
+                         binary(8 · groups), size bigint, bitmap binary, added bigint, and the decision:
+                         version_of bigint, leader bigint, how string, label bigint, resemblance double
+tables/<16>-texts        the copied texts of one `add`: key, against (false), text, scope or not; row groups of
+                         256 KB
+tables/<16>-changed      rank, removed boolean and the decision: rows that replace the ones of the documents; one
+                         table for all of them
+tables/<16>-changes      the verdicts that a change changed: columns of the key, added, representative, class,
+                         resemblance, before
+steps/<16>               steps of a job that runs
+======================== =========================================================================================
+
+``bytes`` and ``deciding`` are digests (DESIGN.md §3). ``features`` are the 64-bit features of the groups, in their order,
+and ``bitmap`` the words of the bitmap of the set (``bitmaps.h``) under ``bitmap_key``, both little-endian. ``file`` is a URI
+as Spark gives it, or ``tables/NAME/FILE`` in the collection itself, and nothing else. ``leader`` is the rank of the leader,
+its own for a leader; leaders alone have ``label``, the rank of the representative, and ``resemblance``. ``how`` is
+identical, lexical or version, and null for leaders.
+
+A manifest is a JSON object: ``ndcore.spark.collection``, the number of the format, 1; ``version``, that in its name;
+``digest``, BLAKE2b-128 of the other fields but these three, as ``json.dumps(…, sort_keys=True, separators=(",", ":"))``;
+``settings`` of `create`, with ``bitmap_key`` in hexadecimal and ``sketches``, a recipe; ``key``, the type of keys, as Spark
+spells it; ``following``, the next rank; ``segments`` (``table``, ``first`` rank, ``documents``, ``commit``: the version
+that added it), whose ranks ascend; ``changed``, a table or null; ``commits`` (``kind``, ``batch``, ``documents``,
+``changes``), of which the n-th made version n; ``previous``, BLAKE2b-128 of the file before. Names of tables are 16
+hexadecimal digits, a hyphen and letters, so no manifest names a file outside. A truncated file, a digest that differs, a
+version that is not the one in its name or does not follow the version before, a link, and a table that is missing are
+refused as damage.
 """
 
 from __future__ import annotations
@@ -63,7 +96,7 @@ class Commit:
         "add", "remove" or "expire".
     batch : str, int or None
     documents : int
-        That were added, or removed.
+        How many were added, or removed.
     changes : str or None
         The table of the verdicts that changed.
     """
@@ -90,7 +123,7 @@ class CollectionManifest:
     changed : str or None
         The table of the rows that replace rows of segments.
     commits : tuple of Commit
-        What made the versions from 1 on.
+        The changes that made the versions from 1 on.
     previous : str
         The digest of the manifest before.
     """
@@ -105,7 +138,7 @@ class CollectionManifest:
 
     @property
     def version(self) -> int:
-        """How many commits made it."""
+        """The number of commits that led to it."""
         return len(self.commits)
 
     def commit_of(self, batch: BatchId | None) -> int | None:
@@ -114,15 +147,15 @@ class CollectionManifest:
         return found[0] if found else None
 
     def names(self, prefix: str) -> bool:
-        """Tell whether a table whose name begins so is a part of it."""
+        """Tell whether a table whose name begins with this prefix belongs to it."""
         return any(table is not None and table.startswith(prefix) for table in self._tables())
 
     def _tables(self) -> list[str | None]:
-        """List the names of its tables; None: there is none."""
+        """List the names of its tables; None where a place for one is empty."""
         return [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
 
     def encoded(self) -> bytes:
-        """Return the file of this version."""
+        """Encode this version as the bytes of its file."""
         fields = asdict(self)
         return json.dumps({KIND: FORMAT, "version": self.version, "digest": _digest(fields), **fields}, indent=1).encode()
 

@@ -261,9 +261,8 @@ def compare_leaders(
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
-    Last come the rows of `NearDuplicateFrames.common`; None where no runs are long. read: forms the sets of documents, as
-    `read_sets` does. prune: drops candidate pairs that are not near. more: pairs that
-    were accepted before.
+    The last item has the rows of `NearDuplicateFrames.common`; None where no runs are long. read: forms the sets of
+    documents, as `read_sets` does. prune: drops candidate pairs that are not near. more: pairs that were accepted before.
     """
     from pyspark.sql import functions as F
 

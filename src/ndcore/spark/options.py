@@ -87,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> JobOptions | None:
-    """Parse the arguments of ``ndcore.spark``; None where only the path to submit was asked for, which is printed.
+    """Parse the arguments of ``ndcore.spark``; None where they only ask for the path to submit, which is printed.
 
     SystemExit(2) for errors, and SystemExit(0) after --help and --version.
     """

@@ -32,10 +32,10 @@ def with_places(rows: DataFrame) -> DataFrame | None:
 
 
 def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFrame) -> DataFrame | None:
-    """Return the rows without those whose columns `names` are in `keys`, which has these columns; no row is moved.
+    """Drop the rows whose columns `names` are in `keys`, which has these columns; no row is moved.
 
-    A mask of 512 bytes for 4096 rows of a file, of which one is left out, goes to all tasks. placed: with the
-    place of each row; these columns, and `names`, are dropped. None where two rows have one place, as with explode().
+    For 4096 rows of a file, if one of them is dropped, a mask of 512 bytes goes to all tasks. placed: with the place of
+    each row; these columns, and `names`, are dropped. None where two rows have one place, as with explode().
     """
     from pyspark.sql import functions as F
 
@@ -57,10 +57,10 @@ def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFra
 
 
 def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFrame) -> DataFrame | None:
-    """Return the rows with the column VALUE of `values`, which has it beside the columns `names`; no row is moved.
+    """Add the column VALUE of `values` to the rows, matched by the columns `names`; no row is moved.
 
-    The values of 64 rows of a file, as a row, go to all tasks. All else is as in `leave_out`; VALUE is null where there
-    is none.
+    The values of 64 rows of a file go to all tasks as one row. All else is as in `leave_out`; VALUE is null for rows
+    without a value.
     """
     from pyspark.sql import functions as F
 
@@ -77,7 +77,7 @@ def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFram
 
 
 def _join_chunks(placed: DataFrame, chunks: DataFrame, column: str, rows: int) -> DataFrame:
-    """Add a column of `chunks` to the rows: of the chunk, of this many rows of the file, that has the row; else null."""
+    """Add a column of `chunks`, runs of rows of a file, to the rows: the value of the chunk that has the row; else null."""
     from pyspark.sql import functions as F
 
     place = ["_ndcore_file", "_ndcore_chunk"]

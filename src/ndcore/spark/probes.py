@@ -24,7 +24,7 @@ SLICES = "slice bigint, cells binary, documents bigint, digests bigint"
 
 
 class ReadTexts:
-    """The texts as they were when they were counted; `check` refuses others."""
+    """The texts that were counted; `check` refuses others."""
 
     def __init__(self) -> None:
         self.said: list[tuple[int, int]] = []
@@ -34,9 +34,9 @@ class ReadTexts:
         self.said.append(_summary(read))
 
     def check(self, sketched: DataFrame) -> None:
-        """Raise ValueError where the documents (``bytes``, their digests) are not those that were counted.
+        """Raise ValueError where the documents (``bytes``, their digests) differ from the counted ones.
 
-        Where nothing was counted this reads nothing.
+        Reads nothing where nothing was counted.
         """
         if not self.said:
             return
@@ -51,7 +51,7 @@ def find_probes(
     work: Work, sides: DataFrame, filter: PrefixFilter, shingling: Shingling, texts: ReadTexts, counts: Counts,
     left_out: LabelledShingles | None = None,
 ) -> Probes:
-    """Make the probes by the counts of all shingles; for containment mark those by which any text is looked up."""
+    """Make the probes from the counts of all shingles; for containment, mark all shingles by which a text is looked up."""
     probes = Probes(filter, counts)
     if filter.drop != "contained":
         return probes
@@ -61,12 +61,12 @@ def find_probes(
 
 
 def count_shingles(work: Work, sides: DataFrame, shingling: Shingling, texts: ReadTexts) -> Counts:
-    """Count the shingles of all texts, of each label of `by` apart."""
+    """Count the shingles of all texts, separately for each label of `by`."""
     return _fill(work, sides, texts, "counts of shingles", partial(Counts, CELLS), shingling=shingling)
 
 
 def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Callable[[bytes], Table], **given: Any) -> Table:
-    """Fill a table, which is empty under any key; as many tasks as there are cores fill one each."""
+    """Fill an empty table; each core fills one of its own in a task, and these are added up."""
     from pyspark.sql import functions as F
 
     key = secrets.token_bytes(Bitmaps.KEY_BYTES)

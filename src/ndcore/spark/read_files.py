@@ -38,7 +38,7 @@ def read_documents(
     """Read the documents of the tasks at the positions in the column ``at``, as rows of DOCUMENTS.
 
     ``record`` counts from 1, and is 0 for a file that is one document. ``label`` and ``version`` are
-    fields of labels, as JSON; KEYS are of the field that orders; ``line`` is a line of JSONL as it stands; ``by_tags`` is
+    fields of labels, as JSON; KEYS are of the field that orders; ``line`` is an unchanged line of JSONL; ``by_tags`` is
     true of a page that no parser read (see `make_html_reader`).
 
     Raises
@@ -123,7 +123,7 @@ def _lines(
 
 
 def _ordering(source: Source, record: Record, value: Any, order: str | None) -> SortKeys:
-    """Return what orders a record. DocumentError where it cannot be ordered."""
+    """Return the sort keys of a record. DocumentError where it cannot be ordered."""
     try:
         return sort_keys(value)
     except RecordError as error:

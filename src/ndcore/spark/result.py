@@ -56,13 +56,13 @@ class Verdicts:
         Parameters
         ----------
         df : DataFrame
-            With the columns of the key; of Parquet files without a key, what the verdicts are of.
+            With the columns of the key; without a key, the DataFrame of Parquet files that the verdicts belong to.
 
         Returns
         -------
         DataFrame
-            Its rows without the rows of dropped documents. Of Parquet files only keys and places are moved, at the call, and
-            the rows stay where they are; of others by an anti-join, which may move whole rows.
+            Its rows without the rows of dropped documents. For Parquet files only keys and places are moved, at the call,
+            and the rows stay where they are; other tables take an anti-join, which may move whole rows.
 
         Raises
         ------
@@ -161,10 +161,10 @@ class NearDuplicateFrames(Verdicts):
 
 
 def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> DataFrame:
-    """Return a row for each new document: what its verdict is made of.
+    """Return a row for each new document, with the columns that its verdict is made of.
 
-    ``key``, ``rank``, ``leader`` and ``how`` it equals it, ``label`` and ``representative``, its key, ``measured`` (the
-    resemblance of the leader to it), ``cluster_size``, and the column `sound` of the representative.
+    They are ``key``, ``rank``, ``leader`` and ``how`` the document equals it, ``label`` and ``representative`` (its key),
+    ``measured`` (the resemblance of the leader to it), ``cluster_size``, and the column `sound` of the representative.
     """
     from pyspark.sql import functions as F
 

@@ -35,7 +35,7 @@ AT_ONCE = 4096  # rows of a file that a task reads texts of, about
 
 
 def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
-    """Select rows that may share a value with the wanted ones, by a filter that goes to all tasks; some others pass.
+    """Select rows that may share a value with wanted rows, by a filter that goes to all tasks; some others pass.
 
     value: SQL of a column of both, as `filter_of` takes it. count: of the wanted values, at most; None: one a row.
     """
@@ -46,7 +46,7 @@ def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, 
 
 @dataclass(frozen=True)
 class Settling:
-    """What decides on documents.
+    """The decisions on documents of a collection.
 
     Attributes
     ----------
@@ -78,14 +78,14 @@ class Settling:
         new : DataFrame
             New ones, whose ranks are higher; with ``version_of``, where some may be versions of older ones.
         count : int
-            How many there are.
+            Their number.
         gone : DataFrame, optional
             The ``rank`` of older documents that go away.
 
         Returns
         -------
         DataFrame
-            The new documents with DECIDED, and older ones that may have another decision now.
+            The new documents with DECIDED, and older ones whose decision may have changed.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
         compared, versions, ended = new, None, None
@@ -121,10 +121,10 @@ class Settling:
         return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
 
     def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
-        """Find the leaders of documents that equal one that is entering, or a leader that has ended.
+        """Find the leaders of entering documents, and of documents whose leader has ended.
 
         Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before, of documents that join another one, and of
-        older ones that lead themselves now; ``was`` is null of those that are entering.
+        older ones that now lead themselves; ``was`` is null for entering documents.
         """
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
         named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
@@ -142,10 +142,10 @@ class Settling:
         return self.work.keep(classes.where(told), "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
-        """Choose representatives for leaders that are open, given all other ones.
+        """Choose representatives for the open leaders, given all other ones.
 
-        Returns ``rank``, ``label`` and ``resemblance`` of those that join another one, and if older ones may, `growing`, of
-        all open documents, and of later ones that join another document now.
+        Returns ``rank``, ``label`` and ``resemblance`` of leaders that join another one; if older ones may join (`growing`),
+        of all open documents, and of later ones that join another document now.
         """
         design = self.judgement.design
         assert isinstance(design, FilterDesign)
@@ -179,7 +179,7 @@ class Settling:
         return decided.union(moved)
 
     def _compare(self, near: DataFrame, first: int, *, growing: bool) -> DataFrame:
-        """Choose representatives among documents; those with a label have it, as long as that represents itself."""
+        """Choose representatives among documents; one with a label keeps it as long as the label represents itself."""
         judgement = replace(self.judgement, first_new=first)
         documents = SparkDocuments(near.selectExpr("*", "false as against"), self.work.table([], rank="int64"), first)
         more = near.where("label != rank").selectExpr("label as a", "rank as b", "resemblance", "resemblance as of_a",
@@ -192,10 +192,11 @@ class Settling:
         self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
         anew: bool,
     ) -> DataFrame:
-        """Put decisions to documents: to new ones and, `anew`, to older ones that one of the steps gave something."""
+        """Join decisions with documents: the new ones and, `anew`, the older ones that a step decided on."""
         if anew:
             assert versions is not None
-            versions = self.work.keep(versions.union(self._followed(left, classes)), "versions and their first documents")
+            moved = self._find_moved(left, classes)
+            versions = self.work.keep(versions.union(moved), "versions and their first documents")
         of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
         of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
         none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
@@ -224,8 +225,8 @@ class Settling:
             "if(leader = rank, coalesce(its_label.resemblance, resemblance_before, 1D), null) as resemblance")
 
     @staticmethod
-    def _followed(left: DataFrame, classes: DataFrame) -> DataFrame:
-        """Find the versions of documents that have another leader now."""
+    def _find_moved(left: DataFrame, classes: DataFrame) -> DataFrame:
+        """Find the versions of documents whose leader has changed."""
         moved = classes.where("was is not null and was != leader").selectExpr("rank as version_of")
         return left.where("version_of is not null").join(moved, "version_of", "left_semi").select("rank", "version_of")
 

@@ -27,11 +27,11 @@ IN_BLOCK = 4096  # documents that one is measured with in a block
 def read_sets(
     work: Work, texts: DataFrame, wanted: DataFrame, judgement: Judgement, among: UInts | None = None
 ) -> DataFrame:
-    """Read the texts of the wanted documents again (``rank``, ``key``, ``against``, ``bytes``), and form their shingle sets.
+    """Read the texts of the wanted documents (``rank``, ``key``, ``against``, ``bytes``) again, and form their shingle sets.
 
     Returns all other columns of the documents, with ``part`` of ``parts``, and ``members``. A filter of the documents goes
-    to all tasks, so texts are not shuffled. A text whose digest is not the first one's, or that is missing now, is an error
-    with its key. among: words of a filter; only fingerprints that it may have are members.
+    to all tasks, so texts are not shuffled. A text whose digest has changed, or that is missing now, is an error with
+    its key. among: words of a filter; only fingerprints that pass it are members.
     """
     from pyspark.sql import functions as F
 
@@ -55,7 +55,7 @@ def read_sets(
 def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = None) -> UInts:
     """Make the words of a filter of values: SQL of a column as `fill_filter` takes it.
 
-    count: how many values there are; None: as many as rows.
+    count: the number of values; None: the number of rows.
     """
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
@@ -89,7 +89,7 @@ def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
 
 def blocks_by_first(pairs: DataFrame) -> DataFrame:
-    """Give pairs a ``block`` by their ``a``; of one with many pairs, several."""
+    """Give pairs a ``block`` by their ``a``; a document with many pairs has several blocks."""
     sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
     block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
     return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def import_spark() -> None:
-    """Import what Spark's tasks with Arrow need; ImportError names the package to install."""
+    """Import the packages that Spark's tasks with Arrow need; ImportError names the one to install."""
     for name in ("pyspark", "pandas", "pyarrow"):
         imported(name, "ndcore.spark")
 

@@ -40,7 +40,7 @@ def lacks_jar(said: str) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error of Spark says, of Java's text the line that tells a missing jar, or else the first one."""
+    """Return the line of an error of Spark that tells a missing jar, else its first line."""
     lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines() if line.strip()]
     return next(filter(lacks_jar, lines), lines[0] if lines else type(error).__name__)
 
@@ -92,7 +92,7 @@ class Work:
         self.cores = check_executors(spark)
 
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
-        """Write to the directory what the job is, and list the earlier runs of it; ValueError where it has another job."""
+        """Write the job to the directory, and list its earlier runs; ValueError where the directory has another job."""
         from pyspark.sql import functions as F
 
         place = directory.rstrip("/")
@@ -123,7 +123,7 @@ class Work:
         return self._run == max(runs, key=lambda run: (int(run.split("-")[1]), run))
 
     def _read_runs(self, place: str) -> dict[str, dict[str, Any]]:
-        """Read what the job of each run is."""
+        """Read the job of each run."""
         if self._list_files(place) is None:
             return {}
         rows = self.spark.read.schema(RECORD).option("recursiveFileLookup", "true").parquet(place).collect()
@@ -132,7 +132,7 @@ class Work:
     def _list_files(self, place: str) -> list[str] | None:
         """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job.
 
-        The place is named twice: of one that is missing, named once, Spark logs a warning with a trace of Java.
+        The place is named twice, because Spark logs a warning with a trace of Java for a single missing place.
         """
         try:
             return self.spark.read.schema("line string").option("recursiveFileLookup", "true").text([place] * 2).inputFiles()
@@ -142,14 +142,14 @@ class Work:
             raise
 
     def describe(self, step: str) -> None:
-        """Name the jobs that follow, as Spark's user interface shows them; where settings are fixed, they have no names."""
+        """Name the following jobs in Spark's user interface; where settings are fixed, they have no names."""
         from pyspark.errors import PySparkException
 
         with contextlib.suppress(PySparkException):
             self.spark.conf.set(DESCRIPTION, f"ndcore: {step}")
 
     def finish(self) -> None:
-        """Name no more jobs, and take no more steps: what follows is the user's."""
+        """Stop naming jobs and taking steps: later jobs are the user's."""
         from pyspark.errors import PySparkException
 
         self._earlier = []
@@ -157,7 +157,7 @@ class Work:
             self.spark.conf.unset(DESCRIPTION)
 
     def keep(self, rows: DataFrame, step: str) -> DataFrame:
-        """Do a step, or take it from an earlier run that finished it, and return its rows as they were kept."""
+        """Do a step, or take it from an earlier run that finished it; return its rows, read from where they are kept."""
         self.describe(step)
         self._steps += 1
         name = f"{self._steps:03}-{step.replace(':', '').replace(' ', '-')}"
@@ -172,7 +172,7 @@ class Work:
         return self.spark.read.schema(rows.schema).parquet(place)
 
     def _place(self, run: str, name: str) -> str:
-        """Return where a run has this step, done after the last one: the name tells which run did that, if another did."""
+        """Return the place of this step in a run; its name tells which run did the step before, if another one did."""
         after = f"-after-{self._last}" if self._last not in ("", run) else ""
         return "/".join(filter(None, (self.directory, run, name + after)))
 
@@ -197,7 +197,7 @@ def _make_unusable(directory: str, error: BaseException) -> ValueError:
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as JSON gives them back; a value of a mapping within has the names of both."""
+    """Return the values after a round trip through JSON; a value of a nested mapping is named by both keys."""
     flat = dict[str, Any]()
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -208,7 +208,7 @@ def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell_differences(job: dict[str, Any], then: dict[str, Any]) -> str:
-    """Tell in what two jobs differ."""
+    """Name the differences between two jobs."""
     names = [name for name in dict.fromkeys([*job, *then]) if job.get(name) != then.get(name)]
     return "; ".join(f"{name} is {json.dumps(job.get(name)):.200}, and was {json.dumps(then.get(name)):.200}"
                      for name in names)

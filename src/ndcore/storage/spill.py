@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import threading
 import weakref
 from array import array
 from typing import IO, Any, Literal
@@ -155,6 +156,7 @@ class SpooledColumn:
         self._limit = limit
         self._spooled = SpooledArray(np.dtype(typecode), 0)
         self._read: AnyArray | None = None
+        self._reading = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._spooled) + len(self._tail)
@@ -179,13 +181,14 @@ class SpooledColumn:
             self._tail = array(self._tail.typecode)
 
     def values(self) -> AnyArray:
-        """Return all numbers, to be read before the next one is appended."""
+        """Return all numbers, to be read before the next one is appended. Several threads may call it."""
         if not len(self._spooled):
             return np.frombuffer(self._tail, self._spooled.dtype)
-        if self._read is None:
-            self._spill(0)
-            self._read = np.asarray(self._spooled.array())
-        return self._read
+        with self._reading:
+            if self._read is None:
+                self._spill(0)
+                self._read = np.asarray(self._spooled.array())
+            return self._read
 
 
 class SpooledSets:

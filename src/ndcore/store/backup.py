@@ -32,9 +32,9 @@ def backed_up(directory: Directory, path: Path) -> None:
 
 
 def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
-    """Copy a store into an empty directory. False: files went away meanwhile, because others took their place.
+    """Copy a store into an empty directory. False: files were replaced by others meanwhile.
 
-    Derived files come first: what they cover is then in the log. They may be left out, since they are made of the log.
+    Derived files are copied first, so that the log has all that they cover. They may be left out: the log rebuilds them.
     """
     with directory.lock:
         directory.refresh()
@@ -74,7 +74,7 @@ def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
 
 
 def _copy_derived(source: Path, made: Path) -> None:
-    """Copy the last checkpoint, and the files that it and the indexes name. FileNotFoundError: one is gone."""
+    """Copy the last checkpoint, and the files that it and the indexes name. FileNotFoundError: one was deleted."""
     if not (source / CHECKPOINT).exists():
         return
     made.mkdir()

@@ -27,7 +27,7 @@ NEW, COMPARED, ALONE = range(3)  # a page is like no other; may be like one; the
 
 
 class PageRun:
-    """Documents that were decided on, and that the state does not know yet."""
+    """Documents of a batch that are decided and not yet in the state."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []  # positions in the batch
@@ -41,7 +41,7 @@ class PageRun:
 
 
 class BatchPlan(Plan):
-    """A plan for each page of a batch, after the pages before it. Nothing leaves.
+    """The plan of each page of a batch, with the earlier pages of the batch taken into account. No document leaves.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class BatchPlan(Plan):
     key_known : bool (n,)
         Whether the state may have the key.
     promoted : dict
-        Kept documents that the searches do not know, by number, and their features.
+        Features of kept documents that the indexes do not have, by number.
     """
 
     def __init__(self, state: State, pages: Pages) -> None:
@@ -65,7 +65,7 @@ class BatchPlan(Plan):
         self._search()
 
     def _search(self) -> None:
-        """Ask the indexes about all pages."""
+        """Search the indexes for all pages at once."""
         state, pages = self.state, self.pages
         self._leads = state.leads(pages.row_hashes, pages.scopes, pages.valid, pages.__getitem__)
         self.key_known, self._class_known = (
@@ -123,7 +123,7 @@ class BatchPlan(Plan):
             self._earlier.setdefault(second, []).append(first)
 
     def _prepare(self, compared: list[int]) -> None:
-        """Make the shingle sets that the measures of some pages need."""
+        """Make the shingle sets that some pages will be compared by."""
         evidence, pages = self.state.evidence, self.pages
         wanted = {*compared, *(j for i in compared for j in self._earlier.get(i, ()))}
         numbers = {number for i in compared for number in self._candidates(i) if not evidence.is_cached(number)}
@@ -131,7 +131,7 @@ class BatchPlan(Plan):
                          ((number, self.state.document(number).evidence) for number in sorted(numbers)))
 
     def _candidates(self, i: int) -> list[int]:
-        """Return the documents before the batch that a page may resemble and that were kept, ascending."""
+        """Return the kept documents before the batch that a page may resemble, ascending."""
         documents: list[int] = self._near[self._ends[i] : self._ends[i + 1]].tolist()
         return documents
 
@@ -142,7 +142,7 @@ class BatchPlan(Plan):
     # ---- the plan of a page
 
     def before(self, i: int) -> BatchPlan:
-        """Move the plan to a page of the batch, by its position."""
+        """Begin the plan of a page of the batch, by its position."""
         self._at = i
         return self
 
@@ -174,25 +174,25 @@ class BatchPlan(Plan):
         return next(self._members(page), None) if number is None else number
 
     def variant(self, page: Page) -> int | None:
-        """Find the first document of the class of a page with its bytes that does not lead."""
+        """Find the first document with the bytes of a page, in its class, other than the leader."""
         variant = super().variant(page) if self._class_known[self._at] else None
         if variant is not None:
             return variant
         return next((number for number, member in self._members(page) if self.state.is_equal(member, page)), None)
 
     def _members(self, page: Page) -> Iterator[tuple[int, Page]]:
-        """Yield the documents of the run in the class of a page."""
+        """Yield the documents of the run that are in the class of a page."""
         for number in self._run.classes.get(int(self._leads[self._at]), ()):
             member = self.pages[self._documents[number]]
             if member.scope == page.scope and self.state.is_class(member, page):
                 yield number, member
 
-    def _kept_near(self, page: Page) -> list[int]:
+    def _find_kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
         need = self.state.settings.need
         if self._repeated[self._at]:  # `_earlier` has no pages with the signature of an earlier one
             self.apply_run()
-            return super()._kept_near(page)
+            return super()._find_kept_near(page)
         promoted = (number for number, row in self.promoted.items() if count_shared(row, page.features) >= need)
         mates = self._mates(self._at)
         return [number for number in sorted({*self._candidates(self._at), *promoted, *mates}) if self._is_kept(number)]
@@ -210,7 +210,7 @@ class BatchPlan(Plan):
         return self.state.n + len(self._run)
 
     def add(self, i: int, label: int, flags: int, payload: bytes) -> None:
-        """Add a page, by its position, to the run: as the document `end`. flags, payload: of its record."""
+        """Add a page, by its position, to the run as document number `end`. flags, payload: of its record."""
         state, run, number, page = self.state, self._run, self.end, self.pages
         if label == number and page.is_crowded(i):
             state.evidence.bitmaps.add(number, page[i].shingles)
@@ -222,7 +222,7 @@ class BatchPlan(Plan):
         self._know(i, number, label)
 
     def know(self, i: int, document: Document, features: dict[int, UInts]) -> None:
-        """Record that a page, by its position, is now a document of the state. features: of documents that it changed."""
+        """Record that the state has a page, by its position, as a document. features: of documents that the page changed."""
         self._know(i, document.number, document.label)
         self.promoted.update((number, features[number]) for number, label, _ in document.changes.changed
                              if number == label and number in features)
@@ -250,7 +250,7 @@ class BatchPlan(Plan):
 def _find_sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
     """Find the pairs a < b of some rows, ascending, that share at least `need` features, in the order of b, then a.
 
-    O(rows · groups) where no feature is there twice, else the square of the rows with such features: a batch has hundreds.
+    O(rows · groups) where all features differ, else quadratic in the rows that share one; a batch has hundreds of rows.
     """
     _, ids, times = np.unique(features[rows], return_inverse=True, return_counts=True)
     rows = rows[(times[ids] > 1).reshape(len(rows), features.shape[1]).any(axis=1)]

@@ -36,7 +36,7 @@ Said = list[tuple[int, OverallVerdict]]  # numbers of documents, and what was sa
 
 @dataclass(frozen=True, slots=True)
 class CarriedCounts:
-    """How many rows of verdicts were carried back to a store, and why others were not.
+    """Counts of rows of verdicts: how many were carried back to a store, and why others were not.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class CarriedCounts:
     repeated : int
         Pages that had the verdict of this run already.
     changed : int
-        Pages with other words than in the export. They keep the verdict that they have, if it is of these words.
+        Pages whose words changed since the export. They keep an earlier verdict on the present words.
     unknown : int
-        Rows of pages that the store does not have.
+        Rows of pages that are not in the store.
     older : int
         Pages that have the verdict of a run with a later date.
     undecided : int
-        Rows without a verdict, of pages that the run did not have.
+        Rows without a verdict: the run did not have these pages.
     elsewhere : int
         Rows of other stores.
     """
@@ -66,7 +66,7 @@ class CarriedCounts:
 
 
 class WrongVerdicts(ValueError):
-    """A table has no verdicts of a run. `place`: the file, or "the table"; `reason`: what it has, and what to do."""
+    """Raised for a table without verdicts of a run. place: the file, or "the table"; reason: the fault, and what to do."""
 
     def __init__(self, place: str, reason: str) -> None:
         self.place, self.reason = place, reason
@@ -82,7 +82,7 @@ class VerdictRow(NamedTuple):
 
 
 class VerdictRun(NamedTuple):
-    """The run whose verdicts are carried: its name and date, and the name that it has for the store, if it has names."""
+    """The run whose verdicts are carried: its name, its date, and its name for the store, if it names stores."""
 
     run: str
     date: int
@@ -90,7 +90,7 @@ class VerdictRun(NamedTuple):
 
     @classmethod
     def of(cls, run: str, date: int, name: str | None) -> VerdictRun:
-        """Check the names. TypeError, ValueError where one is not accepted."""
+        """Make a run of names that are checked. TypeError, ValueError where one is not accepted."""
         return cls(checked_name("run", run), date, None if name is None else checked_name("name", name))
 
 
@@ -126,7 +126,7 @@ def read_verdicts(
 
 
 def _list_files(source: Any) -> list[Path]:
-    """List the Parquet files of paths, in the order of their names; without the files of jobs that have not ended."""
+    """List the Parquet files of paths by name, without the files of unfinished jobs."""
     given = [source] if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(given, Sequence) or not given or not all(isinstance(path, (str, os.PathLike)) for path in given):
         raise TypeError(f"verdicts are {source!r:.80}; give paths of Parquet files or directories, or a table of Arrow")
@@ -144,7 +144,7 @@ def _list_files(source: Any) -> list[Path]:
 
 
 def _partition_of(path: Path) -> str | None:
-    """Return the store that the directory of a file names, as ``partitionBy("store")`` makes it; None where none does."""
+    """Return the store in the name of a file's directory, as ``partitionBy("store")`` writes it; None without one."""
     named = [part for part in path.parts[:-1] if part.startswith(PARTITION)]
     return unquote(named[-1].removeprefix(PARTITION)) if named else None
 
@@ -152,7 +152,7 @@ def _partition_of(path: Path) -> str | None:
 class _VerdictTable:
     """The columns of a table of verdicts, checked, and its rows.
 
-    partition: the store that all of its rows are of, where the table has no column for it.
+    partition: the store of all rows, where the table has no column for it.
     """
 
     def __init__(self, schema: Any, what: str, partition: str | None, run: VerdictRun) -> None:
@@ -189,7 +189,7 @@ class _VerdictTable:
             yield [self._check(row) for row in decided]
 
     def _check(self, row: dict[str, Any]) -> VerdictRow:
-        """Return the values of a row. ValueError where a run of ndcore does not say this."""
+        """Return the values of a row. ValueError where no run of ndcore writes such a row."""
         key, digest, verdict, score, of = (row[name] for name in ("key", "digest", "class", "resemblance", "representative"))
         store = of.get("store") if isinstance(of, dict) else None
         wrong: str | None
@@ -218,7 +218,7 @@ class _VerdictTable:
 
 
 def _say_wrong_names(key: Key, of: Key, store: str | None) -> str | None:
-    """Say why a row's keys, or the name of the store of its representative, cannot be such; None where they can."""
+    """Say why the keys of a row, or the store of its representative, are not valid; None where they are."""
     try:
         for each in (key, of):
             encode_key(each)
@@ -233,7 +233,7 @@ def _say_wrong_names(key: Key, of: Key, store: str | None) -> str | None:
 
 
 def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) -> Said:
-    """Return what rows say of documents that is to be written, and count all rows. O(versions with the words) a row."""
+    """Match rows with documents; return the verdicts to write, and count all rows. O(versions with the same words) a row."""
     said: dict[int, OverallVerdict] = {}
     for row in rows:
         try:
@@ -255,7 +255,7 @@ def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) 
 
 
 def match_brought(state: State, pages: Iterable[Page]) -> Said:
-    """Return what pages of another store bring along that is to be written, once they are decided on."""
+    """Return the verdicts to write that pages of another store bring along, once these pages are decided on."""
     said: Said = []
     for page in pages:
         number = None if page.overall is None else state.find(page.name, page.hashed)
@@ -265,7 +265,7 @@ def match_brought(state: State, pages: Iterable[Page]) -> Said:
 
 
 def write_said(log: Log, said: Said) -> list[tuple[OverallRecord, int]]:
-    """Write what runs over many stores said of documents to a log; return the records and their positions."""
+    """Append verdicts of runs over many stores to a log; return the records and their positions."""
     records = [OverallRecord(number, verdict) for number, verdict in said]
     return list(zip(records, log.append([encode(record) for record in records]), strict=True))
 
@@ -281,7 +281,7 @@ def _had_text(state: State, number: int, digest: bytes) -> bool:
 
 
 def _outcome(said: OverallVerdict, before: OverallVerdict | None) -> str:
-    """Say what becomes of a verdict on a page that has another one already: a later run replaces an earlier one."""
+    """Decide between a new verdict and the one that a page has: a later run replaces an earlier one."""
     if said.repeats(before):
         return "repeated"
     return "older" if before is not None and said.date < before.date else "carried"

@@ -24,14 +24,14 @@ Result = TypeVar("Result")
 
 
 def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[Concatenate[Any, Parameters], Result]:
-    """Make the method of a client from a method of a store or a session: it asks the process of the store."""
+    """Make a method of a client from a method of a store or a session: it calls the process that has the store open."""
     parameters, yields = signature(method), isgeneratorfunction(method)
 
     @wraps(method)
     def call(self: Any, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Any:
         bound = parameters.bind(self, *arguments, **named)
         bound.apply_defaults()
-        _, *values = (_sent(value) if name == "date" or (name == "before" and value is not None) else value
+        _, *values = (_resolve_date(value) if name == "date" or (name == "before" and value is not None) else value
                       for name, value in bound.arguments.items())
         answer = self._call(method.__name__, *values)
         return iter(answer) if yields else answer
@@ -39,7 +39,7 @@ def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[C
     return call
 
 
-def _sent(date: Date) -> dt.datetime:
+def _resolve_date(date: Date) -> dt.datetime:
     """Return a date in the form that is sent; None becomes the time of the call."""
     return moment(microseconds(date))
 
@@ -101,7 +101,7 @@ class StoreClient:
     def decide_many(self, items: Iterable[Sequence[Any]]) -> Iterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them, as `Store.decide_many`."""
         for batch in batches_of(items):
-            yield from self._call("decide_many", [(key, text, _sent(date)) for key, text, date in batch])
+            yield from self._call("decide_many", [(key, text, _resolve_date(date)) for key, text, date in batch])
 
     def session(self, name: str) -> ClientSession:
         """Return the session of a name, as `Store.session`. Sessions belong to the store and not to this connection."""

@@ -41,7 +41,7 @@ class Bitmap:
         return at < len(self.bits) and bool(self.bits[at] >> (number & 7) & 1)
 
     def having(self, numbers: Ints) -> Bools:
-        """Tell which of these numbers are in the set."""
+        """Tell which of some numbers are in the set."""
         at = numbers >> 3
         inside = at < len(self.bits)
         return inside & (self.bits[np.where(inside, at, 0)] >> (numbers & 7).astype(np.uint8) & 1).astype(np.bool_)
@@ -74,7 +74,7 @@ class DocumentColumns:
 
     Each document has: `last`, the position of the record of its last version; `date` of that version; `label`, the number of
     its representative; `after` and `before`, its neighbours in the ring of its cluster; `flags`; `overall`, the position of
-    what a run over many stores said of it last, 0 for nothing.
+    the last verdict of a run over many stores, 0 for none.
 
     Blocks are mapped files; an array is copied to memory when it changes, until the block is written.
     """
@@ -85,7 +85,7 @@ class DocumentColumns:
         self.changed: set[int] = set()
 
     def fork(self) -> DocumentColumns:
-        """Return columns that go on from these. An array is copied when it changes; these must not change meanwhile."""
+        """Return a copy of these columns, which must not change meanwhile: an array is copied when it changes."""
         made = DocumentColumns()
         made.n = self.n
         for block in self.blocks:
@@ -132,7 +132,7 @@ class DocumentColumns:
             self._own(at, name)[inside] = value
 
     def _own(self, at: int, name: str) -> AnyArray:
-        """Return an array of a block, to change it."""
+        """Return an array of a block that may be changed."""
         block = self.blocks[at]
         self.changed.add(at)
         if not block[name].flags.writeable:
@@ -152,7 +152,7 @@ class DocumentColumns:
         places[inside] = used + 1
 
     def _row(self, number: int) -> AnyArray:
-        """Return the row of a document that has one, to change it: a view, until another row is made."""
+        """Return the row of a document that has one, as a view to change; it is valid until another row is made."""
         at, inside = divmod(number, BLOCK)
         row: AnyArray = self._own(at, "rings")[int(self.blocks[at]["place"][inside]) - 1]
         return row
@@ -175,7 +175,7 @@ class DocumentColumns:
                 self.set(name, number, value)
 
     def fill(self, first: int, values: dict[str, AnyArray]) -> None:
-        """Set values of consecutive documents, of which the columns have no others."""
+        """Set values of consecutive documents that have none yet."""
         n = len(next(iter(values.values())))
         self.grow(first + n)
         done, numbers = 0, np.arange(first, first + n)
@@ -229,7 +229,7 @@ class DocumentColumns:
     def write(self, place: Path, names: list[str], generation: int) -> list[str]:
         """Write the blocks that changed, and map them; return the names of the files of all blocks.
 
-        names: of those written before.
+        names: of the files written before.
         """
         names = names[: len(self.blocks)]
         for at, block in enumerate(self.blocks):
@@ -279,7 +279,7 @@ def _values(block: Block, name: str, first: int) -> AnyArray:
 
 
 def _check_position(position: int, offset: int) -> None:
-    """Raise CorruptFile for a position, or for an offset, that the columns have no room for; no writer gives them."""
+    """Raise CorruptFile for a position or an offset that does not fit the columns; no writer makes such a one."""
     if position >> SHIFT >= MOST_FILES or offset >> 32:
         raise CorruptFile(f"a record of the store is said to be at byte {offset} of file {position >> SHIFT} of the log; "
                           "check the store")

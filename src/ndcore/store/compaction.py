@@ -47,10 +47,10 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
                              flags=state.role(document.number) | document.flags & (VALID | STR | DIGESTED),
                              changes=Changes(), history=history, previous=0,
                              evidence=_repack(state, codec, document.evidence),
-                             receipt=_without_dead(state, document.receipt))
+                             receipt=_keep_live(state, document.receipt))
                      for document, history, _ in chains]
         places = log.append([encode(document) for document in documents])
-        _write_sightings(log, [(document.number, place, [replace(each, receipt=_without_dead(state, each.receipt))
+        _write_sightings(log, [(document.number, place, [replace(each, receipt=_keep_live(state, each.receipt))
                                                          for each in sightings])
                                for document, place, (_, _, sightings) in zip(documents, places, chains, strict=True)])
         write_said(log, [(new[number], said) for number, said in _overall_of(state, numbers[first : first + BATCH])])
@@ -87,21 +87,21 @@ def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
     return codec.pack(as_bytes(text), isinstance(text, bytes))
 
 
-def _without_dead(state: State, receipt: Receipt | None) -> Receipt | None:
-    """Return a receipt; None where its answer names a page that was removed, since no byte of that may stay."""
+def _keep_live(state: State, receipt: Receipt | None) -> Receipt | None:
+    """Return a receipt; None where its answer names a removed page, of which no byte may stay."""
     if receipt is None:
         return None
     return receipt if _are_live(state, receipt.verdict.of, receipt.verdict.equal) else None
 
 
 def _are_live(state: State, *keys: Key | None) -> bool:
-    """Tell whether all of some keys, without None, are of live documents."""
+    """Tell whether all keys, apart from None, belong to live documents."""
     names = [encode_key(key) for key in keys if key is not None]
     return all(state.find(name, state.preparer.hashed(name)) is not None for name in names)
 
 
 def _overall_of(state: State, numbers: list[int]) -> list[tuple[int, OverallVerdict]]:
-    """Return what runs over many stores said of documents, by number, without what names a removed page of this store."""
+    """Return the verdicts of runs over many stores, by number, without verdicts that name a removed page of this store."""
     read = [(number, state.overall(number)) for number in numbers]
     return [(number, said) for number, said in read
             if said is not None and not (said.here and not _are_live(state, said.of))]

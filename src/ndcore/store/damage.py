@@ -25,14 +25,14 @@ BATCH = 256  # documents that are decided on at once
 
 
 class Salvaged(NamedTuple):
-    """A line of text for each lost page, and the number of these whose record is intact."""
+    """The lost pages, in a line of text each, and how many of them have an intact record."""
 
     problems: list[str]
     whole: int
 
 
 def problems_of(state: State, report: Progress) -> list[str]:
-    """Read the whole log, fold it again, and the files of the indexes; return what is wrong."""
+    """Read and fold the whole log again, and verify the files of the indexes; return what is wrong."""
     again = _unread(state, state.log)
     problems: list[str] = []
     for position, payload in state.log.scan():
@@ -68,9 +68,9 @@ def problems_of(state: State, report: Progress) -> list[str]:
 
 
 def salvage(old: State, new: State, report: Progress) -> Salvaged:
-    """Decide on the pages of a state, in their order, in another one that is empty.
+    """Decide on the pages of a state again, in their order, in an empty state.
 
-    The labels of `old` are not looked at, because records are missing that they follow from.
+    The labels of `old` are ignored, because they may follow from missing records.
     """
     numbers, problems, whole = old.live.numbers().tolist(), list[str](), 0
     for first in range(0, len(numbers), BATCH):
@@ -87,14 +87,14 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
 
 
 def _decide(state: State, pages: list[Page]) -> None:
-    """Decide on pages in a state, and note what runs over many stores said of them."""
+    """Decide on pages in a state, and keep their verdicts of runs over many stores."""
     Batch(state, Pages.of(pages)).decide()
     for record, position in write_said(state.log, match_brought(state, pages)):
         state.apply(record, position)
 
 
 def _overall(state: State, number: int) -> OverallVerdict | None:
-    """Return what a run over many stores said of a document; None for nothing, and where that cannot be read."""
+    """Return the verdict of a run over many stores on a document; None where there is none, or it cannot be read."""
     try:
         return state.overall(number)
     except CorruptFile:
@@ -110,7 +110,7 @@ def _mark_gone(state: State, page: Page, date: int) -> None:
 
 
 def says_more(log: Log, state: State) -> bool:
-    """Tell whether a log has documents that a state does not know, and so is not a copy of a part of it."""
+    """Tell whether a log has documents that a state lacks."""
     there = _unread(state, log)
     try:
         for position, payload in log.scan():
@@ -127,16 +127,24 @@ def says_more(log: Log, state: State) -> bool:
 
 
 def _knows(state: State, there: State, number: int) -> bool:
-    """Tell whether a state has the last version of a document of another state."""
+    """Tell whether a state has the last version of a document of another state, and its verdict of a run over many stores.
+
+    An interrupted compaction may have written a document without its later versions, which then are in the state only.
+    """
     document, last = there.document(number), there.last(number)
     known = state.find(document.name, state.preparer.hashed(document.name))
-    if known is None or state.last(known).version.date != last.version.date:
+    if known is None or there.overall(number) not in (None, state.overall(known)):
         return False
-    return state.whole(state.last(known)) == there.whole(last) and state.overall(known) == there.overall(number)
+    record = state.last(known)
+    while record.version.date != last.version.date or state.whole(record) != there.whole(last):
+        if isinstance(record, Document):
+            return False
+        record = state.before(record)
+    return True
 
 
 def _is_whole(state: State, number: int) -> bool:
-    """Tell whether the record of a document can be read, whatever its text is."""
+    """Tell whether the record of a document can be read, even if its text cannot."""
     try:
         return state.document(number).number == number
     except CorruptFile:

@@ -42,9 +42,9 @@ ADVICE = "open it with read_only=True, or write through its socket"  # where ano
 
 
 class OwnLock:
-    """The lock of an open store, which refuses whoever may not use it: every method that reads or writes takes it.
+    """The lock of an open store. All methods that read or write take it; it refuses processes that may not use the store.
 
-    A fork is refused before it waits: a thread that it does not have may hold the lock. `bare` is the lock itself.
+    A forked process is refused before it waits, since a thread that it lacks may hold the lock. `bare` is the lock itself.
     """
 
     def __init__(self, directory: Directory) -> None:
@@ -65,7 +65,7 @@ class OwnLock:
 
 
 class Directory:
-    """An open directory. `state` is what is live; the caller holds `lock` around all calls."""
+    """An open directory. `state` has the live documents; the caller holds `lock` around all calls."""
 
     def __init__(
         self, path: Path, manifest: Manifest, settings: StoreSettings, preparer: Preparer, lock: Lock | None
@@ -86,7 +86,7 @@ class Directory:
     ) -> Directory:
         """Open the directory of a store; create it if there is none and it may be written.
 
-        repair: where it is refused because pages would be lost, save what can be read and keep the original.
+        repair: where opening would lose pages, save what can be read, and keep the original.
         """
         if not hasattr(os, "pread"):
             raise OSError(errno.ENOTSUP, "stores need pread and flock: on Windows use WSL, or a Collection", str(path))
@@ -134,7 +134,7 @@ class Directory:
     def _load(self, report: Progress) -> None:
         """Open the log and the derived files that the description names.
 
-        Raises CorruptFile where a log has records that the state would lack: nothing of it is deleted or written anew.
+        Raises CorruptFile where a log has records that the state would lack; that log is neither deleted nor rewritten.
         """
         place = self._place("log")
         if not self.read_only and not (place.is_dir() and any(place.iterdir())):
@@ -182,7 +182,7 @@ class Directory:
     def _check_newer(self) -> None:
         """Raise CorruptFile where another log has pages that the state does not know: the description is older than it.
 
-        An interrupted compaction leaves such a log too, but with pages of the state only.
+        An interrupted compaction leaves another log too, but all of its pages are in the state.
         """
         current = self._place("log").name
         for place in logs_in(self.path):
@@ -224,7 +224,7 @@ class Directory:
             self.state.apply(record, position, features=plan.features)
 
     def mark_gone(self, number: int, date: int) -> None:
-        """Note that the page of a document is there no more."""
+        """Record that the page of a document is gone."""
         with self.trusting():
             record = gone_record(self.state, number, date)
         if record is not None:
@@ -240,7 +240,7 @@ class Directory:
         return len(said)
 
     def note_overall(self, said: Said) -> None:
-        """Write what runs over many stores said of documents."""
+        """Write verdicts of runs over many stores on documents."""
         written = write_said(self.log, said)
         with self._whole():
             for record, position in written:
@@ -293,10 +293,10 @@ class Directory:
             raise CorruptFile(f"{error}; close the store and open it again: then it is made again from its log") from error
 
     def checkpoint(self) -> None:
-        """Put the log on disk and write the derived files. Where these find no room, that is tried again later.
+        """Sync the log and write the derived files; on a full disk these are tried again later.
 
-        They only spare time: the log has everything, so what was decided or removed counts without them. Raises OSError
-        where they fail in another way. `unwritten` says in both cases why.
+        Derived files only save time: decisions and removals are in the log. Raises OSError where writing them fails in
+        another way. `unwritten` says why in both cases.
         """
         self.log.seal()
         try:
@@ -342,7 +342,7 @@ class Directory:
         return not self.read_only and self._process != os.getpid()
 
     def check_usable(self) -> None:
-        """Raise ValueError where the store is closed or was forked from its writer, OSError where its state is lost."""
+        """Raise ValueError in a closed store or a fork of its writer, OSError where its state is lost."""
         if self.forked:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
                              "fork of it may not use it; open it in this process with read_only=True, or write through its "
@@ -385,9 +385,9 @@ class Directory:
             self._write_anew(report, damaged=True)
 
     def _repair(self, report: Progress) -> dict[str, Any]:
-        """Save what can be read of the log that the description names, in a new one. The log stays, and is never written.
+        """Save what can be read of the log of the description in a new log. The old one stays as it is.
 
-        Returns what was lost, and what was kept: see `Store.repaired`.
+        Returns what was lost and what was kept; see `Store.repaired`.
         """
         place, kept = self._place("log"), sorted((log.name for log in logs_in(self.path)), key=_number)
         self.log = Log.open(place, tag=self.manifest.tag, read_only=True)
@@ -444,7 +444,7 @@ class Directory:
         return lost
 
     def close(self) -> None:
-        """Write a checkpoint where that spares reading, and close the files."""
+        """Write a checkpoint if the next opening would have to replay records, and close the files."""
         if self.closed or self.forked:
             return
         try:
@@ -466,9 +466,9 @@ class Directory:
 
 
 def newest_readable(path: Path) -> Manifest:
-    """Return the description of a store that is repaired, in memory: of its newest log, with the settings that belong to it.
+    """Return a description for the repair of a store: of its newest log, with the settings of that log. Writes nothing.
 
-    Raises CorruptFile where no log tells its tag, or where settings of another store would not say how to read it.
+    Raises CorruptFile where no log has a readable tag, or no settings are left by which it can be read.
     """
     described = Manifest.all_in(path)
     if not described:

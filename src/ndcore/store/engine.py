@@ -35,7 +35,7 @@ class Decision(NamedTuple):
 
 
 class VersionComparison(NamedTuple):
-    """A page, as the version that it is, beside the last version of its key: records, the position of the last one."""
+    """A page compared with the last version of its key: both records, and the position of the last one."""
 
     version: Version
     last: Document | Sighting
@@ -74,7 +74,7 @@ def hold(state: State, page: Page) -> Verdict:
 
 
 def gone_record(state: State, number: int, date: int) -> Sighting | None:
-    """Return the record that the page of a live document is there no more; None where that is known."""
+    """Return the record that the page of a live document is gone; None where that is recorded already."""
     if state.columns.get("flags", number) & GONE:
         return None
     last, previous = state.last(number), state.columns.get("last", number)
@@ -113,7 +113,7 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
 
 
 def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
-    """Decide on a page that becomes a document, at the end of the order. last: of its key; None: a new key."""
+    """Decide on a page that becomes a document at the end of the order. last: version of its key; None: a new key."""
     place, state, number = plan.place(page), plan.state, plan.state.n
     flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
     version, previous = (page.version(), 0) if last is None else (last.version, last.previous)
@@ -129,7 +129,7 @@ def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> 
 
 
 def _decide_sighting(plan: Plan, page: Page, compared: VersionComparison) -> Decision:
-    """Decide on a version that leaves the live document and its place alone."""
+    """Decide on a version that leaves the live document in its place."""
     version, last, document, previous = compared
     origin = last.origin if isinstance(last, Sighting) else previous
     lexical = version.change == "lexical" and plan.state.evidence.kind == "text"
@@ -139,7 +139,7 @@ def _decide_sighting(plan: Plan, page: Page, compared: VersionComparison) -> Dec
 
 
 def _verdict(plan: Plan, key: Key | None, version: Version, place: LabelPlace) -> Verdict:
-    """Make the verdict from a version and its place."""
+    """Make the verdict from the comparison with the last version and the place of the page."""
     of = None if place.label is None else plan.key_of(place.label)
     equal = None if place.equal is None else plan.key_of(place.equal)
     resemblance, contained, containing = (None, None, None) if place.measured is None else place.measured[:3]
@@ -156,7 +156,7 @@ class Batch:
     Attributes
     ----------
     changed : bool
-        Whether an error may have left the state, or what belongs to it, between two pages.
+        Whether an error may have left the state or its indexes between two pages.
     positions : list of int
         Where the records of the pages are in the log, in their order.
     measured : list of int

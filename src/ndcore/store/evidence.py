@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ndcore._candidates import NumberedBitmaps
-from ndcore._types import AnyArray, Text, UInts
+from ndcore._candidates import FAR, UNKNOWN, NumberedBitmaps
+from ndcore._types import AnyArray, Ints, Text, UInts
 from ndcore.storage.container import CorruptFile
 from ndcore.store.pages import Page, Pages, count_common, shingle_set, shingle_sets
 from ndcore.store.settings import StoreSettings
@@ -21,6 +21,8 @@ from ndcore.text.shingling import Shingling
 
 CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
 BITMAPS = 512 << 20  # bytes of bitmaps of documents that pages of one template were compared with
+FEW = 16  # documents that are measured, and not sifted first
+PIECE = 64  # documents whose bitmaps are made together
 TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, about
 
 
@@ -59,7 +61,7 @@ class Evidence:
         self.codec = TextCodec()
 
     def pack(self, page: Page) -> bytes:
-        """Return the evidence of a page. What was compressed before a compaction needs a dictionary that is gone since."""
+        """Return the evidence of a page. Text compressed before a compaction is compressed anew: its dictionary is gone."""
         if page.packed is None:
             page.packed, page.codec = self._pack(page), self.codec
         if page.codec is None or page.codec is self.codec or self.kind != "text":
@@ -207,3 +209,16 @@ class Evidence:
         return members
 
 
+def leave_near(bitmaps: NumberedBitmaps, members: UInts, numbers: Ints, hold: Callable[[list[int]], None]) -> Ints:
+    """Return of documents, by number, those that may reach the threshold with a shingle set, by their bitmaps (bitmaps.h).
+
+    hold: makes the bitmaps of documents, which it is asked for once. O(documents).
+    """
+    answers = bitmaps.near(members, numbers)
+    unknown = np.flatnonzero(answers == UNKNOWN)
+    for start in range(0, len(unknown), PIECE):
+        piece = unknown[start : start + PIECE]
+        hold(numbers[piece].tolist())
+        answers[piece] = bitmaps.near(members, numbers[piece])
+    near: Ints = numbers[answers != FAR]
+    return near

@@ -25,7 +25,7 @@ class HostScan:
     see : callable
         Gets the number and the host of each live document, in their order.
     begin : callable
-        Called where the numbers become others, since the store was compacted; all documents are seen again then.
+        Called where a compaction changed the numbers; all documents are seen again then.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class HostScan:
         self._read = 0  # documents
 
     def read(self) -> None:
-        """Read what has come since the last time. Others may use the store meanwhile."""
+        """Read the documents that came since the last call. Others may use the store meanwhile."""
         directory = self._store._directory
         while True:
             with directory.lock, directory.trusting():
@@ -57,7 +57,7 @@ class HostScan:
 
 
 class JoiningHosts:
-    """The hosts with pages in a store that a joining shard has the largest hash with.
+    """The hosts with pages in a store that hash to a joining shard.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class JoiningHosts:
             self._hosts[host] = self._outweighs(host)
 
     def find(self) -> list[str]:
-        """Return the hosts. What was found before is not read again."""
+        """Return the hosts. Documents read by an earlier call are not read again."""
         self._scan.read()
         return [host for host, outweighs in self._hosts.items() if outweighs]
 
@@ -101,7 +101,7 @@ class HostPages:
             self._numbers.append(number)
 
     def find(self) -> list[int]:
-        """Return the numbers of its live documents, in their order. What was found before is not read again."""
+        """Return the numbers of its live documents, in order. Documents read by an earlier call are not read again."""
         self._scan.read()
         live = self.store._directory.state.live
         return [number for number in self._numbers if number in live]
@@ -120,7 +120,7 @@ class HostPages:
     def forget(self) -> int:
         """Forget them, and return how many there were.
 
-        The last ones go first, so that none gets another representative on the way.
+        The last ones go first, so that no representative goes before its cluster.
         """
         numbers = self.find()
         for end in range(len(numbers), 0, -READ):

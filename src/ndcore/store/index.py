@@ -26,7 +26,7 @@ SINGLE_BITS, SHARED_BITS = 32, 20  # of a value, where one is enough for a candi
 FIRST, SMALLEST = 1 << 10, 16  # for which the first table has room: of a writer, and of an index in memory only
 
 
-class Index:
+class GrowingIndex:
     """Finds the documents that share at least `need` of their values with a row of values, one value for each group.
 
     Values are compared by the leading bits of a keyed hash. So a search may return a document that does not share as many
@@ -51,11 +51,11 @@ class Index:
 
     def __init__(
         self, directory: Path | None, name: str, state: Generation, read_only: bool, recent: int = RECENT,
-        below: Index | None = None,
+        below: GrowingIndex | None = None,
     ) -> None:
         self._directory, self._name, self._read_only, self._below = directory, name, read_only, below
         self._limit = checked_int("recent", recent, 1, 1 << 17)
-        self.mend: Callable[[Index, CorruptFile], Bits] | None = None
+        self.mend: Callable[[GrowingIndex, CorruptFile], Bits] | None = None
         self._begin(state)
 
     def _begin(self, state: Generation) -> None:
@@ -70,7 +70,9 @@ class Index:
             sweep(files.left_over(self._directory, self._name, state))
 
     @classmethod
-    def create(cls, directory: AnyPath, groups: int, *, need: int = 1, name: str = "index", recent: int = RECENT) -> Index:
+    def create(
+        cls, directory: AnyPath, groups: int, *, need: int = 1, name: str = "index", recent: int = RECENT
+    ) -> GrowingIndex:
         """Make an empty index in a directory that exists; an index of this name there is replaced.
 
         groups: values of a document, at most 4096; need: the lowest of searches, which decides how many bits of a value are
@@ -82,7 +84,7 @@ class Index:
         return cls(place, name, state, False, recent)
 
     @classmethod
-    def open(cls, directory: AnyPath, *, name: str = "index", read_only: bool = False, recent: int = RECENT) -> Index:
+    def open(cls, directory: AnyPath, *, name: str = "index", read_only: bool = False, recent: int = RECENT) -> GrowingIndex:
         """Open an index, to add to it or only to search it.
 
         Raises FileNotFoundError if there is none, CorruptFile if a file is damaged or missing: make the index again.
@@ -96,15 +98,15 @@ class Index:
                     raise CorruptFile(f"{error.filename}: a segment of the index is missing; make the index again") from None
 
     @classmethod
-    def in_memory(cls, groups: int, need: int = 1) -> Index:
+    def in_memory(cls, groups: int, need: int = 1) -> GrowingIndex:
         """Make an index that writes nothing."""
         return cls(None, "", _first(groups, need), True)
 
-    def fork(self) -> Index:
-        """Return an index in memory that has the documents of this one too, which must not change meanwhile."""
-        return Index(None, "", replace(self._state, segments=()), True, below=self)
+    def fork(self) -> GrowingIndex:
+        """Return an index in memory that also finds the documents of this one, which must not change meanwhile."""
+        return GrowingIndex(None, "", replace(self._state, segments=()), True, below=self)
 
-    def __enter__(self) -> Index:
+    def __enter__(self) -> GrowingIndex:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -216,7 +218,7 @@ class Index:
             self._freeze()
 
     def _freeze(self) -> None:
-        """Hand the table over to become a segment, and begin another. The lock is held."""
+        """Queue the table to become a segment, and begin another. The lock is held."""
         last = self._tables[-1]
         if len(last) and self._levels is not None:
             self._levels.put(Full(last, self._covered))
@@ -254,14 +256,14 @@ class Index:
     # ---- damage
 
     def check(self) -> list[str]:
-        """Verify all checksums of the files, and that lists can be read; return what is wrong, after which it is mended."""
+        """Verify the checksums of all files and read all lists; return what is wrong, and rebuild the index then."""
         problems = [] if self._levels is None else self._levels.check(self.groups)
         if problems and self.mend is not None:
             self._make_again(CorruptFile(problems[0]))
         return problems
 
     def _make_again(self, error: CorruptFile | Damaged) -> Bits:
-        """Rebuild the index after an error from the documents that `mend` adds; return a bitmap of them."""
+        """Rebuild the index from the documents that `mend` adds, after an error; return a bitmap of them."""
         if isinstance(error, Damaged):
             assert self._levels is not None
             error = self._levels.corrupt(error)

@@ -13,7 +13,7 @@ _LONGEST = 1 << 20  # bytes of a key
 
 
 def encode_key(key: Key) -> bytes:
-    """Return a key as bytes: a letter for its type, then its content; a str as UTF-8 with surrogatepass.
+    """Encode a key as bytes: a letter for its type, then its content; a str as UTF-8 with surrogatepass.
 
     Raises TypeError for another type, ValueError for an int outside 64 bits or a key of more than a mebibyte.
     """
@@ -34,7 +34,7 @@ def encode_key(key: Key) -> bytes:
 
 
 def decode_key(name: bytes) -> Key:
-    """Return the key of `encoded`. ValueError if there is none."""
+    """Decode a key. ValueError where the bytes are not a key."""
     if name[:1] == b"s":
         return name[1:].decode("utf-8", "surrogatepass")
     if name[:1] == b"b":
@@ -50,7 +50,7 @@ def key_as_json(key: Key) -> Any:
 
 
 def key_of_json(value: Any) -> Key:
-    """Return the key of a value of JSON. ValueError where it is none."""
+    """Read a key from a value of JSON. ValueError where it is not a key."""
     if isinstance(value, dict) and list(value) == ["bytes"] and isinstance(value["bytes"], str):
         return bytes.fromhex(value["bytes"])
     if isinstance(value, str) or is_int(value):

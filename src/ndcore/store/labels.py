@@ -27,7 +27,7 @@ WHOLE = Measured(1.0, 1.0, 1.0, True)
 
 
 class LabelPlace(NamedTuple):
-    """Where a page belongs: its representative, by number (None: itself), its role, and how it compares."""
+    """The place of a page: its representative, by number (None: itself), its role, and its scores."""
 
     label: int | None
     role: int
@@ -40,13 +40,13 @@ KEPT = LabelPlace(None, LEADER | VARIANT, "kept", None, None)
 
 
 class Plan:
-    """The state as it will be when some documents have left. Nothing is changed; `changes` says what to change.
+    """A plan of the state after some documents have left. It changes nothing; `changes` has what to apply.
 
     Attributes
     ----------
     removed : set of int
     labels, roles : dict
-        Of documents whose label or role is another one than in the state.
+        Of documents whose label or role differs from the state.
     features : dict
         Of documents that were compared again.
     """
@@ -82,7 +82,7 @@ class Plan:
         return self.state.role(number) if role is None else role
 
     def place(self, page: Page) -> LabelPlace:
-        """Find where a page belongs that comes after all documents of the plan."""
+        """Find the place of a page that comes after all documents of the plan."""
         leader = self.leader(page)
         if leader is None:
             best = self.best(page) if page.valid else None
@@ -97,7 +97,7 @@ class Plan:
         return LabelPlace(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
 
     def place_of(self, document: Document, page: Page) -> LabelPlace:
-        """Return the place that a live document has; the page has its tokens."""
+        """Return the place of a live document; the page has its tokens."""
         state, number = self.state, document.number
         label, role, equal = self.label(number), self.role(number), None
         if not role & VARIANT:
@@ -130,7 +130,7 @@ class Plan:
         return next((number for number, _ in self.of_class(VARIES, page, page.scope)), None)
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
-        """Find documents as `State.of_class`, without those that leave and with those whose role changes; ascending."""
+        """Find documents as `State.of_class` does, as they will be after the plan; ascending."""
         records = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
         for number, record in self._promoted.items():
             if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
@@ -142,9 +142,9 @@ class Plan:
         return sorted(records.items(), key=lambda item: item[0])
 
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
-        """Find the kept document that a page is near and resembles most; the first of several."""
+        """Find the kept document that a page is near to and resembles most; the first of several."""
         best = None
-        for number in self._kept_near(page):
+        for number in self._find_kept_near(page):
             if before is not None and number >= before:
                 break
             measured = self.near(page, number)
@@ -153,7 +153,7 @@ class Plan:
         return best
 
     def near(self, page: Page, number: int) -> Measured | None:
-        """Measure a page against a document; None unless they are near, and of one scope.
+        """Measure a page against a document; None unless both are near and in one scope.
 
         The features of two scopes are the same by chance only. Then the texts decide, or the hosts.
         """
@@ -165,7 +165,7 @@ class Plan:
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.is_cached(number) else self.state.document(number).evidence)
 
-    def _kept_near(self, page: Page) -> list[int]:
+    def _find_kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
         near: list[int] = self.state.near(page, self.state.find_sharing(page.features, True)).tolist()
         if not self.removed:
@@ -199,7 +199,7 @@ class Plan:
             return
 
     def _pass_on_class(self, gone: Document) -> None:
-        """Give the class of a leader that leaves a new one, and queue what depends on it."""
+        """Give the class of a leaving leader a new leader, and queue the documents that depend on it."""
         scope = self.state.scope(gone)
         following = self.of_class(VARIES if not gone.valid else FOLLOWS, gone, scope)
         if following:
@@ -222,7 +222,7 @@ class Plan:
                 self._queue(member)
 
     def _compare_again(self, number: int) -> None:
-        """Find the label of a leader, given the labels of all documents before it, and queue what depends on it."""
+        """Find the label of a leader from the documents before it, and queue the documents that depend on it."""
         state = self.state
         page = state.page(number)
         self.features[number] = page.features

@@ -32,7 +32,7 @@ Bits = NDArray[np.uint8]
 
 
 class Full(NamedTuple):
-    """A table that waits to become a segment, and the mark `covered` that holds once it has."""
+    """A table that waits to become a segment, and the value of `covered` from then on."""
 
     table: Recent
     covered: int
@@ -49,8 +49,8 @@ class Levels:
     """The segments of an index, the largest first.
 
     A full table becomes a small segment; segments are merged so that each has at least twice the documents of all after it.
-    Up to three threads run while there is something to do: one writes tables, one merges what is small, so that there are
-    few segments during the long merges of the third.
+    Up to three threads run while there is work: one writes tables, one merges small segments, so that there are few of
+    them during the long merges of the third.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Levels:
     def check(self, groups: int) -> list[str]:
         """Verify all checksums, and read all lists; return what is wrong.
 
-        A segment that was merged meanwhile is passed over, since its files may be gone; the one in its place is read.
+        A segment that was merged meanwhile is skipped, since its files may be deleted; its successor is read.
         """
         problems: list[str] = []
         seen = set[int]()
@@ -209,7 +209,7 @@ class Levels:
         return free[first:]
 
     def _free(self) -> tuple[OpenSegment, ...]:
-        """Return the last segments, of which none is merged. The lock is held."""
+        """Return the segments behind the last one that is being merged. The lock is held."""
         return tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
 
     def _write_table(self, full: Full) -> None:
@@ -262,9 +262,9 @@ class Levels:
 
 
 def plan_merge(segments: list[SegmentFile], most: int | None = None) -> int | None:
-    """Return the first of the last segments to merge, or None: the longest run whose first has too few documents.
+    """Return the first segment of the run to merge, which ends with the last segment, or None.
 
-    most: documents of the run.
+    It is the longest run whose first segment has too few documents. most: documents of the run.
     """
     for first in range(len(segments) - 1):
         run = segments[first:]
@@ -281,7 +281,7 @@ def _span(run: list[SegmentFile]) -> int:
 
 
 def sweep(paths: list[Path]) -> None:
-    """Delete files that no generation names; some systems refuse while another process has them open."""
+    """Delete files that no generation names; some systems refuse this while another process has them open."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink()

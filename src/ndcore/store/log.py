@@ -48,9 +48,9 @@ class Log:
     tag : bytes
         4 bytes that every frame of this store begins with.
     cut : int
-        Bytes that a crash had left behind the last frame that counts, and that were cut off when the log was opened.
+        Bytes behind the last valid frame, left by a crash, that were cut off when the log was opened.
     missing : list of str
-        Names of files that are not there, and should be.
+        Names of missing files.
     """
 
     def __init__(self, directory: Path, tag: bytes, *, read_only: bool) -> None:
@@ -67,7 +67,7 @@ class Log:
 
     @classmethod
     def create(cls, directory: AnyPath, tag: bytes) -> Log:
-        """Make a new log in a directory that is not there yet, or empty. Both are on disk when this returns.
+        """Make a new log in a directory that is new or empty. Both are on disk when this returns.
 
         tag: 4 random bytes, the same in every log of a store.
         """
@@ -86,10 +86,10 @@ class Log:
 
     @classmethod
     def open(cls, directory: AnyPath, *, tag: bytes | None = None, read_only: bool = False, start: int = 0) -> Log:
-        """Open a log. A writer cuts off what a crash left behind the last frame that counts; a reader changes nothing.
+        """Open a log. A writer cuts off what a crash left behind the last valid frame; a reader changes nothing.
 
-        tag: of the store; None: as the first file says that has a right beginning; start: a position known to be the end
-        of a frame, before which nothing is read.
+        tag: of the store; None: the tag of the first file whose first bytes are sound; start: the known end of a frame,
+        before which nothing is read.
 
         Raises FileNotFoundError where there is no log; CorruptFile where no file tells the tag, or one tells another tag, or
         the number of another file; ValueError where a newer version wrote it.
@@ -126,7 +126,7 @@ class Log:
 
     @property
     def damage(self) -> list[str]:
-        """What was found damaged since the log was opened, by position: only the parts that were read are known."""
+        """The damaged parts that were read since the log was opened, by position."""
         return self._files.damage
 
     def damaged_since(self, position: int) -> int:
@@ -136,7 +136,7 @@ class Log:
     def append(self, payloads: Sequence[bytes]) -> list[int]:
         """Write payloads of 1 byte to 1 GiB at the end, all or none, in one write; return their positions, for `read`.
 
-        Raises OSError where the disk is full, or failed: what was written of them is undone, and the log can go on.
+        Raises OSError where the disk is full or failed: the write is undone, and the log can go on.
         """
         for payload in payloads:
             if not 0 < len(payload) <= MOST_PAYLOAD:
@@ -173,12 +173,12 @@ class Log:
                     self._mark()
 
     def seal(self) -> None:
-        """Wait as `sync`, and until the mark is on disk too: before something is written that names the end of the log."""
+        """Sync, with the mark too. Called before a file is written that names the end of the log."""
         self.sync()
         _sync_data(self._last().descriptor)
 
     def _mark(self) -> None:
-        """Write that everything before is on disk. The mark itself need not be, and a full disk has no room for it."""
+        """Write a mark: everything before it is on disk. The mark itself is not synced, and is left out on a full disk."""
         with contextlib.suppress(OSError):
             self._write([frame_header(self.tag, self.end, b"")])
             self._marked, self._synced = True, self.end
@@ -232,7 +232,7 @@ class Log:
 
     @property
     def broken(self) -> str | None:
-        """Why the log takes nothing more; None while it does."""
+        """Why the log accepts no more payloads; None while it does."""
         return self._broken
 
     @property
@@ -252,7 +252,7 @@ class Log:
         return self._files.file(self._numbers[-1], os.O_RDONLY if self.read_only else os.O_RDWR)
 
     def _begin_file(self, number: int) -> None:
-        """Begin a new last file. A file that has this number and not even a beginning is replaced."""
+        """Begin a new last file. An existing file of this number without sound first bytes is replaced."""
         self._files.put(number, begin_file(self._files.path(number), number, self.tag))
         if number not in self._numbers:
             self._numbers.append(number)

@@ -67,7 +67,7 @@ HEADER, MOST_HEADER = _SHORT.size, _LONG.size
 
 
 class LogFile:
-    """An open file, closed when nobody reads it any more."""
+    """An open file, closed by its last reader."""
 
     __slots__ = ("descriptor",)
     def __init__(self, path: Path, flags: int) -> None:
@@ -96,13 +96,13 @@ def numbers_in(place: Path) -> list[int]:
 
 
 def logs_in(place: Path) -> list[Path]:
-    """Return the directories of a store that are named as its logs are."""
+    """Return the directories of a store that have names of logs."""
     return [Path(entry) for entry in os.scandir(place)
             if _DIRECTORY.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
 
 
 def is_log(place: Path, tag: bytes) -> bool:
-    """Tell whether a directory holds files of a log of this tag and nothing else, as far as they were begun."""
+    """Tell whether a directory holds files of a log of this tag and nothing else; a file may have no first bytes yet."""
     numbers = numbers_in(place)
     if len(numbers) != sum(1 for _ in os.scandir(place)):
         return False
@@ -128,7 +128,7 @@ def read_start(path: Path, number: int) -> Start:
 
 
 def tag_in(place: Path) -> bytes | None:
-    """Return the tag that the first sound beginning of a file in a directory has; None where there is none."""
+    """Return the tag of the first file in a directory whose first bytes are sound; None where there is none."""
     starts = (read_start(place / f"{number:08}.log", number) for number in numbers_in(place))
     return next((start.tag for start in starts if start.tag is not None), None)
 
@@ -150,7 +150,7 @@ def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
 
 
 class LogFiles:
-    """The files of a log in a directory, opened as they are needed, and what was found damaged in them."""
+    """The files of a log in a directory, opened when they are needed, and the damage seen in them."""
 
     def __init__(self, directory: Path, tag: bytes) -> None:
         self.directory, self.tag, self.closed = directory, tag, False
@@ -219,10 +219,10 @@ class LogFiles:
         yield from walk(file.descriptor, number, self.tag, start, size if stop is None else min(stop, size))
 
     def last_frame(self, number: int, start: int) -> int:
-        """Return the end of the last frame of a file that counts; what stands behind it was not on disk for certain.
+        """Return the end of the last valid frame of a file; bytes behind it may never have been on disk.
 
-        What is damaged before a mark was on disk: it is reported, and costs its own records. Behind the last mark nothing
-        counts from the first damaged part on, since a loss of power may keep later writes and drop earlier ones.
+        Damage before a mark was on disk: it is reported, and costs its own records. Behind the last mark nothing is valid
+        from the first damaged part on, since a loss of power may keep later writes and drop earlier ones.
         """
         end: int = start
         damaged: list[Piece] = []
@@ -259,7 +259,7 @@ class LogFiles:
 
 
 class Header(NamedTuple):
-    """What a header says: its own bytes, the bytes of the payload, and their CRC-32."""
+    """The fields of a header: its size, the size of the payload, and the CRC-32 of the payload."""
 
     size: int
     length: int
@@ -276,7 +276,7 @@ class Piece(NamedTuple):
     payload : bytes or None
         None: damaged.
     whole : bool
-        The header of the frame is right, and the file is long enough for the payload.
+        The header of the frame is valid, and the file is long enough for the payload.
     """
 
     start: int
@@ -328,7 +328,7 @@ class Window:
         return self._bytes[i : i + size]
 
     def forget(self) -> None:
-        """Read anew what comes next: another process may have written meanwhile."""
+        """Forget the block at hand: another process may have written meanwhile."""
         self._bytes = b""
 
 
@@ -362,7 +362,7 @@ def walk(descriptor: int, number: int, tag: bytes, start: int, stop: int) -> Ite
 
 
 def _piece(window: Window, base: int, tag: bytes, start: int, stop: int) -> Piece:
-    """Read the frame at an offset, or find where the damage that is there ends."""
+    """Read the frame at an offset, or find the end of the damage there."""
     known = header_of(window.at(start, min(MOST_HEADER, stop - start)), tag, base + start)
     if known is None:
         return Piece(start, _next_header(window, base, tag, start + 1, stop), None, False)
@@ -375,7 +375,7 @@ def _piece(window: Window, base: int, tag: bytes, start: int, stop: int) -> Piec
 
 
 def _next_header(window: Window, base: int, tag: bytes, start: int, stop: int) -> int:
-    """Return the offset of the first right header from an offset on; `stop` if there is none."""
+    """Return the offset of the first valid header from an offset on; `stop` if there is none."""
     while stop - start >= HEADER:
         block = window.at(start, min(BLOCK, stop - start))
         i = block.find(tag[:2])

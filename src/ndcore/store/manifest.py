@@ -33,11 +33,11 @@ class Manifest:
     tag : bytes
         4 random bytes, with which every record of the log begins.
     settings : dict
-        Fixed when the store is made. Anything that JSON returns unchanged.
+        Fixed when the store is made. Any value that survives JSON unchanged.
     state : dict
-        What may change: for example which directory holds the log.
+        The part that may change: for example which directory holds the log.
     serial : int
-        Counts the writes; of two descriptions the later one is true.
+        Counts the writes; of two descriptions the later one counts.
     """
 
     tag: bytes
@@ -73,7 +73,7 @@ class Manifest:
 
     @classmethod
     def all_in(cls, directory: AnyPath, problems: list[CorruptFile] | None = None) -> list[Manifest]:
-        """Read the sound ones of the two descriptions of a store. problems: what is wrong with others is added to it."""
+        """Read both descriptions of a store, and return the sound ones. problems: errors of the others are added to it."""
         sound: list[Manifest] = []
         for name in (DESCRIPTION, COPY):
             try:
@@ -92,7 +92,7 @@ class Manifest:
         return made
 
     def mend(self, directory: AnyPath) -> None:
-        """Write again a description that is missing, damaged or late, and delete unfinished ones. For writers."""
+        """Rewrite a description that is missing, damaged or out of date, and delete unfinished ones. For writers."""
         for entry in Path(directory).iterdir():
             if _UNFINISHED.fullmatch(entry.name):
                 entry.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def is_store(path: AnyPath) -> bool:
 
 
 def is_begun(path: AnyPath) -> bool:
-    """Tell whether a directory is empty, or holds only what is left where the creation of a store was interrupted."""
+    """Tell whether a directory is empty, or holds only the remains of an interrupted creation of a store."""
     return all(entry.name == "lock" or _UNFINISHED.fullmatch(entry.name) for entry in Path(path).iterdir())
 
 

@@ -16,7 +16,7 @@ from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.storage.container import CorruptFile, peek, read, write
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.keys import decode_key
 from ndcore.store.levels import Bits
 from ndcore.store.log import Log
@@ -43,9 +43,9 @@ INDEXES = ("features", "digests", "keys")
 
 
 class OpeningRun(NamedTuple):
-    """Records that are applied together, with their positions: one record, or documents in a row that change no other.
+    """Records that are applied together, with their positions: one record, or consecutive documents that change no other.
 
-    sketched: what the indexes need of the documents; None: they are applied one by one.
+    sketched: the values that the indexes need of the documents; None: they are applied one by one.
     """
 
     records: list[tuple[int, Document | Sighting | Removal | OverallRecord]]
@@ -72,10 +72,10 @@ class OpeningRun(NamedTuple):
 
 
 class Checkpoints:
-    """The derived files of a store, in one directory, and what they cover of the log.
+    """The derived files of a store, in one directory, and the part of the log that they cover.
 
-    A checkpoint names the blocks of the columns and the position of the log up to which they, and the indexes, know
-    everything. The tail behind it is read again on opening.
+    A checkpoint names the blocks of the columns, and the position of the log up to which they and the indexes are
+    complete. Opening reads the log from there on.
     """
 
     def __init__(self, place: Path, settings: StoreSettings, preparer: Preparer, log: Log, *, read_only: bool) -> None:
@@ -93,7 +93,7 @@ class Checkpoints:
     def load(self, report: Progress) -> State:
         """Make the state. Damaged or missing files are made again from the log."""
         while True:
-            self._opened_as = self._written()
+            self._opened_as = self._identify_checkpoint()
             try:
                 state = self._open_last()
             except (OSError, ValueError) as error:  # CorruptFile is a ValueError
@@ -111,7 +111,7 @@ class Checkpoints:
         return state
 
     def replay(self, state: State, report: Progress) -> None:
-        """Apply what the log has since the position that is covered. Texts are sketched again on all CPUs."""
+        """Apply the records of the log behind the covered position. Texts are sketched again on all CPUs."""
         stage, end = "reading the log of the store", self.log.end
         for run in map_pieces(partial(self._sketch, state), self._runs(state), None):
             try:
@@ -127,9 +127,9 @@ class Checkpoints:
     @property
     def newer(self) -> bool:
         """Whether the writer has written a checkpoint since a reader opened the last one."""
-        return self.read_only and self._written() != self._opened_as
+        return self.read_only and self._identify_checkpoint() != self._opened_as
 
-    def _written(self) -> tuple[int, int] | None:
+    def _identify_checkpoint(self) -> tuple[int, int] | None:
         """Tell the checkpoint on disk from others: the file and its time."""
         try:
             status = (self.place / NAME).stat()
@@ -169,7 +169,7 @@ class Checkpoints:
             yield run
 
     def _sketch(self, state: State, run: OpeningRun) -> OpeningRun:
-        """Make what the indexes need of the documents of a run, unless they know it."""
+        """Make the values that the indexes need of the documents of a run, unless they have them."""
         documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
         if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
             try:
@@ -188,7 +188,7 @@ class Checkpoints:
         self.dropped = True
 
     def write(self, state: State) -> None:
-        """Write the changed blocks. Everything that the state knows is in the log."""
+        """Write the changed blocks and the checkpoint. The log must have everything that is in the state."""
         if self.dropped:
             return
         assert not state.waiting
@@ -245,21 +245,21 @@ class Checkpoints:
         indexes = Indexes(*map(self._create_index, INDEXES))
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
-    def _open_index(self, name: str, end: int) -> Index:
-        """Open an index. CorruptFile where it does not have what the checkpoint says."""
-        index = Index.open(self.place, name=name, read_only=self.read_only)
+    def _open_index(self, name: str, end: int) -> GrowingIndex:
+        """Open an index. CorruptFile where it lacks documents that the checkpoint covers."""
+        index = GrowingIndex.open(self.place, name=name, read_only=self.read_only)
         groups, _ = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
             index.close()
             raise CorruptFile(f"{self.place}: the index of {name} does not belong to the checkpoint")
         return index
 
-    def _create_index(self, name: str) -> Index:
+    def _create_index(self, name: str) -> GrowingIndex:
         """Make an empty index; readers make it in memory."""
         groups, need = self._shape(name)
         if self.read_only:
-            return Index.in_memory(groups, need)
-        return Index.create(self.place, groups, need=need, name=name)
+            return GrowingIndex.in_memory(groups, need)
+        return GrowingIndex.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return the number of values of a document in an index, and how many of them a search needs."""
@@ -267,7 +267,7 @@ class Checkpoints:
 
 
 def covered_by(place: Path) -> int:
-    """Return the position of the log up to which the checkpoint in a directory knows everything; 0 without a sound one."""
+    """Return the position of the log that the checkpoint in a directory covers; 0 without a sound one."""
     try:
         end = peek(place / NAME).header["end"]
     except (OSError, ValueError, KeyError):
@@ -282,11 +282,11 @@ def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return bits
 
 
-def _mend(state: State, problems: list[str], index: Index, error: CorruptFile) -> Bits:
-    """Add all live documents to an index of a state that has become empty; return a bitmap of them.
+def _mend(state: State, problems: list[str], index: GrowingIndex, error: CorruptFile) -> Bits:
+    """Add all live documents to an emptied index of a state; return a bitmap of them.
 
-    An index is a part of what the log says, and blocks of it are verified when they are first read. Where one is damaged,
-    which may be found long after it was opened, the call waits until the index is made again, and is then answered.
+    An index follows from the log, and its blocks are verified when they are first read, perhaps long after opening. The
+    call that meets a damaged block waits until the index is rebuilt, and is then answered.
     """
     problems.append(f"made again: {error}")
     at, state._at = state._at, -1
@@ -312,7 +312,7 @@ def _receipts_of(state: State, number: int) -> Iterator[tuple[int, Receipt]]:
         record = state.before(record)
 
 
-def _add_again(state: State, index: Index, number: int) -> None:
+def _add_again(state: State, index: GrowingIndex, number: int) -> None:
     """Add the values of a document to an index."""
     record, role = state.document(number), state.role(number)
     if index is state.indexes.keys:

@@ -75,7 +75,7 @@ class OverallVerdict:
         return key if self.store is None else f"{self.store}: {key}"
 
     def repeats(self, other: OverallVerdict | None) -> bool:
-        """Tell whether another verdict says the same of the same run, whatever their dates are."""
+        """Tell whether another verdict of the same run is equal, apart from the date."""
         return other is not None and replace(self, date=other.date) == other
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def checked_name(what: str, name: str) -> str:
 
 
 def encode_overall(said: OverallVerdict) -> bytes:
-    """Return a verdict as bytes."""
+    """Encode a verdict as bytes."""
     flags = _HERE * said.here | _STORED * (said.store is not None) | _KEYED * (said.of is not None)
     score = math.nan if said.resemblance is None else said.resemblance
     names = [name.encode("utf-8") for name in (said.run, said.store) if name is not None]
@@ -102,7 +102,7 @@ def encode_overall(said: OverallVerdict) -> bytes:
 
 
 def decode_overall(content: bytes) -> OverallVerdict:
-    """Return the verdict of `encode_overall`. IndexError, ValueError or struct.error where the bytes are none."""
+    """Decode a verdict of `encode_overall`. IndexError, ValueError or struct.error where the bytes are not one."""
     flags, judged, date, score = _HEAD.unpack_from(content)
     at, names = _HEAD.size, []
     for _ in range(2 if flags & _STORED else 1):

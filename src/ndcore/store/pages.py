@@ -68,7 +68,7 @@ class Page:
     features : uint64 (groups,)
         With the scope in them.
     scope : int
-        What it must share with a page to be compared, as a hash: the host, and the keys of `must_agree`. 0 without both.
+        A hash of the host and of the keys of `must_agree`: pages with different ones are not compared. 0 without both.
     row : uint32 (num_perm,)
         The signature.
     row_hash : int
@@ -132,7 +132,7 @@ class Page:
 
 @dataclass(eq=False, repr=False)
 class Pages:
-    """Pages that are decided on together: an array for what all have, and each as a `Page` where one is asked for.
+    """Pages that are decided on together, field by field in arrays; an item is a `Page`.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Pages:
 
     @classmethod
     def of(cls, pages: Sequence[Page]) -> Pages:
-        """Collect pages that are there already, at least one."""
+        """Collect existing pages, at least one."""
         made = cls(
             [page.key for page in pages], [page.name for page in pages], _as_array([page.hashed for page in pages]),
             [page.date for page in pages], [page.text for page in pages], np.array([page.valid for page in pages]),
@@ -193,7 +193,7 @@ class Pages:
         return map(self.__getitem__, range(len(self)))
 
     def version(self, i: int) -> Version:
-        """Return the first version of a new key, which a page is, without making the page."""
+        """Return a page as the first version of a new key, without making the `Page`."""
         return Version(self.dates[i], None, None)
 
     def is_crowded(self, i: int) -> bool:
@@ -214,7 +214,7 @@ class Pages:
 
 
 class Sketched(NamedTuple):
-    """What searches need of texts: fields as of `Pages`."""
+    """The values of texts that searches need; the fields are as in `Pages`."""
 
     valid: Bools
     scopes: UInts
@@ -233,7 +233,7 @@ class Preparer:
         self._agreement = Agreement.of(settings.must_agree)
 
     def page(self, key: Key | None, text: Text, date: Date, like: Key | None = None) -> Page:
-        """Prepare one page. like: a key in whose scope it is, if it has none."""
+        """Prepare one page. like: the key whose scope a page without a key gets."""
         page = self.pages([(key, text, date)])[0]
         if like is not None and self.settings.scope == "host":
             host = self.scope_of(self.name_key(like)[0]) ^ self.scope_of(None)
@@ -251,7 +251,7 @@ class Preparer:
         return Sketched(done.valid, scopes, done.rows, row_hashes(done.rows), features, sets)
 
     def hash_agreement(self, texts: Sequence[Text]) -> UInts:
-        """Return hashes of what `must_agree` compares: equal where texts agree; 0 where nothing must.
+        """Return hashes of the keys of `must_agree`: equal where texts agree; 0 without `must_agree`.
 
         They are read from the bytes that evidence keeps, so a page that is read again has the same.
         """
@@ -295,7 +295,7 @@ class Preparer:
 
     def pages(self, items: Sequence[Item]) -> Pages:
         """Prepare pages, at least one. Most of it runs without the GIL, for all of them together."""
-        texts = [_check_text(text) for _, text, _ in items]
+        texts = [check_text(text) for _, text, _ in items]
         named = [(None, b"", 0) if key is None else self.name_key(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
         keys, names, hashed = zip(*named, strict=True)
@@ -308,7 +308,7 @@ def _as_array(values: Sequence[int]) -> UInts:
     return np.array(values, np.uint64)
 
 
-def _check_text(text: Text) -> Text:
+def check_text(text: Text) -> Text:
     """Return a text. TypeError for anything else."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")

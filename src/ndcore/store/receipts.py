@@ -44,7 +44,7 @@ class Receipt:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict. CorruptFile where the bytes are none."""
+        """The verdict. CorruptFile where the bytes are not one."""
         return decode_verdict(self.answer)
 
 
@@ -70,7 +70,7 @@ def digest_request(key: str, secret: bytes) -> bytes:
 
 
 def digest_page(key: Key, text: Text, date: Date) -> bytes:
-    """Return a digest of what a request says of a page; a date that is not given is a value of its own."""
+    """Return a digest of the page of a request; a missing date is a value of its own."""
     name, when = encode_key(key), b"" if date is None else microseconds(date).to_bytes(9, "little", signed=True)
     head = b"".join((_SIZE.pack(len(name)), name, _SIZE.pack(len(when)), when, b"s" if isinstance(text, str) else b"b"))
     made = hashlib.blake2b(head, digest_size=16, person=b"page")
@@ -79,7 +79,7 @@ def digest_page(key: Key, text: Text, date: Date) -> bytes:
 
 
 def wrap(receipt: Receipt, record: bytes) -> bytes:
-    """Return the frame of a receipt and a record."""
+    """Join a receipt and a record to a frame."""
     head = _HEAD.pack(RECEIPT, receipt.date, receipt.key, receipt.body, len(receipt.answer))
     return b"".join((head, receipt.answer, record))
 
@@ -94,7 +94,7 @@ def unwrap(payload: bytes) -> tuple[Receipt, bytes]:
 
 
 def encode_verdict(verdict: Verdict) -> bytes:
-    """Return a verdict as bytes."""
+    """Encode a verdict as bytes."""
     scores = (math.nan if score is None else score
               for score in (verdict.resemblance, verdict.contained, verdict.containing))
     judged, change = VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version)
@@ -104,7 +104,7 @@ def encode_verdict(verdict: Verdict) -> bytes:
 
 
 def decode_verdict(answer: bytes) -> Verdict:
-    """Return the verdict of `encode_verdict`. CorruptFile where the bytes are none."""
+    """Decode a verdict of `encode_verdict`. CorruptFile where the bytes are not one."""
     try:
         judged, change, exact, date, *scores = _VERDICT.unpack_from(answer)
         at, keys = _VERDICT.size, []

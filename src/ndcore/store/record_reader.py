@@ -6,11 +6,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ndcore._candidates import FAR, UNKNOWN, row_hashes
+from ndcore._candidates import row_hashes
 from ndcore._types import Ints, Text
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import DocumentColumns
-from ndcore.store.evidence import Evidence
+from ndcore.store.evidence import FEW, Evidence, leave_near
 from ndcore.store.keys import decode_key
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
@@ -19,8 +19,6 @@ from ndcore.store.records import Dictionary, Document, OverallRecord, Record, Si
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
-FEW = 16  # documents that are measured, and not sifted first
-PIECE = 64  # documents whose bitmaps are made together
 RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
 
 
@@ -118,7 +116,7 @@ class RecordReader:
         return record
 
     def overall(self, number: int) -> OverallVerdict | None:
-        """Read what a run over many stores said of a document last; None for nothing."""
+        """Read the last verdict of a run over many stores on a document; None where there is none."""
         position = self.columns.get("overall", number)
         if not position:
             return None
@@ -129,11 +127,11 @@ class RecordReader:
         return record.said
 
     def page(self, number: int) -> Page:
-        """Make the page of a document again, from its evidence."""
+        """Rebuild the page of a document from its evidence."""
         return self.page_of(self.document(number))
 
     def page_of(self, record: Document) -> Page:
-        """Make the page of the record of a document."""
+        """Rebuild the page of the record of a document."""
         key, evidence, packed, preparer = decode_key(record.name), self.evidence, record.evidence, self.preparer
         text: Text = b""
         if evidence.kind == "text":
@@ -175,26 +173,19 @@ class RecordReader:
     # ---- comparing
 
     def near(self, page: Page, numbers: Ints) -> Ints:
-        """Leave of documents, all valid, those that may reach the threshold with a page; few are returned as they are.
+        """Filter valid documents to the ones that may reach the threshold with a page; few documents are not filtered.
 
         The pages of a template share most features, and resemble each other too little. Their bitmaps reject nearly all of
         them (bitmaps.h) and no document that reaches the threshold. A bitmap is made when it is first asked for, from
         evidence, and where evidence is a signature there is none.
 
-        O(documents), and the evidence of those that were not asked for before.
+        O(documents), and the evidence of documents that have no bitmap yet.
         """
         evidence = self.evidence
         if len(numbers) <= FEW or not evidence.exact:
             return numbers
         page.crowded = True
-        answers = evidence.bitmaps.near(page.shingles, numbers)
-        unknown = np.flatnonzero(answers == UNKNOWN)
-        for start in range(0, len(unknown), PIECE):
-            piece = unknown[start : start + PIECE]
-            self._hold_bitmaps(numbers[piece].tolist())
-            answers[piece] = evidence.bitmaps.near(page.shingles, numbers[piece])
-        near: Ints = numbers[answers != FAR]
-        return near
+        return leave_near(evidence.bitmaps, page.shingles, numbers, self._hold_bitmaps)
 
     def _hold_bitmaps(self, numbers: list[int]) -> None:
         """Make the bitmaps of documents."""
@@ -214,7 +205,7 @@ class RecordReader:
         return a.valid == b.valid and self.whole(a) == self.whole(b)
 
     def is_class(self, a: Page | Document, b: Page | Document) -> bool:
-        """Tell whether two pages or documents are of one class, but for their scopes."""
+        """Tell whether two pages or documents are in one class, apart from their scopes."""
         return self.is_equal(a, b) or (a.valid and b.valid and self.tokens(a) == self.tokens(b))
 
     def tokens(self, of: Page | Document) -> bytes:

@@ -104,7 +104,7 @@ class Document:
 
 @dataclass(slots=True)
 class Sighting:
-    """A version that says the same as the last one, or that the page is gone.
+    """A version with the words of the last one, or the note that the page is gone.
 
     origin: the position of the record of the document.
     """
@@ -137,7 +137,7 @@ class Dictionary:
 
 @dataclass(slots=True)
 class OverallRecord:
-    """What a run over many stores said of a document. It changes nothing that the store says."""
+    """The verdict of a run over many stores on a document. It changes no verdict of the store."""
 
     number: int
     said: OverallVerdict
@@ -213,7 +213,7 @@ def encode_new(
     number: int, label: int, flags: int, verdict: Judged, version: Version, digests: bytes, name: bytes, middle: bytes,
     evidence: bytes,
 ) -> bytes:
-    """Return the record of a document as bytes, of its fields: for documents of which there is no `Document` yet.
+    """Encode the record of a document from its fields, without a `Document`.
 
     middle: what is between key and evidence; nothing for a new key.
     """
@@ -231,12 +231,12 @@ def _pack_head(first: int, version: Version, flags: int, number: int) -> bytes:
 
 
 def _as_float(score: float | None) -> float:
-    """Return a resemblance as in files, where nan is none."""
+    """Return a resemblance as a float of files, where nan stands for None."""
     return math.nan if score is None else score
 
 
 def _score_of(value: float) -> float | None:
-    """Return the resemblance that a float in a file means."""
+    """Return the resemblance of a float of files."""
     return None if math.isnan(value) else value
 
 

@@ -61,7 +61,7 @@ class Generation:
     key : bytes
         Of the hash of values.
     covered : int
-        See `Index.covered`.
+        See `GrowingIndex.covered`.
     next_segment : int
     segments : tuple of SegmentFile
     """
@@ -155,12 +155,12 @@ def _write_part(directory: Path, name: str, state: Generation, planned: SegmentF
     arrays: dict[str, AnyArray] = {}
     for group, (places, words) in enumerate(lists, first):
         arrays |= {f"directory{group}": places, f"words{group}": words}
-    header = {**_expected(state, planned, first), "directories": [_digest(places) for places, _ in lists]}
+    header = {**_describe_part(state, planned, first), "directories": [_digest(places) for places, _ in lists]}
     path = replace(planned, parts=tuple(parts)).paths(directory, name)[-1]
     container.write(path, SEGMENT_KIND, header, arrays, on_page=True)
 
 
-def _expected(state: Generation, segment: SegmentFile, first: int) -> dict[str, Any]:
+def _describe_part(state: Generation, segment: SegmentFile, first: int) -> dict[str, Any]:
     """Return what the file of a segment from a group on must say."""
     said = asdict(segment)
     del said["parts"]
@@ -175,7 +175,7 @@ def open_segment(directory: Path, name: str, state: Generation, segment: Segment
     """Map a segment. CorruptFile: a file is damaged or of another segment; FileNotFoundError: a file is missing."""
     lists: list[Packed] = []
     for path, first, end in zip(segment.paths(directory, name), segment.parts[:-1], segment.parts[1:], strict=True):
-        lists += _open_part(path, _expected(state, segment, first), end)
+        lists += _open_part(path, _describe_part(state, segment, first), end)
     try:
         return _postings.Segment(lists, segment.base, segment.span, state.value_bits, segment.block_bits)
     except (ValueError, OverflowError) as error:

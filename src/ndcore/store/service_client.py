@@ -123,7 +123,7 @@ def mark_gone(key: Key, date: Date = None) -> Conversation[bool]:
 
 def remove(key: Key) -> Conversation[None]:
     """Forget a page with all its versions, as `Store.remove`. KeyError if there is none."""
-    yield Call("remove", {}, _named(key), once=True)
+    yield Call("remove", {}, _name_page(key), once=True)
 
 
 def expire(before: Date) -> Conversation[int]:
@@ -237,7 +237,7 @@ def _date(date: Date) -> str:
     return moment(microseconds(date)).isoformat()
 
 
-def _named(key: Key) -> dict[str, Any]:
+def _name_page(key: Key) -> dict[str, Any]:
     """Return a key for the body of a request."""
     return {"key": key_as_json(key), "kind": type(key).__name__}
 
@@ -510,7 +510,7 @@ class ServiceClient(_Service):
 
         Each verdict that is yielded is on disk. idempotency_keys: one for each page; None: own ones of this call.
         """
-        keys = given_keys(idempotency_keys)
+        keys = iterate_request_keys(idempotency_keys)
         for part in parts_of(items):
             yield from self._talk(decide_part(part, [next(keys) for _ in part]))
 
@@ -593,7 +593,7 @@ class AsyncServiceClient(_Service):
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
     ) -> AsyncIterator[Verdict]:
         """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`."""
-        keys = given_keys(idempotency_keys)
+        keys = iterate_request_keys(idempotency_keys)
         for part in parts_of(items):
             for verdict in await self._talk(decide_part(part, [next(keys) for _ in part])):
                 yield verdict
@@ -650,7 +650,7 @@ def parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
             yield part
 
 
-def given_keys(given: Iterable[str] | None) -> Iterator[str]:
+def iterate_request_keys(given: Iterable[str] | None) -> Iterator[str]:
     """Yield idempotency keys, the given ones or own ones. ValueError where too few are given."""
     if given is None:
         while True:

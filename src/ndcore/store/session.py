@@ -42,7 +42,7 @@ class _Fork(State):
         super().apply(record, position, page, features)
 
 
-def _without_text(page: Page, evidence: Evidence) -> Page:
+def _drop_text(page: Page, evidence: Evidence) -> Page:
     """Drop the text of a page, and keep its shingles only while it is compared."""
     packed = evidence.pack(page)
     _ = page.whole, page.tokens
@@ -104,7 +104,7 @@ class StoreSession:
             state = self._state()
             directory.state.evidence.pack(page)
             verdict = engine.hold(state, page)
-            self._pages.append(_without_text(page, directory.state.evidence))
+            self._pages.append(_drop_text(page, directory.state.evidence))
             self._given.append(verdict)
         return verdict
 

@@ -63,7 +63,7 @@ class StoreSettings:
         """
         known = {name: value for name, value in given.items() if value is not None}
         threshold = checked_threshold(known.get("threshold", 0.8))
-        design = _design(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
+        design = choose_filter(known.get("filter", "auto"), threshold, checked_int("num_perm", known.get("num_perm", 84), 1))
         chosen = {name: known.get(name, accepted[0]) for name, accepted in CHOICES.items()}
         for name, value in chosen.items():
             check_choice(name, value, CHOICES[name])
@@ -163,8 +163,8 @@ def _names(must_agree: Any) -> tuple[str, ...]:
     return names
 
 
-def _design(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:
-    """Return the filter of a new store."""
+def choose_filter(chosen: Any, threshold: float, num_perm: int) -> FilterDesign:
+    """Return the filter that a caller chose: a `FilterDesign`, or "auto"; its signatures have at least `num_perm` minima."""
     if isinstance(chosen, FilterDesign):
         return FilterDesign.of(chosen.groups, chosen.group_size, chosen.need, threshold=threshold,
                                num_perm=max(num_perm, chosen.groups * chosen.group_size))

@@ -25,7 +25,7 @@ from ndcore.store.service_client import (
     OtherShardMap,
     ServiceClient,
     decide_part,
-    given_keys,
+    iterate_request_keys,
     parts_of,
 )
 from ndcore.store.shard_map import ShardMap
@@ -224,7 +224,7 @@ class ShardedStore:
 
         All shards decide side by side, so a verdict that is yielded is on disk, and later ones may be too.
         """
-        keys = given_keys(idempotency_keys)
+        keys = iterate_request_keys(idempotency_keys)
         lanes: dict[str, ThreadPoolExecutor] = {}
         waiting: deque[list[tuple[Future[list[Verdict]], list[int]]]] = deque()
         first = self._map  # pages of a host stay in one lane, so in their order, whatever becomes of the map

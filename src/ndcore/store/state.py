@@ -13,7 +13,7 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.storage.container import CorruptFile
 from ndcore.store.columns import Bitmap, DocumentColumns
-from ndcore.store.index import Index
+from ndcore.store.index import GrowingIndex
 from ndcore.store.log import Log
 from ndcore.store.pages import Page, Preparer
 from ndcore.store.receipts import Receipt
@@ -51,11 +51,11 @@ LOST = 1 << 20  # documents in a row whose records may be lost; a number farther
 class Indexes:
     """The indexes of a store: features of leaders, digests of classes, and hashes of keys."""
 
-    features: Index
-    digests: Index
-    keys: Index
+    features: GrowingIndex
+    digests: GrowingIndex
+    keys: GrowingIndex
 
-    def __iter__(self) -> Iterator[Index]:
+    def __iter__(self) -> Iterator[GrowingIndex]:
         return iter((self.features, self.digests, self.keys))
 
 
@@ -346,7 +346,7 @@ class State(RecordReader):
     def _index_role(self, record: Document, scope: int, page: Page | None = None) -> None:
         """Add the role of a document to the index of digests. page: of the document, if it is there."""
         like = record if page is None else page
-        for kind in () if self._known(self.indexes.digests) else kinds(record.flags):
+        for kind in () if self._is_covered(self.indexes.digests) else kinds(record.flags):
             value = self.value(kind, like, scope)
             if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as `_digests`, for one
                 value = self.value(LEADS_TOO, like, scope)
@@ -354,17 +354,17 @@ class State(RecordReader):
 
     def _put_features(self, number: int, row: UInts | None) -> None:
         """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
-        if self._known(self.indexes.features):
+        if self._is_covered(self.indexes.features):
             return
         features = self.page(number).features if row is None else row
         self._put(self.indexes.features, number, features if number in self.kept else features ^ COLD)
 
-    def _put(self, index: Index, number: int, values: UInts | list[int]) -> None:
+    def _put(self, index: GrowingIndex, number: int, values: UInts | list[int]) -> None:
         """Add the values of a document to an index, unless the index covers the current record already."""
-        if not self._known(index):
+        if not self._is_covered(index):
             index.add(np.array([number]), np.array([values], np.uint64), None if self._at < 0 else self._at + 1)
 
-    def _known(self, index: Index) -> bool:
+    def _is_covered(self, index: GrowingIndex) -> bool:
         """Tell whether an index on disk covers the current record already."""
         return 0 <= self._at < index.covered
 

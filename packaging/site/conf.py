@@ -1,0 +1,41 @@
+"""Settings of Sphinx. `tools/build_site.py` builds the site."""
+
+from typing import Any
+
+import ndcore
+
+project = "ndcore"
+author = "The ndcore developers"
+copyright = "The ndcore developers, Apache-2.0"
+version = release = ndcore.__version__
+
+root_doc = "docs/README"
+include_patterns = ["docs/**", "*.md", "examples/README.md", "bench/README.md"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc"]
+default_role = "py:obj"
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # numpydoc has them in the tables of parameters
+numpydoc_show_class_members = False
+
+smartquotes = False  # quotation marks in code outside backticks stay as they are
+suppress_warnings = ["misc.highlighting_failure"]  # output that is cut with an ellipsis is no JSON
+
+html_theme = "furo"
+html_title = f"ndcore {version}"
+html_static_path = []
+html_extra_path = ["index.html"]
+
+
+def escape_bars(app: object, what: str, name: str, about: object, options: object, lines: list[str]) -> None:
+    """Let |A ∩ B| be the size of a set, as docstrings write it, and not a substitution of reStructuredText."""
+    lines[:] = ["`".join(part if i % 2 else part.replace("|", "\\|") for i, part in enumerate(line.split("`")))
+                for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Register what the site has of its own."""
+    app.connect("autodoc-process-docstring", escape_bars)

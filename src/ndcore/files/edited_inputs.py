@@ -1,0 +1,146 @@
+"""The inputs written again with other texts in some documents, each in its own format and compression: ``cleaned/``.
+
+Of a record only the text changes. Documents whose text has no place of its own in their file, as pages of HTML and of web
+archives, and mail, become JSON lines in ``cleaned.jsonl``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ndcore._types import Bools, Ints, Text
+from ndcore.files import columnar
+from ndcore.files.compression import open_writer
+from ndcore.files.csv_tsv import read_header, replace_field
+from ndcore.files.documents import FileDocuments
+from ndcore.files.file_reader import open_source
+from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
+from ndcore.files.jsonl_output import Edited, iterate_lines, replace_text, write_lines_of
+from ndcore.files.outputs import OutputDirectory
+from ndcore.files.rewritten_inputs import (
+    copy_companions,
+    find_row_positions,
+    is_dropped,
+    write_kept_file,
+    write_records,
+)
+from ndcore.files.sources import Source
+from ndcore.progress import Progress
+from ndcore.text.inputs import as_bytes
+
+FOLDER, OTHERS = "cleaned", "cleaned.jsonl"
+EDITABLE = (*RECORDS, "text")  # kinds of files that are written in their own format
+
+
+def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools, edited: Edited, report: Progress) -> int:
+    """Write every input with its kept documents only, some of them with new texts, in its own format below ``cleaned/``.
+
+    A file without a new text is written as `write_kept` does it.
+
+    Parameters
+    ----------
+    kept : bool array, shape (n,)
+        Along the documents.
+    report : Progress
+        Gets ("writing", documents gone through, n).
+
+    Returns
+    -------
+    int
+        Documents in ``cleaned.jsonl`` whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
+
+    Raises
+    ------
+    DocumentError
+        A file has changed, or cannot hold a new text.
+    """
+    changed, digest, repaired = edited.changed & kept, hashlib.blake2b(np.packbits(kept).tobytes()), 0
+
+    def text_of(position: int) -> Text:
+        text = edited.text(position)
+        digest.update(as_bytes(text))
+        return text
+
+    noted = Edited(edited.field, changed, text_of if documents.companions else edited.text)
+    with contextlib.ExitStack() as stack:
+        others: IO[bytes] | None = None
+        for index, source in enumerate(documents.sources):
+            span = documents.span(index)
+            if source.kind in EDITABLE:
+                if is_dropped(documents, index, kept):
+                    continue
+                target = output.below(FOLDER, source.name)
+                if changed[span.start : span.stop].any():
+                    _write_edited_file(target, documents, index, kept, noted, report)
+                else:
+                    write_kept_file(target, documents, index, kept, report)
+            elif kept[span.start : span.stop].any():
+                others = others or stack.enter_context(output.below(OTHERS).open("xb", buffering=1 << 20))
+                repaired += write_lines_of(others, documents, index, kept, None, report, noted)
+    copy_companions(output, FOLDER, documents, b"" if kept.all() and not changed.any() else digest.digest())
+    return repaired
+
+
+def _write_edited_file(
+    target: Path, documents: FileDocuments, index: int, kept: Bools, edited: Edited, report: Progress
+) -> None:
+    """Write one input with its kept documents only, some of them with new texts."""
+    source = documents.sources[index]
+    documents.check_unchanged(index)
+    if source.kind in COLUMNAR:
+        _edit_columns(target, documents, index, kept, edited)
+    else:
+        with open_writer(target, source.compression, documents.threads) as file:
+            if source.kind == "jsonl":
+                lines = iterate_lines(documents, index, kept, edited.changed, partial(_edit_line, documents, edited), report)
+                file.writelines(line for _, line in lines)
+            elif source.kind == "text":
+                file.write(_encode_text(source, edited.text(documents.span(index).start)))
+            else:
+                edit = partial(_edit_line, documents, edited)
+                if source.kind in DELIMITERS:
+                    edit = partial(_edit_row, source, read_header(source).index(edited.field), edited)
+                write_records(file, documents, index, report, lambda position, record: (
+                    None if not kept[position] else edit(position, record) if edited.changed[position] else record))
+    documents.check_unchanged(index)
+    report("writing", documents.span(index).stop, len(documents.ids))
+
+
+def _edit_line(documents: FileDocuments, edited: Edited, position: int, line: bytes) -> bytes:
+    """Return a record of JSON with its new text."""
+    return replace_text(line, edited, position, documents)
+
+
+def _edit_row(source: Source, column: int, edited: Edited, position: int, row: bytes) -> bytes:
+    """Return a row of a table with its new text in a column."""
+    return replace_field(source, row, column, str(edited.text(position)))
+
+
+def _encode_text(source: Source, text: Text) -> bytes:
+    """Encode a text as its file is encoded, with the byte order mark that the file begins with."""
+    if isinstance(text, bytes):
+        return text
+    encoding = source.encoding
+    mark = "\ufeff".encode(encoding, "ignore")
+    with open_source(source) as stream:
+        head = stream.read(len(mark))
+    return (mark if head == mark else b"") + text.encode(encoding)
+
+
+def _edit_columns(target: Path, documents: FileDocuments, index: int, kept: Bools, edited: Edited) -> None:
+    """Write a Parquet or Arrow file with new texts in its column."""
+    positions = find_row_positions(documents, index, kept)
+
+    def change(numbers: Ints, table: Any) -> Any:
+        own = positions[numbers]
+        rows = np.flatnonzero(edited.changed[own])
+        texts = [edited.text(position) for position in own[rows].tolist()]
+        return columnar.replace_texts(table, edited.field, rows, texts) if texts else table
+
+    columnar.rewrite(documents.sources[index], target, positions >= 0, change)

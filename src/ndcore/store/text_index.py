@@ -1,0 +1,281 @@
+"""An index in memory: which texts resemble a text, while texts come and go."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ndcore import _candidates
+from ndcore._candidates import NumberedBitmaps
+from ndcore._sets import common
+from ndcore._types import AnyArray, Floats, Ints, Text, UInts
+from ndcore.checks import checked_int, checked_threshold
+from ndcore.filters.design import FilterDesign
+from ndcore.sketch.minhash import MinHasher
+from ndcore.store.columns import Bitmap
+from ndcore.store.evidence import BITMAPS, FEW, leave_near
+from ndcore.store.index import GrowingIndex
+from ndcore.store.pages import check_text, shingle_sets
+from ndcore.store.settings import choose_filter
+from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling, given_shingling
+
+AT_ONCE = 256  # texts that are added together
+SPARE = 1024  # numbers of removed texts that no renewal is worth
+
+
+class SimilarText(NamedTuple):
+    """A text of an index that resembles a text.
+
+    Attributes
+    ----------
+    key : hashable
+        Of the text in the index.
+    resemblance : float
+        Jaccard similarity of the shingle sets.
+    contained, containing : float
+        The share of the shingles of the given text that this one has, and the other way round.
+    """
+
+    key: Any
+    resemblance: float
+    contained: float
+    containing: float
+
+
+class Index:
+    """Find the texts that resemble a text, in memory: add, query and remove, at any time.
+
+    Parameters
+    ----------
+    threshold : float in (0, 1]
+        The least resemblance (Jaccard similarity) of what `query` returns.
+    shingling : Shingling, optional
+        None: words in runs of 5.
+    num_perm, seed : int
+        Of the signatures, as in `MinHasher`.
+    filter : "auto" or FilterDesign
+        LSH bands and rows; "auto" misses a text exactly at the threshold with a probability below 0.001, and a closer one
+        less often.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is not accepted.
+
+    Notes
+    -----
+    Candidates share features (LSH bands) with the text; each is confirmed by its exact resemblance. 8 bytes of memory for
+    each distinct shingle, and 20 to 36 bytes for each group of the filter; texts are not kept. Threads may share an index.
+    `Store` keeps texts on disk and decides which to keep; `Collection` clusters a whole collection.
+
+    References
+    ----------
+    Broder, "Identifying and filtering near-duplicate documents", 2000, §3 and 4. DOI 10.1007/3-540-45123-4_1.
+
+    Examples
+    --------
+    >>> index = Index(threshold=0.5, shingling=Shingling(width=2))
+    >>> index.add("rose", "a rose is a rose is a rose")
+    >>> index.add("tulip", "a tulip is not a rose")
+    >>> [(each.key, round(each.resemblance, 2)) for each in index.query("A rose is, is a rose!")]
+    [('rose', 0.75)]
+    >>> index.remove("rose")
+    >>> index.query("a rose is a rose"), len(index)
+    ([], 1)
+    """
+
+    def __init__(
+        self, threshold: float = 0.8, *, shingling: Shingling | None = None, num_perm: int = 84, seed: int = 1,
+        filter: Literal["auto"] | FilterDesign = "auto",
+    ) -> None:
+        self.threshold = checked_threshold(threshold)
+        self.shingling = given_shingling(shingling)
+        self.filter = choose_filter(filter, self.threshold, checked_int("num_perm", num_perm, 1))
+        self._sketcher = MinHasher(self.filter.num_perm, 32, seed, self.shingling)
+        self._lock = threading.RLock()
+        self._numbers: dict[Hashable, int] = {}  # of the keys
+        self._keys: dict[int, Hashable] = {}
+        self._sets: dict[int, UInts] = {}  # shingle sets, by number
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without texts."""
+        self._next, self._live = 0, Bitmap()
+        self._index = GrowingIndex.in_memory(self.filter.groups, self.filter.need)
+        self._bitmaps = NumberedBitmaps(self.threshold, BITMAPS)
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self._numbers)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._numbers
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """Iterate over the keys, in the order in which they were added."""
+        return iter(list(self._numbers))
+
+    def __repr__(self) -> str:
+        return f"<Index: {len(self)} texts, threshold {self.threshold:g}>"
+
+    def add(self, key: Hashable, text: Text) -> None:
+        """Add a text.
+
+        Parameters
+        ----------
+        key : hashable
+        text : str or bytes
+
+        Raises
+        ------
+        ValueError
+            The index has the key already.
+        TypeError
+            The text is neither str nor bytes, or the key is not hashable.
+        """
+        self.add_many([(key, text)])
+
+    def add_many(self, items: Iterable[tuple[Hashable, Text]]) -> None:
+        """Add texts.
+
+        Parameters
+        ----------
+        items : iterable of (key, text)
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `add`. The items before the 256 that contain the one at fault are added.
+
+        Notes
+        -----
+        O(length) for each text, in an index of any size. Sketches are made for 256 texts at once, without the GIL.
+        """
+        coming = iter(items)
+        while piece := list(islice(coming, AT_ONCE)):
+            for item in piece:
+                _check_item(item)
+            self._add([key for key, _ in piece], [text for _, text in piece])
+
+    def _add(self, keys: Sequence[Hashable], texts: Sequence[Text]) -> None:
+        """Add texts together, or none of them."""
+        valid, features = self._sketch(texts)
+        sets = shingle_sets(self.shingling, texts)
+        with self._lock:
+            seen = set[Hashable]()
+            for key in keys:
+                if key in self._numbers or key in seen:
+                    raise ValueError(f"the index has the key {key!r:.80} already; remove it first")
+                seen.add(key)
+            numbers = np.arange(self._next, self._next + len(keys))
+            self._index.add(numbers[valid], features[valid])
+            self._live.add_many(numbers[valid])
+            for key, number, members in zip(keys, numbers.tolist(), sets, strict=True):
+                self._numbers[key], self._keys[number], self._sets[number] = number, key, members.copy()
+            self._next += len(keys)
+
+    def query(self, text: Text, limit: int | None = None) -> list[SimilarText]:
+        """Find the texts that resemble a text, the most similar first, equal ones in the order in which they were added.
+
+        Parameters
+        ----------
+        text : str or bytes
+            A text without shingles resembles none.
+        limit : int, optional
+            The most results: the best ones.
+
+        Returns
+        -------
+        list of SimilarText
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is not accepted.
+
+        Notes
+        -----
+        O(groups + candidates · shingles). Where many share features with the text, as the pages of a template do, bitmaps
+        reject nearly all without a comparison.
+        """
+        most = None if limit is None else checked_int("limit", limit, 1)
+        valid, features = self._sketch([check_text(text)])
+        if not valid[0]:
+            return []
+        members = shingle_sets(self.shingling, [text])[0]
+        with self._lock:
+            numbers = self._index.search(features[0], self.filter.need, self._live.bits)
+            if len(numbers) > FEW:
+                numbers = leave_near(self._bitmaps, members, numbers, self._hold_bitmaps)
+            sets = [self._sets[number] for number in numbers.tolist()]
+            keys = [self._keys[number] for number in numbers.tolist()]
+        shares = _measure(members, sets)
+        order = np.lexsort((numbers, -shares[0]))
+        best = order[shares[0][order] >= self.threshold][:most].tolist()
+        return [SimilarText(keys[i], *(float(share[i]) for share in shares)) for i in best]
+
+    def remove(self, key: Hashable) -> None:
+        """Remove a text.
+
+        Raises
+        ------
+        KeyError
+            The index has no such key.
+        """
+        with self._lock:
+            number = self._numbers.pop(key)
+            del self._keys[number], self._sets[number]
+            self._live.discard(number)
+            self._bitmaps.discard(number)
+            if self._next > 2 * len(self) + SPARE:
+                self._renew()
+
+    def _renew(self) -> None:
+        """Make the index again without the texts that were removed: O(1) amortised over the removals."""
+        keys, sets = list(self._numbers), [self._sets[number] for number in self._numbers.values()]
+        self._begin()
+        self._next = len(keys)
+        self._numbers, self._keys = {key: i for i, key in enumerate(keys)}, dict(enumerate(keys))
+        self._sets = dict(enumerate(sets))
+        with_shingles = np.flatnonzero([len(members) > 0 for members in sets])
+        for start in range(0, len(with_shingles), AT_ONCE):
+            numbers = with_shingles[start : start + AT_ONCE]
+            some = [sets[number] for number in numbers.tolist()]
+            rows = self._sketcher.sketch_hashes(np.concatenate(some), np.cumsum([0, *map(len, some)])).values
+            self._index.add(numbers, self._features(rows))
+            self._live.add_many(numbers)
+
+    def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
+        """Return which texts have shingles, and the features of all."""
+        done: Any = self._sketcher.sketch_batch(self.shingling.batch(texts))
+        return done.valid, self._features(done.rows)
+
+    def _features(self, rows: AnyArray) -> UInts:
+        """Return the features of signatures."""
+        return _candidates.features(rows, self.filter.group_size, 0, self.filter.groups, FEATURE_POLYNOMIAL)
+
+    def _hold_bitmaps(self, numbers: list[int]) -> None:
+        """Make the bitmaps of texts."""
+        for number in numbers:
+            self._bitmaps.add(number, self._sets[number])
+
+
+def _measure(members: UInts, sets: Sequence[UInts]) -> tuple[Floats, Floats, Floats]:
+    """Return the resemblance of a shingle set to each of others, its containment in them, and theirs in it."""
+    sizes = np.array([len(members), *map(len, sets)], np.int64)
+    offsets: Ints = np.concatenate([[0], np.cumsum(sizes)])
+    others = np.arange(1, len(sizes))
+    both = common(np.concatenate([members, *sets]), offsets, np.zeros(len(sets), np.int64), others).astype(np.float64)
+    return both / (sizes[0] + sizes[1:] - both), both / sizes[0], both / sizes[1:]
+
+
+def _check_item(item: Any) -> None:
+    """Raise TypeError for anything else than a key and a text."""
+    if not isinstance(item, tuple) or len(item) != 2:
+        raise TypeError(f"an item is a tuple of a key and a text, got {item!r:.80}")
+    hash(item[0])
+    check_text(item[1])

@@ -1,0 +1,56 @@
+"""The site of the documentation: each page and each public name has its place. Sphinx builds it in a part of CI."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import ndcore as nd
+
+ROOT = Path(__file__).parents[2]
+
+sys.path.insert(0, str(ROOT / "tools"))
+tool = pytest.importorskip("build_site", reason="tools is not beside the tests")
+sys.path.pop(0)
+
+
+def test_each_public_name_is_in_the_reference_once():
+    names = [name for names in tool.group_names().values() for name in names]
+    assert sorted(names) == sorted(nd.__all__)
+
+
+def test_a_room_without_a_topic_is_named(monkeypatch):
+    monkeypatch.setattr(tool, "TOPICS", [topic for topic in tool.TOPICS if "hamming" not in topic.rooms])
+    with pytest.raises(ValueError, match=r"no topic of tools/build_site.py has the room 'hamming' of ndcore\.HammingIndex"):
+        tool.group_names()
+
+
+def test_each_page_is_behind_one_door():
+    front = (ROOT / tool.FRONT).read_text("utf-8")
+    listed = [page for page in tool.order_pages(front) if page.endswith(".md")]
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(page for page in listed if "/" not in page) == sorted(pages)
+    assert len(listed) == len(set(listed))
+
+
+def test_front_page_has_the_titles_of_pages():
+    for title, page in re.findall(r"^\| \[([^]]+)\]\(([\w-]+\.md)\)", (ROOT / tool.FRONT).read_text("utf-8"), re.M):
+        assert (ROOT / "docs" / page).read_text("utf-8").startswith(f"# {title}\n")
+
+
+def test_a_door_that_is_missing_is_named():
+    with pytest.raises(ValueError, match=r"docs/README\.md has no heading 'Look up'"):
+        list(tool.order_pages("## Learn\n\n## Do\n\n## Understand\n"))
+
+
+def test_the_reference_has_a_page_for_each_name(tmp_path):
+    tool.write_reference(tmp_path / "reference")
+    index = (tmp_path / "reference" / "index.md").read_text("utf-8")
+    linked = re.findall(r"\]\(([\w.-]+)\.rst\)", index)
+    written = [path.stem for path in (tmp_path / "reference").glob("*.rst")]
+    assert sorted(linked) == sorted(written)
+    assert len({page.lower() for page in written}) == len(written) == len(nd.__all__) + len(tool.MODULES)
+    assert ".. autoclass:: ndcore.Store\n   :members:\n" in (tmp_path / "reference" / "Store-class.rst").read_text("utf-8")

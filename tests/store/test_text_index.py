@@ -1,0 +1,143 @@
+"""`ndcore.Index`: the texts that resemble a text, while texts come and go, against a comparison with each of them."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+
+import ndcore as nd
+from ndcore.reference.resemblance import containment, resemblance
+from ndcore.reference.shingling import shingles, tokens
+from ndcore.store import text_index
+
+WORDS = [f"w{i}" for i in range(200)]
+SURE = nd.FilterDesign.of(84, 1, 1, threshold=0.5)  # misses a pair at 0.5 with a probability of 2^-84
+
+
+def similar(rng: random.Random, bases: list[list[str]]) -> str:
+    """Return a text that shares most of its words with others."""
+    words = list(rng.choice(bases))
+    for _ in range(rng.randrange(6)):
+        words[rng.randrange(len(words))] = rng.choice(WORDS)
+    return " ".join(words)
+
+
+def compare_with_all(texts: dict[object, str], text: str, threshold: float) -> list[tuple[object, float, float, float]]:
+    """Return what a query should, from the reference; the order of `texts` is the order in which they were added."""
+    mine = set(shingles(tokens(text)))
+    sets = {key: set(shingles(tokens(each))) for key, each in texts.items()}
+    rows = [(key, resemblance(mine, each), containment(mine, each), containment(each, mine))
+            for key, each in sets.items() if mine and each]
+    return sorted((row for row in rows if row[1] >= threshold), key=lambda row: -row[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_queries_find_what_a_comparison_with_all_finds(seed, monkeypatch):
+    monkeypatch.setattr(text_index, "SPARE", 20)  # so that the index is renewed
+    rng = random.Random(seed)
+    bases = [[rng.choice(WORDS) for _ in range(rng.randrange(3, 40))] for _ in range(5)]
+    index, texts = nd.Index(0.5, filter=SURE), {}
+    for step in range(400):
+        if texts and rng.random() < 0.4:
+            key = rng.choice(list(texts))
+            index.remove(key)
+            del texts[key]
+        else:
+            key = rng.choice([step, f"key {step}", ("a", step)])
+            texts[key] = similar(rng, bases)
+            index.add(key, texts[key])
+        assert len(index) == len(texts) and list(index) == list(texts)
+        if step % 5 == 0:
+            text = similar(rng, bases)
+            expected = compare_with_all(texts, text, 0.5)
+            assert [tuple(each) for each in index.query(text)] == expected
+            assert [tuple(each) for each in index.query(text, limit=3)] == expected[:3]
+
+
+def test_pages_of_a_template_are_told_from_near_ones():
+    frame = " ".join(f"frame{i}" for i in range(30))
+    pages = {i: f"{frame} {' '.join(f'own{i}_{j}' for j in range(12))}" for i in range(60)}
+    index = nd.Index(0.8)
+    index.add_many(pages.items())
+    assert len(index._index.search(index._sketch([pages[0]])[1][0])) > text_index.FEW  # so bitmaps decide
+    assert [each.key for each in index.query(pages[7] + " more")] == [7]
+
+
+def test_short_texts_have_one_shingle_and_empty_ones_none():
+    index = nd.Index()
+    index.add_many([("short", "Two words"), ("empty", ""), ("also empty", "…")])
+    assert index.query("two, words") == [("short", 1.0, 1.0, 1.0)]
+    assert index.query("") == [] and "empty" in index and len(index) == 3
+    index.remove("empty")
+    assert "empty" not in index
+
+
+def test_bytes_and_str_are_the_same_text():
+    index = nd.Index()
+    index.add(b"a key", "über allen Gipfeln ist Ruh".encode())
+    assert [each.key for each in index.query("Über allen Gipfeln ist Ruh")] == [b"a key"]
+
+
+def test_a_key_is_added_once():
+    index = nd.Index()
+    index.add("a", "one text")
+    with pytest.raises(ValueError, match="the index has the key 'a' already; remove it first"):
+        index.add("a", "another text")
+    with pytest.raises(ValueError, match="the index has the key 'b' already"):
+        index.add_many([("b", "two"), ("b", "three")])
+    assert list(index) == ["a"] and index.query("two") == []
+
+
+@pytest.mark.parametrize("item, message", [
+    (("a", 7), "the text is 7 of type int"), (([], "text"), "unhashable"), ("ab", "a tuple of a key and a text, got 'ab'"),
+    (("a", "text", 3), "a tuple of a key and a text"),
+])
+def test_items_that_are_not_accepted(item, message):
+    index = nd.Index()
+    with pytest.raises(TypeError, match=message):
+        index.add_many([("first", "a text"), item])
+    assert len(index) == 0
+
+
+def test_arguments_that_are_not_accepted():
+    with pytest.raises(ValueError, match="threshold"):
+        nd.Index(1.5)
+    with pytest.raises(ValueError, match="filter"):
+        nd.Index(filter="complete")
+    index = nd.Index()
+    with pytest.raises(ValueError, match="limit"):
+        index.query("text", limit=0)
+    with pytest.raises(TypeError, match="the text is None"):
+        index.query(None)
+    with pytest.raises(KeyError, match="'gone'"):
+        index.remove("gone")
+
+
+def test_threads_share_an_index():
+    index, failed = nd.Index(), []
+
+    def work(name: int) -> None:
+        try:
+            for i in range(30):
+                text = " ".join(f"{name}word{i}x{j}" for j in range(12))
+                index.add((name, i), text)
+                assert [each.key for each in index.query(text)] == [(name, i)]
+                if i % 2:
+                    index.remove((name, i))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [] and len(index) == 60
+
+
+def test_repr_says_how_many():
+    index = nd.Index(0.75)
+    index.add("a", "text")
+    assert repr(index) == "<Index: 1 texts, threshold 0.75>"
