@@ -111,3 +111,26 @@ def test_who_leaves_while_it_waits_holds_up_nobody(store: nd.Store) -> None:
     assert put(decider, store, "b").result(30)[0].verdict.key == "b"
     decider.close()
     assert "a" in store
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_part_of_a_stream_goes_to_disk_with_the_next_job_and_a_single_page_at_once(
+    store: nd.Store, monkeypatch: pytest.MonkeyPatch, streamed: bool
+) -> None:
+    waiting, flushed, alone = threading.Event(), threading.Event(), list[bool]()
+    decide, flush = store.decide_requests, store.flush
+
+    def decide_slowly(pages: Any, *given: Any) -> Any:
+        assert waiting.wait(30)
+        if pages.keys[0] == "second":
+            alone.append(flushed.wait(0.5 if streamed else 30))
+        return decide(pages, *given)
+
+    monkeypatch.setattr(store, "decide_requests", decide_slowly)
+    monkeypatch.setattr(store, "flush", lambda: (flush(), flushed.set()))
+    decider = make_decider(store)
+    answered = [put(decider, store, key, streamed=streamed) for key in ("first", "second")]
+    waiting.set()
+    assert [future.result()[0].verdict.key for future in answered] == ["first", "second"]
+    assert alone == [not streamed]
+    decider.close()

@@ -16,7 +16,7 @@ from ndcore.text.inputs import as_bytes
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 LINES = ("application/x-ndjson", "application/jsonl")
 ARROW = "application/vnd.apache.arrow.stream"
-PART = 32  # pages of a stream that are decided on together
+PART = 64  # pages of a stream that are decided on together
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
 OTHER = 1 << 20  # bytes of the other values
 MOST_FIELDS = 32
@@ -103,7 +103,8 @@ async def next_chunk(chunks: AsyncIterator[bytes], end: float, late: str) -> byt
         They have not come when the clock of the event loop says `end`; with the message `late`.
     """
     try:
-        return await asyncio.wait_for(anext(chunks, None), max(0.0, end - asyncio.get_running_loop().time()))
+        async with asyncio.timeout_at(end):
+            return await anext(chunks, None)
     except TimeoutError:
         raise Refused(408, late) from None
 

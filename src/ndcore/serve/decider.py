@@ -1,7 +1,7 @@
 """Decide on the pages of all requests, in turn, on one thread; another one puts them on disk, as many as wait together.
 
 A page that comes alone goes before the pages of streams, so it waits for at most one part of a stream. While pages are put
-on disk, the next ones are decided.
+on disk, the next ones are decided. Of the parts of streams, two are put on disk together where more of them wait.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ class Decider:
 
     def __init__(self, store: Store, decide: Callable[[Pages], list[RequestAnswer]]) -> None:
         self._store, self._decide_pages, self.counts = store, decide, ServerCounts()
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)  # each wakes one thread only
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
         self._written: deque[tuple[WaitingJob, list[RequestAnswer]]] = deque()
-        self._closed = self._decided = False
+        self._closed = self._deciding = self._decided = False
         self.waiting = 0  # pages
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
                          for target, name in ((self._decide, "decides"), (self._sync, "writes"))]
@@ -86,7 +87,7 @@ class Decider:
         job = WaitingJob(prepare, count, streamed, time.perf_counter(), Future(), Future())
         for future in (job.decided, job.answered):
             future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
-        with self._changed:
+        with self._coming:
             if self._closed:
                 raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
             if self.waiting + count > MOST_WAITING:
@@ -94,7 +95,7 @@ class Decider:
                               {"retry-after": "1"})
             self.waiting += count
             (self._streamed if streamed else self._single).append(job)
-            self._changed.notify_all()
+            self._coming.notify()
         return job
 
     @property
@@ -104,41 +105,53 @@ class Decider:
 
     def close(self) -> None:
         """Answer what waits, then end the threads."""
-        with self._changed:
+        with self._coming:
             self._closed = True
-            self._changed.notify_all()
+            self._coming.notify()
         for thread in self._threads:
             thread.join()
 
     def _decide(self) -> None:
         """Decide on the pages of one job after the other."""
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._single or self._streamed or self._closed)
+            with self._coming:
+                self._coming.wait_for(lambda: self._single or self._streamed or self._closed)
                 if not self._single and not self._streamed:
                     self._decided = True
-                    self._changed.notify_all()
+                    self._leaving.notify()
                     return
                 job = (self._single or self._streamed).popleft()
+                self._deciding = True
             answers: list[RequestAnswer] | None = None
             try:
                 answers = self._decide_pages(job.prepare())
             except BaseException as error:  # it belongs to who waits
                 job.decided.set_exception(error)
                 job.answered.set_exception(error)
-            with self._changed:
+            with self._leaving:
                 self.waiting -= job.pages
+                self._deciding = False
                 if answers is not None:
                     self._written.append((job, answers))
-                    self._changed.notify_all()
+                self._leaving.notify()
             if answers is not None:
                 job.decided.set_result(len(answers))
+
+    def _is_due(self) -> bool:
+        """Tell whether what was decided goes to disk now.
+
+        A part of a stream waits for the job behind it, if there is one, so that the disk is free more often for pages that
+        come alone.
+        """
+        follows = self._deciding or self._single or self._streamed
+        alone = len(self._written) == 1 and self._written[0][0].streamed
+        return self._decided or (bool(self._written) and not (alone and follows))
 
     def _sync(self) -> None:
         """Put on disk what was decided, and answer it."""
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._written or self._decided)
+            with self._leaving:
+                self._leaving.wait_for(self._is_due)
                 if not self._written:
                     return
                 jobs, self._written = self._written, deque()

@@ -161,7 +161,7 @@ class DocumentColumns:
         """Set `last` of many documents; a document that is listed twice gets the later position."""
         _check_position(int(positions.max(initial=0)), int((positions & LOWEST).max(initial=0)))
         blocks = numbers // BLOCK
-        for at in np.unique(blocks).tolist():
+        for at in sorted(set(blocks.tolist())):
             here = blocks == at
             inside, last = numbers[here] % BLOCK, positions[here]
             self._own(at, "file")[inside], self._own(at, "offset")[inside] = last >> SHIFT, last & LOWEST

@@ -173,6 +173,8 @@ class State(RecordReader):
         known |= find_repeated_values(values)
         for at, i in zip(np.flatnonzero(known).tolist(), leads[known].tolist(), strict=True):
             values[at] = self.value(LEADS_TOO, added.like(i), int(added.scopes[i]))
+        if len(leads) == len(added.flags):
+            return added.first + leads, values
         others = [(i, self.value(kind, added.like(i), int(added.scopes[i])))
                   for i in np.flatnonzero(added.flags & LEADER == 0).tolist() for kind in kinds(int(added.flags[i]))]
         owners = np.concatenate([leads, np.array([i for i, _ in others], np.int64)])
@@ -440,8 +442,10 @@ def kinds(flags: int) -> tuple[int, ...]:
 
 def find_repeated_values(values: UInts) -> Bools:
     """Tell which values are repeats of an earlier one."""
-    again = np.ones(len(values), np.bool_)
-    again[np.unique(values, return_index=True)[1]] = False
+    again = np.zeros(len(values), np.bool_)
+    if len(set(values.tolist())) < len(values):  # few batches have any
+        again[:] = True
+        again[np.unique(values, return_index=True)[1]] = False
     return again
 
 
