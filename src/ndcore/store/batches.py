@@ -14,10 +14,9 @@ import numpy as np
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import Ints, UInts
-from ndcore.store.evidence import Measured
+from ndcore.store.evidence import FEW, Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
-from ndcore.store.record_reader import FEW
 from ndcore.store.records import Document
 from ndcore.store.state import Added, State, count_shared, find_repeated_values
 from ndcore.store.verdict import Key
