@@ -38,7 +38,7 @@ SPARK = "tests/spark/"
 
 
 def remember(module: ModuleType, name: str) -> None:
-    """Let a pure function of the reference, which lists what it finds in a document, remember what it found last."""
+    """Cache the last results of a pure function of the reference that returns a list of what a document has."""
     function = getattr(module, name)
     find = functools.lru_cache(1 << 13, typed=True)(lambda *given, **options: tuple(function(*given, **options)))
 
@@ -52,7 +52,7 @@ def remember(module: ModuleType, name: str) -> None:
     setattr(module, name, list_again)
 
 
-# Brute force reads every document again in each call: in plain Python that is most of the time of many tests.
+# Brute force reads every document again in each call. In plain Python this takes most of the time of many tests.
 remember(reference_text, "tokens")
 remember(shingling, "fingerprints")
 shingling.symbol = functools.lru_cache(1 << 16)(shingling.symbol)
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let ``--dist loadfile`` keep the order of the collection, and all tests of Spark on one worker: its start is long."""
+    """Keep the collected order with ``--dist loadfile``, and all tests of Spark on one worker, since Spark starts slowly."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -79,7 +79,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes longest first where several processes share the tests, so that they end together."""
+    """Put the longest tests first where several processes share the tests, so that the processes end together."""
     if not hasattr(config, "workerinput"):
         return
     costs = collections.Counter[str]()
@@ -104,7 +104,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def variant(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """(kernel, form), and that form runs during the test."""
+    """Yield (kernel, form), and run that form of the kernel during the test."""
     stem, name = request.param
     if not kernels.KERNELS[stem].variants()[name]:
         pytest.skip(f"this CPU cannot run {stem}={name}")

@@ -1,7 +1,7 @@
-"""Calls that wait for the disk return at once, for all tests of this process; it is imported before what calls them.
+"""Make the calls that wait for the disk return at once, in all tests of this process; import this before their callers.
 
-No test sees a loss of power: those of what it leaves trace the calls and lay the files themselves (`store/power.py`). A call
-takes 3 ms, and tests of stores and collections make tens of thousands. No test is here.
+No test loses power: tests of what a loss of power leaves trace the calls and write such files themselves (`store/power.py`).
+A call takes 3 ms, and tests of stores and collections make tens of thousands of them. This module has no tests.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 
 def look(descriptor: int) -> None:
-    """Raise OSError where a descriptor is not open, as the calls do."""
+    """Raise OSError for a descriptor that is not open, as the calls do."""
     os.fstat(descriptor)
 
 

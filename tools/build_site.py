@@ -2,9 +2,9 @@
 
     python tools/build_site.py OUTPUT
 
-Needs the extra `docs` and an ndcore that is installed from this checkout. A warning of Sphinx is an error. The pages of
-docs/ stay as they are: this program copies them to a folder of its own, and adds the pages of the reference and the order
-of the pages, which it takes from the tables of docs/README.md.
+Needs the extra `docs`, and ndcore installed from this checkout. A warning of Sphinx is an error. The pages of docs/ stay as
+they are: this program copies them to a temporary folder, and adds the pages of the reference and the navigation, which
+follows the tables of docs/README.md.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ CONF = ROOT / "packaging" / "site"
 COPIED = ("docs", "examples", "README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE",
           "bench/README.md", "src/ndcore/core/ndcore.h", "tests/package/interface.txt")
 FRONT = "docs/README.md"
-DOORS = ("Learn", "Do", "Understand", "Look up")
+HEADINGS = ("Learn", "Do", "Understand", "Look up")
 MODULES = ("ndcore.spark", "ndcore.crawl.scrapy", "ndcore.judge", "ndcore.chains", "ndcore.plots", "ndcore.reportpage",
            "ndcore.nearreport", "ndcore.clusterreport", "ndcore.progress")  # with public names of their own
 
 
 class Topic(NamedTuple):
-    """A page of the reference: names of ndcore that are defined in the same rooms."""
+    """A section of the reference: public names that are defined in these rooms of ndcore."""
 
     title: str
     about: str
@@ -69,7 +69,7 @@ def group_names() -> dict[Topic, list[str]]:
 
 
 def write_reference(folder: Path) -> None:
-    """Write a page for each public name, a page for each topic, and the page that lists all of them."""
+    """Write a page for each public name and each module, and the page that lists all of them by topic."""
     folder.mkdir()
     listed, lines = [], ["# Reference", "", "Every public name. `help(ndcore.NAME)` prints the same text.", ""]
     for topic, names in group_names().items():
@@ -105,7 +105,7 @@ def _write_module(folder: Path, module: str) -> str:
 
 
 def _summarise(module: str, name: str) -> str:
-    """Return the first sentence on a public name; a constant has its value."""
+    """Return the first sentence of the docstring of a public name, or the value of a constant."""
     value = getattr(importlib.import_module(module), name)
     return _first_sentence(value) if callable(value) else f"`{value!r}`"
 
@@ -117,7 +117,7 @@ def _first_sentence(value: object) -> str:
 
 
 def _make_toctree(caption: str | None, pages: list[str]) -> Iterator[str]:
-    """Yield the lines of a hidden list of pages, from which the site makes its navigation."""
+    """Yield the lines of a hidden list of pages, from which Sphinx makes the navigation."""
     yield "```{toctree}"
     yield ":hidden:"
     if caption is not None:
@@ -126,22 +126,22 @@ def _make_toctree(caption: str | None, pages: list[str]) -> Iterator[str]:
 
 
 def order_pages(front: str) -> Iterator[str]:
-    """Yield the lines of the navigation: for each door of the front page, the pages of its table.
+    """Yield the lines of the navigation: for each of `HEADINGS` on the front page, the pages of its table.
 
-    Raises ValueError where a door is missing.
+    Raises ValueError where a heading is missing.
     """
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", front, re.M | re.S))
-    for door in DOORS:
-        if door not in sections:
-            raise ValueError(f"{FRONT} has no heading {door!r}")
-        pages = re.findall(r"^\| \[[^]]+\]\(([^)#]+\.md)\)", sections[door], re.M)
-        if door == DOORS[-1]:
+    for heading in HEADINGS:
+        if heading not in sections:
+            raise ValueError(f"{FRONT} has no heading {heading!r}")
+        pages = re.findall(r"^\| \[[^]]+\]\(([^)#]+\.md)\)", sections[heading], re.M)
+        if heading == HEADINGS[-1]:
             pages.insert(0, "reference/index")
-        yield from _make_toctree(door, pages)
+        yield from _make_toctree(heading, pages)
 
 
 def assemble(source: Path) -> None:
-    """Copy the pages to a folder, and add what the site has beside them."""
+    """Copy the pages to a folder, and add the reference and the navigation."""
     for name in COPIED:
         target = source / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def assemble(source: Path) -> None:
         copy(ROOT / name, target)
     write_reference(source / "docs" / "reference")
     (source / "README.md").write_text(f"---\norphan: true\n---\n\n{(ROOT / 'README.md').read_text(encoding='utf-8')}",
-                                      encoding="utf-8")  # a page of no door
+                                      encoding="utf-8")  # it is under no heading
     front = source / FRONT
     text = front.read_text(encoding="utf-8")
     front.write_text("\n".join([text, *order_pages(text)]), encoding="utf-8")

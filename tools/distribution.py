@@ -97,7 +97,7 @@ def sbom(ndcore: str, unicode: str, cython: str) -> dict[str, object]:
 
 
 def sbom_of_this() -> str:
-    """Return the SBOM of these sources, built with the Cython that is installed, as JSON."""
+    """Return the SBOM of these sources, built with the Cython that is installed, as JSON without date and serial number."""
     found = {
         path: re.search(pattern, (ROOT / "src/ndcore" / path).read_text("utf-8"))
         for path, pattern in [("_version.py", r'__version__ = "(.+)"'), ("core/unicode_tables.h", r'UNICODE_VERSION "(.+)"')]

@@ -1,4 +1,4 @@
-"""Settings of Sphinx. `tools/build_site.py` builds the site."""
+"""Configure Sphinx for the site of the documentation, which `tools/build_site.py` builds."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # numpydoc has them in the tables of parameters
+autodoc_typehints = "none"  # numpydoc shows the types of parameters
 numpydoc_show_class_members = False
 
 smartquotes = False  # quotation marks in code outside backticks stay as they are
-suppress_warnings = ["misc.highlighting_failure"]  # output that is cut with an ellipsis is no JSON
+suppress_warnings = ["misc.highlighting_failure"]  # output that is cut with an ellipsis is not valid JSON
 
 html_theme = "furo"
 html_title = f"ndcore {version}"
@@ -31,11 +31,11 @@ html_extra_path = ["index.html"]
 
 
 def escape_bars(app: object, what: str, name: str, about: object, options: object, lines: list[str]) -> None:
-    """Let |A ∩ B| be the size of a set, as docstrings write it, and not a substitution of reStructuredText."""
+    """Escape bars, so that |A ∩ B| in a docstring is the size of a set, not a substitution of reStructuredText."""
     lines[:] = ["`".join(part if i % 2 else part.replace("|", "\\|") for i, part in enumerate(line.split("`")))
                 for line in lines]
 
 
 def setup(app: Any) -> None:
-    """Register what the site has of its own."""
+    """Register the handlers of this file with Sphinx."""
     app.connect("autodoc-process-docstring", escape_bars)

@@ -48,7 +48,7 @@ def parsing_work(const uint8_t[::1] page, int64_t most):
     """Count the work of a parser of HTML on a page that grows faster than the page. O(n).
 
     The unit is a step from an element to its parent, beyond the first 64. Elements that are opened again count 40 each,
-    the attributes of a tag their square / 16 where there are more than 256, and so do the options of a list.
+    the attributes of a tag their square / 16, and the options of a list their square / 8, beyond 256 of either.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Run work on several threads, in order and interruptible."""
+"""Run work on several threads: results come in order, and Ctrl-C stops it soon."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def cut(weights: Ints, limit: int) -> Iterator[slice]:
 def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
     """Yield work(item) for every item, in order, on several threads; at most two items per thread are in flight.
 
-    A single item is done on the calling thread: to start others takes longer than to sketch hundreds of short documents.
+    A single item is done on the calling thread: starting others takes longer than sketching hundreds of short documents.
     If the caller leaves early, by Ctrl-C or another exception, the kernels in the threads stop within milliseconds
-    (`_signals.check_signals`) and waiting items are not begun. Work that calls Python functions of others for each document
-    takes its documents from `_signals.stoppable`.
+    (`_signals.check_signals`) and waiting items are not begun. Work that calls functions of the user for each document takes
+    its documents from `_signals.stoppable`.
     """
     count, remaining = thread_count(threads), iter(items)
     first = list(itertools.islice(remaining, min(count, 2)))
@@ -74,10 +74,11 @@ def map_pieces(work: Callable[[Item], Result], items: Iterable[Item], threads: i
 
 
 def read_ahead(items: Iterable[Item], ends_group: Callable[[Item], bool], threads: int | None) -> Iterator[Item]:
-    """Yield items in order, made by a second thread a little before they are asked for; an error comes after the items.
+    """Yield items in order, while a second thread makes the next ones; an error is raised after the items before it.
 
-    A group of items is handed over at a time: up to the first for which `ends_group` is true, and at most 4,096. With
-    ``threads=1`` the calling thread makes the items. If the caller leaves early, the other thread stops as in `map_pieces`.
+    Items are handed over in groups. A group ends with the first item for which `ends_group` is true, or with 4,096 items.
+    With ``threads=1`` the calling thread makes the items. If the caller leaves early, the other thread stops as in
+    `map_pieces`.
     """
     if thread_count(threads) == 1:
         yield from items
@@ -97,7 +98,7 @@ def read_ahead(items: Iterable[Item], ends_group: Callable[[Item], bool], thread
 
 
 def _group(items: Iterable[Item], ends_group: Callable[[Item], bool]) -> Iterator[list[Item]]:
-    """Yield the groups of `read_ahead`, then empty ones."""
+    """Yield the groups of `read_ahead`, then empty groups without end."""
     group: list[Item] = []
     try:
         for item in stoppable(items):

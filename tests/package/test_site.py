@@ -28,7 +28,7 @@ def test_a_room_without_a_topic_is_named(monkeypatch):
         tool.group_names()
 
 
-def test_each_page_is_behind_one_door():
+def test_each_page_is_under_one_heading():
     front = (ROOT / tool.FRONT).read_text("utf-8")
     listed = [page for page in tool.order_pages(front) if page.endswith(".md")]
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
@@ -41,7 +41,7 @@ def test_front_page_has_the_titles_of_pages():
         assert (ROOT / "docs" / page).read_text("utf-8").startswith(f"# {title}\n")
 
 
-def test_a_door_that_is_missing_is_named():
+def test_a_missing_heading_is_named():
     with pytest.raises(ValueError, match=r"docs/README\.md has no heading 'Look up'"):
         list(tool.order_pages("## Learn\n\n## Do\n\n## Understand\n"))
 

@@ -1,5 +1,6 @@
 /* ndcore.h: near-duplicate detection for C and C++ programs. This is the whole interface, and its manual; all other headers
- * of this folder are internal and change in any version.
+ * of this folder are internal and change in any version. A header that includes them all was rejected: it would freeze their
+ * tables and cursors.
  *
  *     Text becomes tokens, tokens become symbols, runs of `width` symbols become shingles, and a shingle becomes a 64-bit
  *     Rabin fingerprint. Of the fingerprints of a document are made: a signature (MinHash), whose equal minima estimate the

@@ -1,7 +1,7 @@
-"""The inputs written again with other texts in some documents, each in its own format and compression: ``cleaned/``.
+"""Write the inputs again below ``cleaned/``, with other texts in some documents, each in its own format and compression.
 
-Of a record only the text changes. Documents whose text has no place of its own in their file, as pages of HTML and of web
-archives, and mail, become JSON lines in ``cleaned.jsonl``.
+Only the text of a record changes. Documents whose text has no place of its own in their file, such as pages of HTML, pages
+in web archives, and mail, become JSON lines in ``cleaned.jsonl``.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ EDITABLE = (*RECORDS, "text")  # kinds of files that are written in their own fo
 def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools, edited: Edited, report: Progress) -> int:
     """Write every input with its kept documents only, some of them with new texts, in its own format below ``cleaned/``.
 
-    A file without a new text is written as `write_kept` does it.
+    A file without a new text is written as `write_kept` writes it.
 
     Parameters
     ----------
     kept : bool array, shape (n,)
-        Along the documents.
+        Whether each document is written.
     report : Progress
-        Gets ("writing", documents gone through, n).
+        Is called with "writing", the number of documents that are done, and n.
 
     Returns
     -------
     int
-        Documents in ``cleaned.jsonl`` whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
+        The number of documents in ``cleaned.jsonl`` whose bytes are not UTF-8; U+FFFD replaces the invalid bytes.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools,
 def _write_edited_file(
     target: Path, documents: FileDocuments, index: int, kept: Bools, edited: Edited, report: Progress
 ) -> None:
-    """Write one input with its kept documents only, some of them with new texts."""
+    """Write the kept documents of one input, some of them with new texts."""
     source = documents.sources[index]
     documents.check_unchanged(index)
     if source.kind in COLUMNAR:
@@ -123,7 +123,7 @@ def _edit_row(source: Source, column: int, edited: Edited, position: int, row: b
 
 
 def _encode_text(source: Source, text: Text) -> bytes:
-    """Encode a text as its file is encoded, with the byte order mark that the file begins with."""
+    """Encode a text as its file is encoded, with the byte order mark of the file, if it has one."""
     if isinstance(text, bytes):
         return text
     encoding = source.encoding

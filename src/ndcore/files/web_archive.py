@@ -5,8 +5,9 @@ ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2, https://archiv
 Zstandard: IIPC, *warc-zstd 1.0*, https://iipc.github.io/warc-specifications/specifications/warc-zstd/.
 Broken records are reported and passed over, not refused: reading goes on at the next record.
 
-Our own reader stays because FastWARC's iterator (2.0.1) reads no ARC, returns cut records without a word, ends at the first
-damaged member, and has no offsets of records within a member, so rejected and kept records could not be copied untouched.
+Our own reader stays because FastWARC's iterator (2.0.1) reads no ARC, returns cut records without a word, reads past a
+wrong length, ends at the first damaged member, and has no offsets of records within a member, so rejected and kept records
+could not be copied untouched. Its parser of header fields takes longer than a regular expression.
 """
 
 from __future__ import annotations

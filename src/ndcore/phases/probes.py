@@ -1,6 +1,7 @@
 """Phases of the complete filter: texts to counters of their shingles, and to the rare shingles by which each is looked up.
 
-Any order of shingles that all tasks share will do, so counters may be few: see DESIGN.md §5, "Phases".
+Any order of shingles that all tasks share will do, so counters may be few: see DESIGN.md §5, "Phases". Where a collection
+fills them, frequent shingles still stand out from the rest.
 """
 
 from __future__ import annotations

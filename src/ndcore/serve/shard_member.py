@@ -1,7 +1,8 @@
 """A server as one shard of several: it answers for the hosts that the map of shards gives to it.
 
 The map is in a file of the server, which takes later versions over HTTP. A page is checked against the map under a lock that
-the next map needs, so no page of a host is decided on here after a map that gives the host away.
+the next map needs, so no page of a host is decided on here after a map that gives the host away. A map is on disk before the
+server says that it has it.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ class SimHasher(Sketcher):
     tie, the bit is 0. A callable is called for every occurrence, under the GIL; all else runs without it.
 
     Where a few shingles make up most of a document, as in tables, logs and other repetitive files, weights=None sees mostly
-    the repeated shingles: two such files may have distance 0 at a resemblance of 0.01. weights="distinct" counts each
-    shingle once, as resemblance does.
+    the repeated shingles: two texts of three words repeated 2,000 times, and of 300 words of their own, have distance 0 at a
+    resemblance of 0.005. weights="distinct" counts each shingle once, as resemblance does; their distance is then about 32.
 
     Stable: a recipe and a text always give the same values.
 

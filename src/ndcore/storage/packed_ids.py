@@ -1,5 +1,7 @@
 """Ids in memory and in files: integers in one array, or strings end to end in an array of bytes.
 
+In an array as wide as the longest string, one URL of 2,000 characters would cost 8 KB in every row.
+
 Every store of ids in the package keeps its strings in a `PackedStrings`: rows of an index (`hamming.ids`), documents of a
 collection (`collection.ids`), and files of sketches, by `pack_ids` and `unpack_ids`.
 """

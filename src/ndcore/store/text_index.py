@@ -1,4 +1,4 @@
-"""An index in memory: which texts resemble a text, while texts come and go."""
+"""Keep an index of texts in memory: find those that resemble a text, while texts come and go."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from ndcore.store.settings import choose_filter
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling, given_shingling
 
 AT_ONCE = 256  # texts that are added together
-SPARE = 1024  # numbers of removed texts that no renewal is worth
+SPARE = 1024  # removed texts that are too few for a renewal
 
 
 class SimilarText(NamedTuple):
-    """A text of an index that resembles a text.
+    """A text of an index that resembles the given text.
 
     Attributes
     ----------
     key : hashable
-        Of the text in the index.
+        The key of this text.
     resemblance : float
         Jaccard similarity of the shingle sets.
     contained, containing : float
@@ -47,7 +47,7 @@ class SimilarText(NamedTuple):
 
 
 class Index:
-    """Find the texts that resemble a text, in memory: add, query and remove, at any time.
+    """Find the texts that resemble a text, in memory; add and remove texts at any time.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Index:
     shingling : Shingling, optional
         None: words in runs of 5.
     num_perm, seed : int
-        Of the signatures, as in `MinHasher`.
+        Parameters of the signatures, as in `MinHasher`. A filter that needs more minima raises `num_perm`.
     filter : "auto" or FilterDesign
         LSH bands and rows; "auto" misses a text exactly at the threshold with a probability below 0.001, and a closer one
         less often.
@@ -68,8 +68,10 @@ class Index:
 
     Notes
     -----
-    Candidates share features (LSH bands) with the text; each is confirmed by its exact resemblance. 8 bytes of memory for
-    each distinct shingle, and 20 to 36 bytes for each group of the filter; texts are not kept. Threads may share an index.
+    Candidates share features (LSH bands) with the text; each is confirmed by its exact resemblance. A text takes 8 bytes of
+    memory for each of its distinct shingles, and 20 to 36 bytes for each group of the filter; the text itself is not kept.
+    Where many texts share features, as the pages of a template do, bitmaps take up to 512 MiB more. Threads may share an
+    index.
     `Store` keeps texts on disk and decides which to keep; `Collection` clusters a whole collection.
 
     References
@@ -103,7 +105,7 @@ class Index:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin without texts."""
+        """Make the parts anew, without texts."""
         self._next, self._live = 0, Bitmap()
         self._index = GrowingIndex.in_memory(self.filter.groups, self.filter.need)
         self._bitmaps = NumberedBitmaps(self.threshold, BITMAPS)
@@ -149,11 +151,11 @@ class Index:
         Raises
         ------
         TypeError, ValueError
-            As `add`. The items before the 256 that contain the one at fault are added.
+            As for `add`. Of the 256 items with the faulty one among them none is added; all items before these are.
 
         Notes
         -----
-        O(length) for each text, in an index of any size. Sketches are made for 256 texts at once, without the GIL.
+        O(length) for each text, in an index of any size. Texts are sketched 256 at a time, without the GIL.
         """
         coming = iter(items)
         while piece := list(islice(coming, AT_ONCE)):
@@ -179,14 +181,14 @@ class Index:
             self._next += len(keys)
 
     def query(self, text: Text, limit: int | None = None) -> list[SimilarText]:
-        """Find the texts that resemble a text, the most similar first, equal ones in the order in which they were added.
+        """Find the texts that resemble a text, the most similar first, ties in the order in which they were added.
 
         Parameters
         ----------
         text : str or bytes
             A text without shingles resembles none.
         limit : int, optional
-            The most results: the best ones.
+            The largest number of results; the best ones are returned. None: all.
 
         Returns
         -------
@@ -199,8 +201,8 @@ class Index:
 
         Notes
         -----
-        O(groups + candidates · shingles). Where many share features with the text, as the pages of a template do, bitmaps
-        reject nearly all without a comparison.
+        O(groups + candidates · shingles). Where many texts share features with the given one, as the pages of a template do,
+        bitmaps reject nearly all of them without a comparison.
         """
         most = None if limit is None else checked_int("limit", limit, 1)
         valid, features = self._sketch([check_text(text)])
@@ -235,7 +237,7 @@ class Index:
                 self._renew()
 
     def _renew(self) -> None:
-        """Make the index again without the texts that were removed: O(1) amortised over the removals."""
+        """Make the index again without the removed texts: O(1) for each removal, amortised."""
         keys, sets = list(self._numbers), [self._sets[number] for number in self._numbers.values()]
         self._begin()
         self._next = len(keys)
@@ -250,7 +252,7 @@ class Index:
             self._live.add_many(numbers)
 
     def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
-        """Return which texts have shingles, and the features of all."""
+        """Return which texts have shingles, and the features of all texts."""
         done: Any = self._sketcher.sketch_batch(self.shingling.batch(texts))
         return done.valid, self._features(done.rows)
 
@@ -259,13 +261,13 @@ class Index:
         return _candidates.features(rows, self.filter.group_size, 0, self.filter.groups, FEATURE_POLYNOMIAL)
 
     def _hold_bitmaps(self, numbers: list[int]) -> None:
-        """Make the bitmaps of texts."""
+        """Make the bitmaps of the texts with these numbers."""
         for number in numbers:
             self._bitmaps.add(number, self._sets[number])
 
 
 def _measure(members: UInts, sets: Sequence[UInts]) -> tuple[Floats, Floats, Floats]:
-    """Return the resemblance of a shingle set to each of others, its containment in them, and theirs in it."""
+    """Return the resemblance of a shingle set to each other set, its containment in it, and the reverse."""
     sizes = np.array([len(members), *map(len, sets)], np.int64)
     offsets: Ints = np.concatenate([[0], np.cumsum(sizes)])
     others = np.arange(1, len(sizes))
@@ -274,7 +276,7 @@ def _measure(members: UInts, sets: Sequence[UInts]) -> tuple[Floats, Floats, Flo
 
 
 def _check_item(item: Any) -> None:
-    """Raise TypeError for anything else than a key and a text."""
+    """Raise TypeError for anything but a tuple of a key and a text."""
     if not isinstance(item, tuple) or len(item) != 2:
         raise TypeError(f"an item is a tuple of a key and a text, got {item!r:.80}")
     hash(item[0])
