@@ -277,6 +277,18 @@ def test_columns(tmp_path: Path, form: str, kind: str, field: str) -> None:
     assert sizes == left.tolist()
 
 
+@pytest.mark.parametrize("form", ["parquet", "file", "stream"])
+def test_two_columns_have_one_name(tmp_path: Path, form: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = [pa.array([1, 2, 3]), pa.array(["a", "b", "c"]), pa.array([True, False, None])]
+    place = tmp_path / f"in.{'parquet' if form == 'parquet' else 'arrow'}"
+    read = write_file(pa.Table.from_arrays(columns, ["twice", "text", "twice"]), place, form)
+    out = written(tmp_path, [place], [True, False, True], {2: "new"})
+    after, _ = read(out / "cleaned" / place.name)
+    assert after.column_names == ["twice", "text", "twice"]
+    assert [column.to_pylist() for column in after.columns] == [[1, 3], ["a", "new"], [True, None]]
+
+
 def test_an_index_that_is_too_narrow_is_an_error(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"text": pa.array([f"t{i % 128}" for i in range(200)], pa.dictionary(pa.int8(), pa.string()))})
