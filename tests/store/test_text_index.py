@@ -145,7 +145,7 @@ def test_threads_share_an_index():
 
 
 def interrupt_at(line: int, work: Callable[[], object]) -> bool:
-    """Call a function and press Ctrl-C, so to speak, at a line of the index that it comes to; tell whether it came so far."""
+    """Call a function, and raise KeyboardInterrupt before a line of the index; return whether it came to that line."""
     lines, before = itertools.count(), sys.gettrace()
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
