@@ -189,6 +189,30 @@ def test_tables(tmp_path: Path, ending: str, delimiter: str, encoding: str, seed
     assert UNPACK[packed]((out / "cleaned" / name).read_bytes()).decode(encoding) == expected
 
 
+@pytest.mark.parametrize("encoding", ["cp932", "euc_jp", "iso2022_jp", "hz", "utf-7", "utf-16-be"])
+def test_all_but_the_text_of_a_row_stays(tmp_path: Path, encoding: str) -> None:
+    """In cp932 some characters have two codes. In UTF-7 the characters stay."""
+    han = "\u5728" if encoding == "hz" else "\u5728\u3042"
+    two = b"\xfaT\x87\x90" if encoding == "cp932" else b""
+    cells = [f"{han}{han}".encode(encoding) + two, f'"{han},"'.encode(encoding), two + han.encode(encoding)]
+    comma, end = ",".encode(encoding), "\r\n".encode(encoding)
+    header = "before,text,behind\r\n".encode(encoding)
+    (tmp_path / "in.csv").write_bytes(header + comma.join(cells) + end)
+    out = written(tmp_path, [tmp_path / "in.csv"], [True], {0: f"new{han}"}, form=text_form(encoding))
+    made = (out / "cleaned" / "in.csv").read_bytes()
+    assert made.decode(encoding) == (
+        f"before,text,behind\r\n{cells[0].decode(encoding)},\"new{han}\",{cells[2].decode(encoding)}\r\n")
+    if encoding not in ("utf-7", "hz"):
+        cells[1] = f'"new{han}"'.encode(encoding)
+        assert made == header + comma.join(cells) + end
+
+
+def test_a_text_that_the_encoding_of_its_table_lacks_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("id,text\n1,é\n\n2,ö\n".encode("cp1252"))
+    with pytest.raises(DocumentError, match=r"in\.csv:4: cannot be written with its new text: cp1252 has no '在'; convert"):
+        written(tmp_path, [tmp_path / "in.csv"], [True] * 2, {1: "a 在"}, form=text_form("cp1252"))
+
+
 def text_form(encoding: str) -> Any:
     return TextForm(encoding, "")
 
@@ -275,6 +299,18 @@ def test_columns(tmp_path: Path, form: str, kind: str, field: str) -> None:
     assert after.schema.equals(before.schema, check_metadata=True)
     left = np.bincount([row // 70 for at, row in enumerate(documents) if kept[at]])
     assert sizes == left.tolist()
+
+
+@pytest.mark.parametrize("form", ["parquet", "file", "stream"])
+def test_two_columns_have_one_name(tmp_path: Path, form: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = [pa.array([1, 2, 3]), pa.array(["a", "b", "c"]), pa.array([True, False, None])]
+    place = tmp_path / f"in.{'parquet' if form == 'parquet' else 'arrow'}"
+    read = write_file(pa.Table.from_arrays(columns, ["twice", "text", "twice"]), place, form)
+    out = written(tmp_path, [place], [True, False, True], {2: "new"})
+    after, _ = read(out / "cleaned" / place.name)
+    assert after.column_names == ["twice", "text", "twice"]
+    assert [column.to_pylist() for column in after.columns] == [[1, 3], ["a", "new"], [True, None]]
 
 
 def test_an_index_that_is_too_narrow_is_an_error(tmp_path: Path) -> None:

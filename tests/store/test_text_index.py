@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import random
+import sys
 import threading
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -135,6 +142,82 @@ def test_threads_share_an_index():
     for thread in threads:
         thread.join()
     assert failed == [] and len(index) == 60
+
+
+def interrupt_at(line: int, work: Callable[[], object]) -> bool:
+    """Call a function, and raise KeyboardInterrupt before a line of the index; return whether it came to that line."""
+    lines, before = itertools.count(), sys.gettrace()
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != text_index.__file__:
+            return None
+        if event == "line" and next(lines) == line:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("what", ["add", "remove"])
+def test_an_index_is_whole_after_an_interrupt(what, monkeypatch):
+    """`remove` renews the index here. Each line of the index is interrupted once."""
+    monkeypatch.setattr(text_index, "SPARE", 2)
+    texts = {i: f"{i} {i}a {i}b {i}c {i}d {i}e" for i in range(9)}
+    for line in itertools.count():
+        index = nd.Index()
+        index.add_many([(i, texts[i]) for i in range(6)])
+        for i in (0, 1, 2, 3)[: 4 if what == "remove" else 0]:
+            index.remove(i)
+        before = set(index)
+        work = partial(index.remove, 4) if what == "remove" else partial(index.add_many, [(i, texts[i]) for i in (6, 7, 8)])
+        interrupted = interrupt_at(line, work)
+        assert set(index) in (before, before - {4} if what == "remove" else before | {6, 7, 8})
+        for i in set(range(9)) - set(index):
+            assert index.query(texts[i]) == []
+            index.add(i, texts[i])
+        if what == "remove" and index.query(texts[4]) == []:  # it was on its way
+            index.remove(4)
+            index.add(4, texts[4])
+        assert [[each.key for each in index.query(texts[i])] for i in range(9)] == [[i] for i in range(9)]
+        if not interrupted:
+            break
+
+
+class Unruly:
+    """A key that is compared so many times before it raises an error."""
+
+    left = 1000
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        Unruly.left -= 1
+        if Unruly.left < 0:
+            raise RuntimeError("compared once too often")
+        return self is other
+
+
+@pytest.mark.parametrize("times", range(12))
+def test_keys_that_raise_are_added_together_or_not_at_all(times, monkeypatch):
+    index, keys = nd.Index(), [Unruly() for _ in range(3)]
+    items = [(key, f"{i} {i}a {i}b {i}c {i}d") for i, key in enumerate(keys)]
+    index.add(*items[0])
+    monkeypatch.setattr(Unruly, "left", times)
+    with contextlib.suppress(RuntimeError):
+        index.add_many(items[1:])
+    monkeypatch.setattr(Unruly, "left", 1000)
+    assert list(index) in (keys[:1], keys)
+    assert [index.query(text) != [] for _, text in items] == [True, *[len(index) == 3] * 2]
+    index.add("another", "another text with enough words")
+    assert [each.key for each in index.query("another text with enough words")] == ["another"]
 
 
 def test_repr_says_how_many():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ndcore.files.compression import DamagedData
@@ -354,13 +355,26 @@ def replace_field(source: Source, row: bytes, column: int, text: str) -> bytes:
     """Return a row of a table that is settled with another text in a column, counted from 0.
 
     A field with quotes keeps them; another one gets them where the text needs them. All other bytes stay; in an encoding
-    with shifts, such as ISO-2022-JP, all other characters.
+    whose shifts span fields, such as UTF-7, all other characters.
 
     Raises UnicodeEncodeError for a character that the encoding of the table lacks.
     """
-    body, delimiter = convert_to_utf8(row, source.encoding, "strict"), source.delimiter.encode()
+    encoding = source.encoding
+    body, delimiter = convert_to_utf8(row, encoding, "strict"), source.delimiter.encode()
     start, end = [*_find_fields(body, delimiter)][column]
     field = _write_field(text.encode(), delimiter, body.startswith(b'"', start))
-    if source.encoding == "utf-8":
+    if encoding == "utf-8":
         return body[:start] + field + body[end:]
-    return b"".join(part.decode().encode(source.encoding) for part in (body[:start], field, body[end:]))
+    before, new, behind = (part.decode() for part in (body[:start], field, body[end:]))
+    replaced = len(before) + len(body[start:end].decode())
+    made = row[: _skip_characters(row, encoding, len(before))] + new.encode(encoding)
+    made += row[_skip_characters(row, encoding, replaced) :]
+    if made.decode(encoding, "replace") == before + new + behind:
+        return made
+    return b"".join(part.encode(encoding) for part in (before, new, behind))
+
+
+def _skip_characters(row: bytes, encoding: str, count: int) -> int:
+    """Return where the bytes of the first characters of a row end. O(n log n)."""
+    decoder = codecs.getincrementaldecoder(encoding)
+    return bisect_left(range(len(row)), count, key=lambda end: len(decoder().decode(row[:end])))

@@ -19,6 +19,7 @@ from ndcore.files import columnar
 from ndcore.files.compression import open_writer
 from ndcore.files.csv_tsv import read_header, replace_field
 from ndcore.files.documents import FileDocuments
+from ndcore.files.errors import DocumentError
 from ndcore.files.file_reader import open_source
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.jsonl_output import Edited, iterate_lines, replace_text, write_lines_of
@@ -105,7 +106,7 @@ def _write_edited_file(
             else:
                 edit = partial(_edit_line, documents, edited)
                 if source.kind in DELIMITERS:
-                    edit = partial(_edit_row, source, read_header(source).index(edited.field), edited)
+                    edit = partial(_edit_row, documents, source, read_header(source).index(edited.field), edited)
                 write_records(file, documents, index, report, lambda position, record: (
                     None if not kept[position] else edit(position, record) if edited.changed[position] else record))
     documents.check_unchanged(index)
@@ -117,9 +118,14 @@ def _edit_line(documents: FileDocuments, edited: Edited, position: int, line: by
     return replace_text(line, edited, position, documents)
 
 
-def _edit_row(source: Source, column: int, edited: Edited, position: int, row: bytes) -> bytes:
-    """Return a row of a table with its new text in a column."""
-    return replace_field(source, row, column, str(edited.text(position)))
+def _edit_row(documents: FileDocuments, source: Source, column: int, edited: Edited, position: int, row: bytes) -> bytes:
+    """Return a row of a table with its new text in a column. The text of HTML may have characters that its bytes lack."""
+    try:
+        return replace_field(source, row, column, str(edited.text(position)))
+    except UnicodeEncodeError as error:
+        place, lacking = documents.place(position), error.object[error.start]
+        raise DocumentError(place.file, place.line, f"cannot be written with its new text: {source.encoding} has no "
+                            f"{lacking!r}; convert the file: iconv -t UTF-8") from error
 
 
 def _encode_text(source: Source, text: Text) -> bytes:

@@ -245,9 +245,12 @@ class ParquetFile:
             if group.num_rows:
                 reader = self._choose_reader(index, columns, size)
                 for batch in reader.iter_batches(batch_size=size, row_groups=[index], columns=columns):
+                    schema = self.schema  # two columns may have one name, of which none is asked for
+                    if columns is not None:
+                        schema = self._pa.schema([self.schema.field(name) for name in batch.schema.names])
                     for part in split_batch(batch):
                         read += len(part)
-                        yield part.cast(self._pa.schema([self.schema.field(name) for name in part.schema.names]))
+                        yield part.cast(schema)
         except (self._pa.ArrowException, OSError) as error:
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {get_first_line(error)}") from error
         if read != group.num_rows:

@@ -102,13 +102,13 @@ class Index:
         self._numbers: dict[Hashable, int] = {}  # of the keys
         self._keys: dict[int, Hashable] = {}
         self._sets: dict[int, UInts] = {}  # shingle sets, by number
-        self._begin()
+        self._next = 0
+        self._index, self._live, self._bitmaps = self._make_filter()
 
-    def _begin(self) -> None:
-        """Make the parts anew, without texts."""
-        self._next, self._live = 0, Bitmap()
-        self._index = GrowingIndex.in_memory(self.filter.groups, self.filter.need)
-        self._bitmaps = NumberedBitmaps(self.threshold, BITMAPS)
+    def _make_filter(self) -> tuple[GrowingIndex, Bitmap, NumberedBitmaps]:
+        """Make an index of features, the numbers that queries find, and bitmaps of shingle sets, all without texts."""
+        index = GrowingIndex.in_memory(self.filter.groups, self.filter.need)
+        return index, Bitmap(), NumberedBitmaps(self.threshold, BITMAPS)
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -168,17 +168,25 @@ class Index:
         valid, features = self._sketch(texts)
         sets = shingle_sets(self.shingling, texts)
         with self._lock:
-            seen = set[Hashable]()
-            for key in keys:
-                if key in self._numbers or key in seen:
+            before, numbers = len(self._numbers), np.arange(self._next, self._next + len(keys))
+            added = dict[Hashable, int]()
+            for key, number in zip(keys, numbers.tolist(), strict=True):
+                if key in self._numbers or key in added:
                     raise ValueError(f"the index has the key {key!r:.80} already; remove it first")
-                seen.add(key)
-            numbers = np.arange(self._next, self._next + len(keys))
-            self._index.add(numbers[valid], features[valid])
-            self._live.add_many(numbers[valid])
-            for key, number, members in zip(keys, numbers.tolist(), sets, strict=True):
-                self._numbers[key], self._keys[number], self._sets[number] = number, key, members.copy()
-            self._next += len(keys)
+                added[key] = number
+            self._next += len(keys)  # whatever happens, no other text gets these numbers
+            try:
+                self._index.add(numbers[valid], features[valid])
+                for key, number, members in zip(keys, numbers.tolist(), sets, strict=True):
+                    self._keys[number], self._sets[number] = key, members.copy()
+                self._numbers.update(added)
+                self._live.add_many(numbers[valid])
+            except BaseException:  # Ctrl-C, or an error of a key that is compared
+                while len(self._numbers) > before:
+                    self._numbers.popitem()
+                for number in numbers.tolist():
+                    self._forget(number)
+                raise
 
     def query(self, text: Text, limit: int | None = None) -> list[SimilarText]:
         """Find the texts that resemble a text, the most similar first, ties in the order in which they were added.
@@ -229,27 +237,37 @@ class Index:
             The index has no such key.
         """
         with self._lock:
-            number = self._numbers.pop(key)
-            del self._keys[number], self._sets[number]
-            self._live.discard(number)
-            self._bitmaps.discard(number)
+            number = self._numbers[key]
+            self._live.discard(number)  # first, so that after Ctrl-C no query finds a text whose key is gone
+            del self._numbers[key]
+            self._forget(number)
             if self._next > 2 * len(self) + SPARE:
                 self._renew()
 
+    def _forget(self, number: int) -> None:
+        """Remove what is known of a number, if it is there; queries find it no longer."""
+        self._live.discard(number)
+        self._bitmaps.discard(number)
+        self._keys.pop(number, None)
+        self._sets.pop(number, None)
+
     def _renew(self) -> None:
-        """Make the index again without the removed texts: O(1) for each removal, amortised."""
+        """Make the index again without the removed texts: O(1) for each removal, amortised.
+
+        The new index takes the place of the old one when it is complete, so that Ctrl-C leaves the old one.
+        """
         keys, sets = list(self._numbers), [self._sets[number] for number in self._numbers.values()]
-        self._begin()
-        self._next = len(keys)
-        self._numbers, self._keys = {key: i for i, key in enumerate(keys)}, dict(enumerate(keys))
-        self._sets = dict(enumerate(sets))
+        index, live, bitmaps = self._make_filter()
         with_shingles = np.flatnonzero([len(members) > 0 for members in sets])
         for start in range(0, len(with_shingles), AT_ONCE):
             numbers = with_shingles[start : start + AT_ONCE]
             some = [sets[number] for number in numbers.tolist()]
             rows = self._sketcher.sketch_hashes(np.concatenate(some), np.cumsum([0, *map(len, some)])).values
-            self._index.add(numbers, self._features(rows))
-            self._live.add_many(numbers)
+            index.add(numbers, self._features(rows))
+            live.add_many(numbers)
+        of_keys = {key: i for i, key in enumerate(keys)}
+        self._next, self._numbers, self._keys, self._sets, self._index, self._live, self._bitmaps = (
+            len(keys), of_keys, dict(enumerate(keys)), dict(enumerate(sets)), index, live, bitmaps)
 
     def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
         """Return which texts have shingles, and the features of all texts."""
