@@ -25,7 +25,7 @@ from ndcore.cli.inputs import open_documents
 from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.errors import Rejected, UsageError
-from ndcore.files.formats import WHOLE
+from ndcore.files.formats import COLUMNAR, WHOLE
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT
 from ndcore.files.provenance import Place
@@ -174,7 +174,10 @@ def _take_sample(options: DocumentOptions, files: list[tuple[Source, int]], sket
 def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketcher, seconds: float, sample: _Sample) -> bool:
     """Add a file to a sample, and tell whether it was read to its end."""
     begun, documents_read, text_bytes = time.perf_counter(), 0, 0
-    with open_documents(options, Inputs([dataclasses.replace(source)]), on_error="skip", told=None) as documents:
+    ahead = source.kind in ("jsonl", *COLUMNAR) and not options.html_part  # threads would read beyond what is counted
+    threads = 1 if ahead else options.threads
+    inputs = Inputs([dataclasses.replace(source)])
+    with open_documents(options, inputs, on_error="skip", told=None, threads=threads) as documents:
         batches, ended = documents.batches(), False
         while True:
             start = time.perf_counter()
