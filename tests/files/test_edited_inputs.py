@@ -155,14 +155,12 @@ def rows_of(data: str, delimiter: str) -> Iterator[list[str]]:
     return csv.reader(io.StringIO(data, newline=""), delimiter=delimiter)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".csv.zst"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize(("ending", "delimiter"), [
+    (".tsv", "\t"), *((ending, delimiter) for ending in (".csv", ".csv.gz", ".csv.zst") for delimiter in ",;")])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "cp1252"])
 @pytest.mark.parametrize("seed", range(2))
 def test_tables(tmp_path: Path, ending: str, delimiter: str, encoding: str, seed: int) -> None:
     """Cells with and without quotes, line ends within and behind them, empty cells, blank rows, other columns."""
-    if (ending == ".tsv") != (delimiter == "\t"):
-        pytest.skip("the delimiter of the other ending")
     rng = random.Random(seed)
     kept, new = choose(rng, 80)
     if encoding == "cp1252":
