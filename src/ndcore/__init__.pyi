@@ -47,6 +47,9 @@ from ndcore.sketch.sketches import Sketches as Sketches
 from ndcore.sketch.super_shingles import meta_sketches as meta_sketches
 from ndcore.sketch.super_shingles import super_shingle_probability as super_shingle_probability
 from ndcore.sketch.super_shingles import super_shingles as super_shingles
+from ndcore.sketch.term_lists import BucketSketcher as BucketSketcher
+from ndcore.sketch.term_lists import IMatcher as IMatcher
+from ndcore.sketch.term_lists import TermSignatures as TermSignatures
 from ndcore.sketch.weights import Idf as Idf
 from ndcore.sketch.winnow import Winnowed as Winnowed
 from ndcore.sketch.winnow import Winnower as Winnower

@@ -301,6 +301,47 @@ def idf(documents: int, frequency: int) -> int:
     return int(exact.multiply(exact.add(log, Decimal(1)), Decimal(WEIGHT_UNIT)).to_integral_value(ROUND_HALF_EVEN))
 
 
+# ---------------------------------------------------------------------------------------------- lists of terms
+
+
+def list_signature(zs: Iterable[int], least: int = 1) -> int:
+    """Sign a list of permuted fingerprints: their sum mod 2^64, or 2^64 - 1 where that is 0; 0 for fewer than ``least``."""
+    listed = list(zs)
+    return (sum(listed) & MASK64 or MASK64) if len(listed) >= max(1, least) else 0
+
+
+def bucket_signatures(fingerprints: Iterable[int], buckets: int = 8, least: int = 1, seed: int = 1) -> list[int]:
+    """Sign each bucket of a document's terms; a term is in bucket z mod ``buckets``, z = π(f).
+
+    Pugh and Henzinger, "Detecting duplicate and near-duplicate files", US patent 6,658,423 (2003, expired).
+    """
+    zs = set(permute(fingerprints, seed))
+    return [list_signature((z for z in zs if z % buckets == bucket), least) for bucket in range(buckets)]
+
+
+def normalised_idf(documents: int, frequency: int) -> Decimal:
+    """Compute log(documents / frequency) / log(documents), to 50 digits: 1 for a term of one document, 0 for one of all."""
+    exact = Context(prec=50)
+    return exact.divide(exact.ln(exact.divide(Decimal(documents), Decimal(frequency))), exact.ln(Decimal(documents)))
+
+
+def imatch_signatures(
+    fingerprints: Iterable[int], lexicon: Iterable[int], lexicons: int = 10, removed: float = 0.3, least: int = 1,
+    seed: int = 1,
+) -> list[int]:
+    """Sign the terms of a document that are in a lexicon, and those in each of ``lexicons`` random parts of it.
+
+    Lexicon j = 1, 2, … is without the terms for which h_j(z) = a_j·z + b_j mod 2^64, the permutation of a signature of 64
+    bits, is below removed · 2^64 (rounded down). Chowdhury, Frieder, Grossman, McCabe 2002 (I-Match); Kołcz, Chowdhury,
+    Alspector 2004 (random lexicons).
+    """
+    _, a, b = key_and_coefficients(seed, lexicons)
+    known, limit = set(lexicon), int(Fraction(removed) * (1 << 64))
+    zs = set(permute((f for f in fingerprints if f in known), seed))
+    random = [[z for z in zs if ((a_j | 1) * z + b_j) & MASK64 >= limit] for a_j, b_j in zip(a, b, strict=True)]
+    return [list_signature(members, least) for members in (zs, *random)]
+
+
 # ---------------------------------------------------------------------------------------------- winnowing
 
 

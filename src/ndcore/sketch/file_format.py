@@ -2,9 +2,10 @@
 
 The container (`storage.container`) holds a header with the recipe and its id, and these arrays:
 
-- values: uint32 or uint64 (n, num_perm) of signatures; uint64 (n,) of simhashes; otherwise the values of all samples, end
-  to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
-- offsets: int64 (n + 1,), of all but signatures and simhashes; moduli: uint64 (n,), of adaptive mod sketches.
+- values: uint32 or uint64 (n, num_perm) of signatures; uint64 (n, lists) of lists of terms; uint64 (n,) of simhashes;
+  otherwise the values of all samples, end to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or
+  (count, 5), lowest byte first.
+- offsets: int64 (n + 1,), of samples only; moduli: uint64 (n,), of adaptive mod sketches.
 - positions: int64, of winnowed fingerprints: as many as values, which are in the order of the text.
 - sizes: float64 (n,); sizes_exact, valid: bool (n,); digests: uint8 (n, 32), optional.
 - ids, or id_bytes and id_offsets: see `storage.packed_ids`; optional.
@@ -27,8 +28,10 @@ OPTIONAL = ("offsets", "digests", "moduli", "positions")
 FIELDS = (*REQUIRED, *OPTIONAL, "ids")  # of Sketches, in the order of the file
 PARAMETERS = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
-    "simhash": ("bits", "weights"), "winnow": ("window", "robust"),
+    "simhash": ("bits", "weights"), "winnow": ("window", "robust"), "buckets": ("lists", "least"),
+    "imatch": ("lists", "least", "lexicon", "lowest", "highest", "removed"),
 }  # of recipes of each kind
+ROWS = {"minhash": "num_perm", "buckets": "lists", "imatch": "lists"}  # kinds of rows, and their number of values
 REVISIONS = {"winnow": 1}  # of files of each kind of recipe; all others 0
 NEWEST = max(REVISIONS.values())
 PIECE = 1 << 20  # values checked at a time
@@ -88,8 +91,8 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
     for name, (dtype, shape) in wanted.items():
         if name in arrays and (arrays[name].dtype.name, arrays[name].shape) != (dtype, shape):
             raise ValueError(f"{name} is {arrays[name].dtype.name} {arrays[name].shape}, not {dtype} {shape}")
-    if recipe["kind"] == "minhash":
-        rows = ((len(values), recipe["num_perm"]), f"uint{recipe['bits']}")
+    if recipe["kind"] in ROWS:
+        rows = (len(values), recipe[ROWS[recipe["kind"]]]), f"uint{recipe['bits'] if recipe['kind'] == 'minhash' else 64}"
         if (values.shape, values.dtype.name) != rows or offsets is not None:
             raise ValueError(f"values are {values.dtype.name} {values.shape}, not {rows[1]} {rows[0]}")
     elif recipe["kind"] == "simhash":
@@ -141,7 +144,7 @@ def _check_parameters(recipe: Recipe) -> None:
     for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
             raise ValueError(f"the recipe has no {name}")
-    for name in ("num_perm", "size", "bits", "window", "seed"):
+    for name in ("num_perm", "size", "bits", "window", "lists", "least", "seed"):
         missing = name not in recipe or (name == "size" and recipe[name] is None and recipe["kind"] == "mod")
         if not missing and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
             raise ValueError(f"the recipe's {name} is {recipe[name]!r}")

@@ -13,12 +13,15 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.simhash import SimHasher, Simhashes
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import KIND, Sketches
+from ndcore.sketch.term_lists import BucketSketcher, TermSignatures
 from ndcore.sketch.winnow import Winnowed, Winnower
 from ndcore.storage import container
 from ndcore.text.shingling import Shingling
 
 # kinds of recipes whose sketches are of a class of their own
-CLASSES: dict[str, type[Sketches]] = {"simhash": Simhashes, "winnow": Winnowed}
+CLASSES: dict[str, type[Sketches]] = {
+    "simhash": Simhashes, "winnow": Winnowed, "buckets": TermSignatures, "imatch": TermSignatures,
+}
 
 
 def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
@@ -71,4 +74,9 @@ def sketcher_of(recipe: Recipe) -> Sketcher:
         return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
     if kind == "winnow":
         return Winnower(recipe["window"], shingling, recipe["robust"], recipe["seed"])
-    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash and winnow")
+    if kind == "buckets":
+        return BucketSketcher(recipe["lists"], recipe["least"], recipe["seed"], shingling)
+    if kind == "imatch":
+        raise ValueError("the recipe has only the digest of its lexicon: use IMatcher.from_recipe with the Idf")
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash, winnow, buckets and "
+                     "imatch")

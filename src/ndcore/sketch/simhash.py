@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from ndcore.progress import Progress
 from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
-from ndcore.sketch.sketches import Fields, Sketches
+from ndcore.sketch.sketches import Fields, UnestimatedSketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -28,7 +28,7 @@ Weights: TypeAlias = Literal['distinct'] | Mapping[int, float] | Idf | FeatureWe
 NO_WEIGHTS = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # for weights given with the hashes
 
 
-class Simhashes(Sketches):
+class Simhashes(UnestimatedSketches):
     """Simhashes of n documents: `values` are uint64 (n,), as `HammingIndex` takes them.
 
     A bit of two simhashes differs with probability θ/π, where θ is the angle between the documents as vectors of feature
@@ -45,6 +45,8 @@ class Simhashes(Sketches):
     values, ids, digests, recipe
         As in `Sketches`.
     """
+
+    _advice = "their distance(i, j) estimates the angle of weighted sets"
 
     if TYPE_CHECKING:  # the value of a document is a number here
 
@@ -66,25 +68,6 @@ class Simhashes(Sketches):
         super().save(path, durable=durable)
 
     save.__doc__ = Sketches.save.__doc__
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise TypeError(f"simhashes have no {what}: their distance(i, j) estimates the angle of weighted sets; use "
-                        "MinHasher, BottomSketcher, or nd.resemblance of two texts")
-
-    def compare(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse("comparison of sets")
-
-    def resemblance(self, *_: Any) -> NoReturn:
-        self._refuse("resemblance")
-
-    def containment(self, *_: Any) -> NoReturn:
-        self._refuse("containment")
-
-    def interval(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse("interval of the resemblance")
-
-    def union(self, *_: Any) -> NoReturn:
-        self._refuse("union")
 
 
 class SimHasher(Sketcher):
@@ -298,8 +281,7 @@ def _check_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
         return weights, weights
     if isinstance(weights, Idf):
         weights.shingling.recipe.check(shingling.recipe, "weights and shinglings")
-        return weights, {"kind": "idf", "documents": weights.documents, "min_df": weights.min_df,
-                         "digest": weights.recipe["digest"]}
+        return weights, weights.named
     if isinstance(weights, Mapping):
         weights = FeatureWeights.of(weights)
     if isinstance(weights, FeatureWeights):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -381,3 +381,28 @@ class Sketches:
         The metadata has the recipe. ImportError without pyarrow.
         """
         return arrow_table(self)
+
+
+class UnestimatedSketches(Sketches):
+    """Sketches of which neither resemblance nor containment can be estimated; `_advice` says what they have instead."""
+
+    _advice: str
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(f"{self.recipe['kind']} sketches have no {what}: {self._advice}; for sets use MinHasher, "
+                        "BottomSketcher, or nd.resemblance of two texts")
+
+    def compare(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("comparison of sets")
+
+    def resemblance(self, *_: Any) -> NoReturn:
+        self._refuse("resemblance")
+
+    def containment(self, *_: Any) -> NoReturn:
+        self._refuse("containment")
+
+    def interval(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("interval of the resemblance")
+
+    def union(self, *_: Any) -> NoReturn:
+        self._refuse("union")

@@ -227,6 +227,11 @@ class Idf:
         return hash(self.recipe)
 
     @property
+    def named(self) -> dict[str, Any]:
+        """What the recipes of sketches made with these counts say of them."""
+        return {"kind": KIND, "documents": self.documents, "min_df": self.min_df, "digest": self.recipe["digest"]}
+
+    @property
     def feature_weights(self) -> FeatureWeights:
         """The weights in units of 2^-16, as `SimHasher` takes them."""
         levels, which = np.unique(self.frequencies, return_inverse=True)
