@@ -485,6 +485,36 @@ def winnow_vectors() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- lists of terms
+
+
+def term_list_vectors() -> dict[str, Any]:
+    bags = {name: given[:300] for name, given in sequences().items()}
+    frequencies = [(documents, df) for documents in (2, 3, 10, 1000, 2**40) for df in (1, 2, documents - 1, documents)]
+    return {
+        "header": header(
+            "Signatures of lists of terms",
+            "DESIGN.md section 3; Chowdhury et al. 2002; Kołcz, Chowdhury, Alspector 2004; US patent 6,658,423",
+            bags="name: fingerprints of the terms of a document, repeats among them",
+            buckets="the signature of each bucket",
+            imatch="the signatures of the lexicon and of its random parts; the lexicon is every third fingerprint of the bag",
+            idf="[documents, document frequency, normalised idf to 20 digits]",
+        ),
+        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "buckets": [
+            {"bag": name, "buckets": buckets, "least": least, "seed": hex(seed),
+             "values": [hex(z) for z in reference.bucket_signatures(bag, buckets, least, seed)]}
+            for name, bag in bags.items() for buckets, least, seed in ((1, 1, 1), (4, 1, 2**64 - 1), (16, 4, 1), (64, 2, 7))
+        ],
+        "imatch": [
+            {"bag": name, "lexicons": lexicons, "removed": removed, "least": least, "seed": hex(seed),
+             "values": [hex(z) for z in reference.imatch_signatures(bag, bag[::3], lexicons, removed, least, seed)]}
+            for name, bag in bags.items() for lexicons, removed, least, seed in ((0, 0.3, 1, 1), (5, 0.3, 4, 1), (9, 0.9, 1, 3))
+        ],
+        "idf": [[documents, df, f"{reference.normalised_idf(documents, df):.20f}"] for documents, df in frequencies],
+    }  # fmt: skip
+
+
 # ---------------------------------------------------------------------------------------------- simhash
 
 
@@ -845,8 +875,8 @@ def text_case(row: dict[str, Any]) -> dict[str, Any]:
 
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "gf2": gf2_vectors, "rabin": rabin_vectors, "shingling": shingling_vectors, "minhash": minhash_vectors, "winnow":
-    winnow_vectors, "simhash": simhash_vectors, "features": feature_vectors, "clustering": clustering_vectors,
-    "fourphase": fourphase_vectors, "compressed": compressed_vectors,
+    winnow_vectors, "term_lists": term_list_vectors, "simhash": simhash_vectors, "features": feature_vectors,
+    "clustering": clustering_vectors, "fourphase": fourphase_vectors, "compressed": compressed_vectors,
     **{stem: partial(text_vectors, stem) for stem in TEXTS},
 }
 

@@ -32,7 +32,7 @@ PARAMETERS = {
     "imatch": ("lists", "least", "lexicon", "lowest", "highest", "removed"),
 }  # of recipes of each kind
 ROWS = {"minhash": "num_perm", "buckets": "lists", "imatch": "lists"}  # kinds of rows, and their number of values
-REVISIONS = {"winnow": 1}  # of files of each kind of recipe; all others 0
+REVISIONS = {"winnow": 1, "buckets": 2, "imatch": 2}  # of files of each kind of recipe; all others 0
 NEWEST = max(REVISIONS.values())
 PIECE = 1 << 20  # values checked at a time
 

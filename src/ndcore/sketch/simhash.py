@@ -67,7 +67,7 @@ class Simhashes(UnestimatedSketches):
         refuse_unnamed("weights", self.recipe["weights"])
         super().save(path, durable=durable)
 
-    save.__doc__ = Sketches.save.__doc__
+    save.__doc__ = UnestimatedSketches.save.__doc__
 
 
 class SimHasher(Sketcher):

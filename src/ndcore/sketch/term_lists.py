@@ -260,10 +260,10 @@ class IMatcher(TermListSketcher):
 
     Examples
     --------
-    >>> texts = ["one bee saw a red flower", "one bee saw a blue flower", "a tree", "a bird", "a tree and a bird"]
-    >>> sk = IMatcher(Idf.learn(texts, WORDS), lowest=0.1, highest=0.9, least=1).sketch_many(texts)
+    >>> texts = ["one bee saw a red flower", "one bee saw a blue flower", "the cat sat", "a dog ran home"]
+    >>> sk = IMatcher(Idf.learn(texts, WORDS), least=2).sketch_many(texts)
     >>> sk.labels().tolist()
-    [0, 0, 2, 3, 4]
+    [0, 0, 2, 3]
     """
 
     def __init__(
