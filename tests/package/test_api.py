@@ -34,8 +34,8 @@ NAMES = [
     "FilterDesign", "near_duplicates", "NearDuplicates", "variants", "using", "get_include", "Recipe",
     "RecipeMismatch", "CorruptFile", "ModSketcher", "Comparison", "probability_within", "sample_size", "expected_distinct",
     "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf", "BucketSketcher", "IMatcher",
-    "TermSignatures", "Winnower", "Winnowed", "contamination", "Contamination", "rank_pairs", "Ranking", "lex", "LexedProgram",
-    "collapse", "Collapsed", "Resampled",
+    "TermSignatures", "Winnower", "Winnowed", "contamination", "Contamination", "rank_pairs", "Ranking", "lex",
+    "LexedProgram", "WeightedMinHasher", "b_bit", "BBitSketches", "collapse", "Collapsed", "Resampled",
 ]  # fmt: skip
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
@@ -73,6 +73,7 @@ def test_exceptions_are_value_errors():
         (nd.ModSketcher, {"modulus": 25, "seed": 1, "shingling": None}),
         (nd.SimHasher, {"bits": 64, "weights": None, "seed": 1, "shingling": None}),
         (nd.Winnower, {"window": 16, "shingling": None, "robust": True, "seed": 1}),
+        (nd.WeightedMinHasher, {"num_perm": 84, "weights": None, "seed": 1, "shingling": None}),
         (nd.BucketSketcher, {"buckets": 16, "least": 4, "seed": 1, "shingling": None}),
         (nd.features, {"groups": 6, "group_size": 14}),
         (nd.pass_probability, {"groups": 6, "group_size": 14, "need": 2}),
@@ -279,7 +280,7 @@ def test_no_path_of_a_machine_in_the_package():
     [
         nd.Shingling("char", 3, True), nd.MinHasher(9, 64, 5, nd.Shingling(width=2)), nd.BottomSketcher(9, 40, 5),
         nd.ModSketcher("adaptive", 5), nd.ModSketcher(2**64 - 1, size=9), nd.Winnower(7, nd.Shingling(width=3), False, 5),
-        nd.BucketSketcher(7, 2, 5),
+        nd.BucketSketcher(7, 2, 5), nd.WeightedMinHasher(7, {3: 0.5}, 5),
         nd.Rabin(0x11B), nd.MinHasher().recipe, nd.design_filter(0.8), nd.MinHasher(4).sketch("a b c").recipe,
     ],
     ids=lambda thing: type(thing).__name__,

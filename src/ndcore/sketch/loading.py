@@ -6,6 +6,7 @@ import os
 
 from ndcore._types import AnyPath
 from ndcore.recipe import Recipe
+from ndcore.sketch.b_bit import BBitSketches
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.file_format import NEWEST, unpack_arrays
 from ndcore.sketch.minhash import MinHasher
@@ -14,13 +15,14 @@ from ndcore.sketch.simhash import SimHasher, Simhashes
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import KIND, Sketches
 from ndcore.sketch.term_lists import BucketSketcher, TermSignatures
+from ndcore.sketch.weighted import WeightedMinHasher
 from ndcore.sketch.winnow import Winnowed, Winnower
 from ndcore.storage import container
 from ndcore.text.shingling import Shingling
 
 # kinds of recipes whose sketches are of a class of their own
 CLASSES: dict[str, type[Sketches]] = {
-    "simhash": Simhashes, "winnow": Winnowed, "buckets": TermSignatures, "imatch": TermSignatures,
+    "simhash": Simhashes, "winnow": Winnowed, "buckets": TermSignatures, "imatch": TermSignatures, "b-bit": BBitSketches,
 }
 
 
@@ -78,5 +80,7 @@ def sketcher_of(recipe: Recipe) -> Sketcher:
         return BucketSketcher(recipe["lists"], recipe["least"], recipe["seed"], shingling)
     if kind == "imatch":
         raise ValueError("the recipe has only the digest of its lexicon: use IMatcher.from_recipe with the Idf")
-    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash, winnow, buckets and "
-                     "imatch")
+    if kind == "weighted":
+        return WeightedMinHasher.from_recipe(recipe, None, shingling)
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash, winnow, weighted, "
+                     "buckets and imatch")

@@ -15,11 +15,11 @@ from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, Sums, WeightedSums
 from ndcore._types import AnyArray, Bools, Floats, Text
 from ndcore.progress import Progress
-from ndcore.recipe import Recipe, RecipeMismatch, callable_name
+from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Fields, UnestimatedSketches
-from ndcore.sketch.weights import FeatureWeights, Idf, as_units
+from ndcore.sketch.weights import FeatureWeights, Idf, as_units, checked_weights
 from ndcore.text.shingling import Shingling, given_shingling
 
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
@@ -133,7 +133,7 @@ class SimHasher(Sketcher):
         self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
         self.shingling = given_shingling(weights.shingling if isinstance(weights, Idf) and shingling is None else shingling)
-        self.weights, self._weights_named = _check_weights(weights, self.shingling)
+        self.weights, self._weights_named = checked_weights(weights, self.shingling)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
         self._permutations = Permutations(self.seed, 0)
         self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
@@ -273,23 +273,6 @@ def _fields(flags: bytes, weights: bytes, counted: bytes | None) -> Fields:
 def _skip_sizes(has_shingles: Bools) -> Floats:
     """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
-
-
-def _check_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
-    """Return weights that nobody else can change, and their entry in the recipe."""
-    if weights is None or (isinstance(weights, str) and weights == "distinct"):
-        return weights, weights
-    if isinstance(weights, Idf):
-        weights.shingling.recipe.check(shingling.recipe, "weights and shinglings")
-        return weights, weights.named
-    if isinstance(weights, Mapping):
-        weights = FeatureWeights.of(weights)
-    if isinstance(weights, FeatureWeights):
-        return weights, {"kind": "mapping", "digest": weights.digest}
-    if callable(weights):
-        return weights, callable_name(weights)
-    raise TypeError(f"weights must be None, 'distinct', an Idf, a mapping of fingerprints to numbers, or a callable, "
-                    f"got {weights!r:.80}")
 
 
 def _weigh(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:

@@ -65,6 +65,7 @@ class Sketches:
     moduli: UInts | None = None
     positions: Ints | None = None
     _compared: type[Comparison] = Comparison  # what `compare` makes
+    _chance: float = 0.0  # `Comparison.chance`
     _sizes: Floats | Callable[[], Floats]
 
     def __init__(
@@ -258,7 +259,7 @@ class Sketches:
         return self._compared(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
             theirs.sizes_exact[columns], self._whole(rows) & theirs._whole(columns),
-            self.valid[rows] & theirs.valid[columns], self.offsets is None,
+            self.valid[rows] & theirs.valid[columns], self.offsets is None, self._chance,
         )
 
     def count_common(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None = None) -> None:
@@ -342,10 +343,13 @@ class Sketches:
         """Sketch the union of the shingle sets of documents i and j; Sketches of length 1.
 
         Adaptive mod samples are united at the larger modulus. ValueError for signatures by method="fast", whose coordinates
-        do not tell the round that filled them.
+        do not tell the round that filled them, and for weighted ones, whose samples do not tell their scores.
         """
         i, j = (checked_int("a position", position) for position in (i, j))
         a, b = self._row(i), self._row(j)
+        if self.recipe["kind"] == "weighted":
+            raise ValueError("the union of weighted signatures is not known: their samples do not tell their scores; sketch "
+                             "the united documents")
         if self.offsets is None and self.recipe["method"] == "fast":
             raise ValueError("the union of signatures by method='fast' is not known; use method='permutations' for unions")
         valid = np.array([bool(self.valid[i] or self.valid[j])])

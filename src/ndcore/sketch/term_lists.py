@@ -25,7 +25,7 @@ from ndcore._samples import Mods
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import checked_int, is_number
 from ndcore.progress import Progress
-from ndcore.recipe import Recipe, RecipeMismatch
+from ndcore.recipe import Recipe
 from ndcore.sketch.features import MAX_SUPER_FEATURES
 from ndcore.sketch.sketcher import Sketcher, checked_seed, end_to_end
 from ndcore.sketch.sketches import UnestimatedSketches
@@ -192,7 +192,7 @@ class BucketSketcher(TermListSketcher):
 
     Examples
     --------
-    >>> sk = BucketSketcher(4, least=1).sketch_many(["a bee saw a flower in the garden", "A bee saw one flower in the garden."])
+    >>> sk = BucketSketcher(4, least=1).sketch_many(["a bee saw a flower in a garden", "A bee saw one flower in a garden."])
     >>> sk.agreeing(0, 1), sk.labels().tolist()
     (3, [0, 0])
     """
