@@ -45,7 +45,7 @@ class PlacedValues(NamedTuple):
 def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
     """Find the blocks of two documents, given their fingerprints that count.
 
-    A common fingerprint stands for `width` tokens in each document. Fingerprints that follow one another in both documents,
+    A common fingerprint covers `width` tokens in each document. Fingerprints that follow one another in both documents,
     at the same distances and without a token between them, form one block. Blocks are numbered 1, 2, … in the order of a.
     Each number occurs once in each document with equal tokens, and again, with ``repeat``, where these tokens or a part of
     them are repeated. If two blocks would overlap, the earlier one keeps the tokens.

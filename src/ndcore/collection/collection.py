@@ -452,7 +452,7 @@ class Collection:
         return Groups.by(np.where(same == slots.VERSION, np.arange(len(self)), leaders))
 
     def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
-        """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
+        """Find the documents that resemble a sketch, most similar first; parameters as in `query`.
 
         Files are read in rounds: the keys of all values, the documents of the values found, the sketches of these documents.
         A round requests all its pages before it reads the first. Ids are read one by one, for the returned documents.
@@ -534,7 +534,7 @@ def _build(
 def _ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None = None) -> IdArrays:
     """Check ids as far as they are known, before anything is written; return the function that packs them after `earlier`.
 
-    An iterator is read at the end, when the documents have been. TypeError or ValueError as of `Collection.build`.
+    An iterator is read at the end, when the documents have been. Raises TypeError or ValueError as `Collection.build` does.
     """
     if ids is None and isinstance(given, Sketches):
         ids = given.ids

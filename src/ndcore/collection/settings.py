@@ -68,7 +68,7 @@ class Settings:
         max_holders: int, run: int, filter: FilterDesign | None, min_shingles: int = 0, must_agree: tuple[str, ...] = (),
         labelled: tuple[str, ...] = (),
     ) -> Settings:
-        """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
+        """Check the settings for these texts, and fill in the defaults. Raises TypeError or ValueError as `cluster` does."""
         _check_numbers(method, threshold, max_holders, run, min_shingles)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
@@ -260,7 +260,7 @@ class Job:
         must_agree: MustAgree = None, by: Labels | None = None, one_per: Labels | None = None, agreed: tuple[str, ...] = (),
         keys: NDArray[np.uint8] | None = None, ids: Sequence[Any] | None = None, **settings: Any,
     ) -> Job:
-        """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`.
+        """Check the parameters of `cluster`, and fill in its defaults. Raises TypeError or ValueError as `cluster` does.
 
         `texts`: sketches, or documents in any form. `settings` are parameters of `Settings.of`, `agreed` the names of the
         keys where all of them are known. `ids` are checked as far as the number of documents is known.

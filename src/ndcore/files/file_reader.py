@@ -141,7 +141,7 @@ def read_spans(source: Source, starts: Ints, ends: Ints) -> Iterator[tuple[slice
 
 
 def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
+    """Yield number (from 1) and bytes of each line, its newline included. Lines end only at LF.
 
     With `within`, only these lines are read. LF is encoded in ``source.encoding`` (UTF-8 if that is empty), as a whole code
     unit in UTF-16 or UTF-32. A line longer than ``source.longest`` is skipped, and a TooLong is yielded for it.

@@ -162,7 +162,7 @@ class RowIds:
         return array
 
     def kept(self, rows: Ints) -> RowIds:
-        """Keep the ids of these rows only, which ascend and are numbered anew."""
+        """Keep only the ids of these rows, which ascend; they get the row numbers 0, 1, …."""
         ids = self._ids.take(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
         return RowIds.of(ids, len(rows), self.following)
 

@@ -270,7 +270,7 @@ class HammingIndex:
         if removed is not None:
             kept = ~removed[rows]
             values, rows = values[kept], rows[kept]
-            if not levels:  # no other rows are left: number them anew
+            if not levels:  # no other rows are left: renumber them
                 order = np.argsort(rows)
                 ids, values, rows, removed = ids.kept(rows[order]), values[order], np.arange(len(rows)), None
         if len(values):

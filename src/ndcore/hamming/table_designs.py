@@ -62,8 +62,8 @@ class PermutedTable(NamedTuple):
 def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[PermutedTable, ...]:
     """Check the tables of a plan for `bits` bits, and return them as immutable values. O(tables · runs).
 
-    ValueError where a table does not permute the bits, where the first one changes their order, and where there are none
-    or more than MAX_TABLES. TypeError where a table is not a pair of a prefix and runs.
+    Raises ValueError if a table does not permute the bits, if the first one changes their order, and if there are no tables
+    or more than MAX_TABLES. Raises TypeError if a table is not a pair of a prefix and runs.
     """
     try:
         as_int = operator.index

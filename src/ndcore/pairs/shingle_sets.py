@@ -199,7 +199,7 @@ class SetBitmaps:
     Attributes
     ----------
     kernel : Bitmaps
-        Has one more row, which stands for all other documents.
+        Has one more row, for all other documents together.
     row : uint32 (documents,)
     documents : int64 (rows,)
     """

@@ -140,8 +140,8 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
     """Decide which documents of large components are representatives, as far as one reading can.
 
     Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``settled``: `a` is known to
-    be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these; where
-    more are asked about, the next round decides.
+    be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these;
+    documents beyond that are decided in the next round.
     """
     known: dict[int, bool] = {}
     decided: list[tuple[int, bool]] = []
